@@ -1,0 +1,43 @@
+# What a newcomer needs: `make demo` and `make test`.
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint types layers suite bench clean
+
+help:
+	@echo "make demo   set up $(VENV) and show kedge at work"
+	@echo "make test   set up $(VENV) and run lint, types, layers and all tests"
+	@echo "make bench  run the benchmarks"
+
+demo: $(VENV)/.kedge
+	@$(BIN)/kedge demo
+
+test: lint types layers suite
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+
+types: $(VENV)/.dev
+	@$(BIN)/mypy --no-error-summary
+
+layers: $(VENV)/.dev
+	@$(BIN)/lint-imports --no-cache >$(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
+
+suite: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto
+
+bench: $(VENV)/.dev
+	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.kedge: pyproject.toml tools/setup
+	@tools/setup $(VENV)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml tools/setup
+	@tools/setup $(VENV) dev
+	@touch $@ $(VENV)/.kedge

@@ -1,0 +1,3 @@
+"""Kedge keeps AI coding agents on course."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,10 @@
+"""The commands that there are, by what they are for; each is `kedge.cli.<name>.command`."""
+
+from __future__ import annotations
+
+SECTIONS: dict[str, dict[str, str]] = {
+    "Set up": {"config": "Show and change settings."},
+    "Tell": {"task": "List, add, claim and close tasks."},
+    "Learn": {"log": "Show what was tried, and how it ended."},
+    "Try": {"demo": "Show kedge at work in a scratch repository."},
+}

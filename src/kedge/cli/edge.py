@@ -1,0 +1,288 @@
+"""The edge of the command line: options, output, errors and exit codes, in one place.
+
+A command's function returns a `Reply`, raises a KedgeError, or does neither. Everything that is
+printed, in text or as the one JSON document of `--json`, is printed here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kedge import __version__
+from kedge.cli import commands
+from kedge.cli.plain import clean
+from kedge.errors import KedgeError, UsageError
+from kedge.host.project import Project
+
+EXIT_BUG = 3
+EXIT_INTERRUPTED = 130
+EXIT_PIPE = 141  # as a shell shows a program that lost its reader
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command answers: data for `--json`, and the same as text for people."""
+
+    data: Any = None
+    text: str | Callable[[], str | None] | None = None
+    warnings: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class Edge:
+    """The invocation: its global options and what it found out about the project."""
+
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    directory: Path = field(default_factory=Path)
+    warnings: list[str] = field(default_factory=list)
+
+    def project(self) -> Project:
+        from kedge.host import project
+
+        return project.find(self.directory.absolute())
+
+    def warn(self, *texts: str) -> None:
+        self.warnings += [text for text in texts if text not in self.warnings]
+
+    def note(self, text: str) -> None:
+        """Something to know with `--verbose` only."""
+        if self.verbose:
+            _tell(f"note: {text}")
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    edge = Edge(json=_asks_for_json(argv))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    code = EXIT_BUG
+    try:
+        code = _answer(edge, argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on; keep the interpreter's last flush from complaining.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_PIPE
+    return code
+
+
+def _answer(edge: Edge, argv: Sequence[str]) -> int:
+    captured = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(captured) if edge.json else contextlib.nullcontext():
+            reply = root.main(list(argv), prog_name="kedge", standalone_mode=False, obj=edge)
+        if isinstance(reply, Reply):
+            edge.warn(*reply.warnings)
+            _print(edge, reply)
+        elif edge.json:
+            _envelope(edge, {"text": captured.getvalue()} if captured.getvalue() else None)
+        return 0
+    except KedgeError as error:
+        return _fail(edge, error)
+    except click.Abort:
+        return _interrupted(edge)
+    except click.ClickException as error:
+        return _fail(edge, _usage(error))
+    except KeyboardInterrupt:
+        return _interrupted(edge)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the one place where a bug ends
+        from kedge.cli.bugs import write_log
+
+        path = write_log(error, argv, edge.directory)
+        shown = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        hint = f"please report it with {path}" if path else "no log could be written"
+        _fail(edge, _Bug(f"a bug in kedge: {shown}", hint=hint, data={"log": path and str(path)}))
+        return EXIT_BUG
+
+
+class _Bug(KedgeError):
+    code = "bug"
+    exit_code = EXIT_BUG
+
+
+class _Interrupted(KedgeError):
+    code = "interrupted"
+    exit_code = EXIT_INTERRUPTED
+
+
+def _interrupted(edge: Edge) -> int:
+    return _fail(edge, _Interrupted("interrupted"))
+
+
+def _fail(edge: Edge, error: KedgeError) -> int:
+    if edge.json:
+        _envelope(edge, error.data, error)
+    else:
+        _show_warnings(edge)
+        _tell(f"error: {error.message}")
+        if error.hint:
+            _tell(f"hint: {error.hint}")
+    return error.exit_code
+
+
+def _print(edge: Edge, reply: Reply) -> None:
+    if edge.json:
+        _envelope(edge, reply.data)
+        return
+    text = reply.text() if callable(reply.text) else reply.text
+    if text:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
+    _show_warnings(edge)
+
+
+def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
+    document = {
+        "success": error is None,
+        "data": data,
+        "error": error.message if error else None,
+        "code": error.code if error else None,
+        "hint": error.hint if error else None,
+        "warnings": edge.warnings,
+    }
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def _show_warnings(edge: Edge) -> None:
+    if not edge.quiet:
+        for warning in edge.warnings:
+            _tell(f"warning: {warning}")
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(clean(text.replace("\n", " ")) + "\n")
+
+
+def _usage(error: click.ClickException) -> UsageError:
+    near = getattr(error, "possibilities", None)
+    hint = f"did you mean {' or '.join(near)}?" if near else None
+    if hint is None and isinstance(error, click.UsageError) and error.ctx is not None:
+        hint = f"{error.ctx.command_path} --help"
+    message = error.message if near else error.format_message()
+    return UsageError(message.rstrip(".").replace("\n", " "), hint=hint)
+
+
+def _asks_for_json(argv: Sequence[str]) -> bool:
+    """Known before parsing, so that a usage error is a JSON document too."""
+    before = list(argv)
+    if "--" in before:
+        before = before[: before.index("--")]
+    return "--json" in before
+
+
+def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        if value:
+            setattr(ctx.ensure_object(Edge), name, value)
+
+    return callback
+
+
+def _global_options(*, hidden: bool) -> list[click.Option]:
+    flags = [
+        (["--json"], "json", "Print one JSON document."),
+        (["-q", "--quiet"], "quiet", "Print no warnings."),
+        (["-v", "--verbose"], "verbose", "Say more about what is done."),
+    ]
+    return [
+        click.Option(
+            names, is_flag=True, expose_value=False, hidden=hidden, help=text, callback=_set(target)
+        )
+        for names, target, text in flags
+    ]
+
+
+class Command(click.Command):
+    """A command that takes the global options after its name too."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *_global_options(hidden=True)]
+
+
+class Group(click.Group):
+    """A group whose commands take the global options, too."""
+
+    command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, self.list_commands(ctx), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"{ctx.command_path} --help"
+            raise UsageError(f"no command {name!r} in {ctx.command_path}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *_global_options(hidden=ctx.parent is not None)]
+
+
+class Root(Group):
+    """The `kedge` command. A subcommand's module is imported when that command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for section in commands.SECTIONS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        from importlib import import_module
+
+        found: click.Command = import_module(f"kedge.cli.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, section in commands.SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(section.items()))
+
+
+@click.group(
+    cls=Root,
+    help="Keep AI coding agents on course: tell them what matters, watch what they do, prove what "
+    "was handed over.",
+    epilog="--json, -q and -v are also taken after the command.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "-C",
+    "directory",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Work in DIR instead of the current directory.",
+)
+@click.version_option(__version__, prog_name="kedge", message="%(prog)s %(version)s")
+@click.pass_obj
+def root(edge: Edge, directory: Path | None) -> None:
+    if directory is not None:
+        if not directory.is_dir():
+            raise UsageError(f"-C: no directory {str(directory)!r}")
+        edge.directory = directory
+
+
+def group(help: str) -> Callable[[Callable[..., Any]], Group]:  # noqa: A002 - click's word
+    """A command group of kedge."""
+    return click.group(cls=Group, help=help)
+
+
+def command(help: str) -> Callable[[Callable[..., Any]], Command]:  # noqa: A002 - click's word
+    """A command of kedge that belongs to no group."""
+    return click.command(cls=Command, help=help)

@@ -1,0 +1,52 @@
+"""Text for people: tables on a terminal, tab-separated lines in a pipe, no control characters."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def clean(text: str) -> str:
+    """The text with control characters made visible, so that no data can drive the terminal."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "") -> str:
+    """Rows for a terminal, with headers; for a pipe, one line each, cells between tabs."""
+    if not sys.stdout.isatty():
+        return "".join(
+            "\t".join(clean(cell).replace("\t", " ").replace("\n", " ") for cell in row) + "\n"
+            for row in rows
+        )
+    if not rows:
+        return empty
+    from io import StringIO
+    from os import environ
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for header in headers:
+        grid.add_column(header, overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(clean(cell), style=_STYLES.get(cell, "")) for cell in row))
+    out = StringIO()
+    Console(file=out, force_terminal=True, no_color="NO_COLOR" in environ).print(grid)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+_STYLES = {
+    "open": "cyan",
+    "in_progress": "yellow",
+    "blocked": "magenta",
+    "failed": "red",
+    "done": "green",
+    "P0": "bold red",
+    "P1": "red",
+}

@@ -1,0 +1,413 @@
+"""`kedge task`: the board, from the command line."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kedge import config
+from kedge.cli import edge
+from kedge.cli.edge import Edge, Reply
+from kedge.cli.plain import clean, table
+from kedge.errors import FileError, KedgeError, UsageError
+from kedge.model.ids import TaskId, task_id
+from kedge.model.task import Block, BlockType, Status, Task, block_type, changed, unique
+from kedge.tasks import choose, rules
+from kedge.tasks.board import Board, Result
+
+_PRIORITY = click.Choice(["P0", "P1", "P2", "P3", "P4"], case_sensitive=False)
+_STATUS = click.Choice([status.value for status in Status])
+
+
+class Desk:
+    """The board of the project at hand, with the settings in force."""
+
+    def __init__(self, here: Edge, backend: str | None) -> None:
+        self.project = here.project()
+        loaded = config.load(self.project, {"tasks.backend": backend})
+        self.settings = loaded.settings.tasks
+        self.board = Board(choose.backend(self.project, self.settings))
+        self.here = here
+        here.note(f"tasks are kept by the {self.board.backend.name} backend")
+
+    @property
+    def actor(self) -> str:
+        return self.settings.actor or getpass.getuser()
+
+    def tasks(self) -> dict[TaskId, Task]:
+        found = self.board.tasks()
+        self.here.warn(*self.board.warnings)
+        return found
+
+
+@edge.group("List, add, claim and close tasks.")
+@click.option(
+    "--backend",
+    type=click.Choice(["auto", "jsonl", "beads", "task_yaml", "feature_docs"]),
+    help="Where the tasks are kept, instead of tasks.backend.",
+)
+@click.pass_context
+def command(ctx: click.Context, backend: str | None) -> None:
+    ctx.meta["backend"] = backend
+
+
+def _desk(ctx: click.Context) -> Desk:
+    return Desk(ctx.obj, ctx.meta["backend"])
+
+
+@command.command(name="list", help="List tasks, oldest first.")
+@click.option("--status", multiple=True, type=_STATUS, help="Only this status; repeatable.")
+@click.option("--type", "type_", help="Only this type.")
+@click.option("--priority", type=_PRIORITY, help="Only this priority.")
+@click.option("--label", multiple=True, help="Only with this label; repeatable, all must be there.")
+@click.option("--epic", help="Only tasks of this epic.")
+@click.option("--assignee", help="Only claimed by this name.")
+@click.option("--search", help="Only with these words in id, title or description.")
+@click.pass_context
+def list_(
+    ctx: click.Context,
+    status: tuple[str, ...],
+    type_: str | None,
+    priority: str | None,
+    label: tuple[str, ...],
+    epic: str | None,
+    assignee: str | None,
+    search: str | None,
+) -> Reply:
+    tasks = _desk(ctx).tasks()
+    if epic is not None:
+        rules.find(tasks, epic)
+    words = (search or "").lower().split()
+
+    def fits(task: Task) -> bool:
+        text = f"{task.id} {task.title} {task.description}".lower()
+        return (
+            (not status or task.status.value in status)
+            and type_ in (None, task.type)
+            and priority in (None, task.priority)
+            and set(label) <= set(task.labels)
+            and epic in (None, task.epic)
+            and assignee in (None, task.assignee)
+            and all(word in text for word in words)
+        )
+
+    return _listing([task for task in tasks.values() if fits(task)], empty="no tasks")
+
+
+@command.command(help="List the tasks that can be started, most urgent first.")
+@click.option("--limit", type=click.IntRange(1), help="At most this many.")
+@click.option("--label", multiple=True, help="Only with this label; repeatable.")
+@click.option("--epic", help="Only tasks of this epic.")
+@click.pass_context
+def ready(ctx: click.Context, limit: int | None, label: tuple[str, ...], epic: str | None) -> Reply:
+    tasks = _desk(ctx).tasks()
+    found = [
+        task
+        for task in rules.ready(tasks)
+        if set(label) <= set(task.labels) and epic in (None, task.epic)
+    ]
+    return _listing(found[:limit], empty="nothing is ready")
+
+
+@command.command(help="Show one task.")
+@click.argument("id_", metavar="ID")
+@click.pass_context
+def show(ctx: click.Context, id_: str) -> Reply:
+    tasks = _desk(ctx).tasks()
+    task = rules.find(tasks, task_id(id_))
+    return Reply(task.data(), lambda: _sheet(tasks, task))
+
+
+def _fields(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that set the fields of a task."""
+    options = [
+        click.option("--type", "type_", help="task, bug, feature, chore, epic …"),
+        click.option("--priority", type=_PRIORITY, help="P0 (most urgent) to P4."),
+        click.option("--description", help="What is to be done; - reads standard input."),
+        click.option("--accept", multiple=True, help="An acceptance criterion; repeatable."),
+        click.option("--epic", help="The epic that it is part of."),
+        click.option(
+            "--depends", multiple=True, help="A task that must be done first; repeatable."
+        ),
+        click.option("--scope", multiple=True, help="A path that belongs to it; repeatable."),
+        click.option("--out-of-scope", multiple=True, help="A path not to touch; repeatable."),
+        click.option("--check", multiple=True, help="A command that proves it; repeatable."),
+        click.option("--label", multiple=True, help="A label; repeatable."),
+        click.option("--area", help="A part of the product."),
+        click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command.command(help="Add a task and print its id.")
+@click.argument("title")
+@click.option("--id", "id_", help="An id of your choice.")
+@_fields
+@click.pass_context
+def add(ctx: click.Context, /, title: str, id_: str | None, **given: Any) -> Reply:
+    draft = Task(id=TaskId("") if id_ is None else task_id(id_), title=title)
+    result = _desk(ctx).board.add(_filled(draft, given), allow=given["allow_secret"])
+    return _result(result, result.task.id)
+
+
+@command.command(help="Change a task. A list option replaces the whole list.")
+@click.argument("id_", metavar="ID")
+@click.option("--title", help="What is to be done, in a line.")
+@click.option("--unlabel", multiple=True, help="Take a label away; repeatable.")
+@click.option("--no-epic", is_flag=True, help="Take it out of its epic.")
+@_fields
+@click.pass_context
+def update(
+    ctx: click.Context,
+    /,
+    id_: str,
+    title: str | None,
+    unlabel: tuple[str, ...],
+    no_epic: bool,
+    **given: Any,
+) -> Reply:
+    if title is None and not unlabel and not no_epic and not any(given.values()):
+        raise click.UsageError("nothing to change", ctx)
+    description = _text(given.pop("description"))  # standard input before the lock
+
+    def change(task: Task) -> Task:
+        labels = unique([*task.labels, *given["label"]])
+        after = _filled(task, {**given, "description": description, "label": ()})
+        after = replace(after, labels=tuple(one for one in labels if one not in unlabel))
+        if title is not None:
+            after = replace(after, title=title)
+        return changed(after, epic=None) if no_epic else after
+
+    return _result(
+        _desk(ctx).board.update(task_id(id_), change, allow=given["allow_secret"]), f"{id_} changed"
+    )
+
+
+@command.command(help="Claim a task that is ready, so that nobody else takes it.")
+@click.argument("id_", metavar="ID")
+@click.option("--as", "who", help="Who claims it; tasks.actor or the user's name otherwise.")
+@click.pass_context
+def claim(ctx: click.Context, id_: str, who: str | None) -> Reply:
+    desk = _desk(ctx)
+    result = desk.board.claim(task_id(id_), who or desk.actor)
+    return _result(result, f"{id_} is yours")
+
+
+def _lessons(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What the next attempt should know."""
+    options = [
+        click.option("--tried", multiple=True, help="Something that was tried; repeatable."),
+        click.option("--avoid", multiple=True, help="Something not to repeat; repeatable."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command.command(help="Close a task as done, or as failed. Its epic closes with its last task.")
+@click.argument("id_", metavar="ID")
+@click.option("--reason", help="What was done, or why it failed.")
+@click.option("--failed", is_flag=True, help="It was given up; what depends on it stays unready.")
+@_lessons
+@click.pass_context
+def close(
+    ctx: click.Context,
+    id_: str,
+    reason: str | None,
+    failed: bool,
+    tried: tuple[str, ...],
+    avoid: tuple[str, ...],
+) -> Reply:
+    desk = _desk(ctx)
+    result = desk.board.close(task_id(id_), reason, failed=failed)
+    _record(desk, result, tried, avoid)
+    return _result(result, f"{id_} is {result.task.status.value}")
+
+
+@command.command(help="Say that a task cannot go on, and why.")
+@click.argument("id_", metavar="ID")
+@click.option(
+    "--type", "type_", required=True, type=click.Choice([kind.value for kind in BlockType])
+)
+@click.option("--reason", required=True, help="What is in the way.")
+@_lessons
+@click.pass_context
+def block(
+    ctx: click.Context,
+    id_: str,
+    type_: str,
+    reason: str,
+    tried: tuple[str, ...],
+    avoid: tuple[str, ...],
+) -> Reply:
+    desk = _desk(ctx)
+    result = desk.board.block(task_id(id_), Block(block_type(type_), reason))
+    _record(desk, result, tried, avoid)
+    return _result(result, f"{id_} is blocked")
+
+
+@command.command(help="Open a task again: finished, failed, blocked or claimed.")
+@click.argument("id_", metavar="ID")
+@click.pass_context
+def reopen(ctx: click.Context, id_: str) -> Reply:
+    return _result(_desk(ctx).board.reopen(task_id(id_)), f"{id_} is open")
+
+
+@command.command(help="Show what a task waits for and what waits for it, or change it.")
+@click.argument("id_", metavar="ID")
+@click.option("--on", multiple=True, help="A task that must be done first; repeatable.")
+@click.option("--drop", multiple=True, help="A task not to wait for any more; repeatable.")
+@click.pass_context
+def dep(ctx: click.Context, id_: str, on: tuple[str, ...], drop: tuple[str, ...]) -> Reply:
+    desk = _desk(ctx)
+    if on or drop:
+        desk.board.depend(task_id(id_), [task_id(one) for one in on], drop)
+    tasks = desk.tasks()
+    task = rules.find(tasks, task_id(id_))
+    data = {
+        "id": task.id,
+        "depends_on": list(task.depends_on),
+        "dependents": [other.id for other in tasks.values() if task.id in other.depends_on],
+        "waiting_for": rules.waiting_for(tasks, task),
+    }
+
+    def text() -> str:
+        rows = [("waits for", *_brief(tasks, other)) for other in data["depends_on"]]
+        rows += [("is needed by", *_brief(tasks, other)) for other in data["dependents"]]
+        return table(("", "task", "status", "title"), rows, empty="no dependencies")
+
+    return Reply(data, text)
+
+
+@command.command(
+    name="import", help="Add the tasks of a file: prd.json, a beads export, a Markdown checklist."
+)
+@click.argument("file")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["prd", "beads", "checklist"]),
+    help="What the file is, when its name and content do not tell.",
+)
+@click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through.")
+@click.pass_context
+def import_(
+    ctx: click.Context, file: str, format_: str | None, allow_secret: tuple[str, ...]
+) -> Reply:
+    from kedge.tasks import importers
+
+    desk = _desk(ctx)
+    name, text = _read(file)
+    drafts = importers.read(text, name=name, format=format_, prefix=desk.settings.prefix)
+    done = desk.board.import_tasks(drafts, allow=allow_secret)
+    data = {"added": [task.data() for task in done.added], "skipped": list(done.skipped)}
+    text = f"{len(done.added)} added"
+    if done.skipped:
+        text += f", {len(done.skipped)} skipped that were there already"
+    return Reply(data, text, done.warnings)
+
+
+def _filled(task: Task, given: dict[str, Any]) -> Task:
+    values: dict[str, Any] = {
+        "type": given["type_"],
+        "priority": given["priority"],
+        "description": _text(given["description"]),
+        "acceptance": given["accept"],
+        "epic": given["epic"] and task_id(given["epic"]),
+        "depends_on": tuple(task_id(one) for one in unique(given["depends"])),
+        "scope_in": unique(given["scope"]),
+        "scope_out": unique(given["out_of_scope"]),
+        "checks": given["check"],
+        "labels": unique(given["label"]),
+        "area": given["area"],
+    }
+    return replace(
+        task, **{name: value for name, value in values.items() if value not in (None, ())}
+    )
+
+
+def _text(value: str | None) -> str | None:
+    return _read("-")[1] if value == "-" else value
+
+
+def _read(file: str) -> tuple[str, str]:
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read {file}: {(error.strerror or '').lower()}") from error
+    name = "standard input" if file == "-" else file
+    try:
+        return name, data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{name}:{line}: not UTF-8", hint="save it as UTF-8") from error
+
+
+def _record(desk: Desk, result: Result, tried: Sequence[str], avoid: Sequence[str]) -> None:
+    """Put the end of a claim into the ledger. The task's own change stands, whatever happens."""
+    from kedge.tasks.ledger import Ledger, attempt_of
+
+    attempt = attempt_of(result.before, result.task, tried, avoid, actor=desk.actor)
+    if attempt is None:
+        return
+    try:
+        Ledger(desk.project, lock_timeout=desk.settings.lock_timeout).append(attempt)
+    except KedgeError as error:
+        desk.here.warn(f"the attempt is not in the ledger: {error.message}")
+
+
+def _result(result: Result, text: str) -> Reply:
+    lines = [text, *(f"{epic.id} is {epic.status.value} with it" for epic in result.followed)]
+    return Reply(result.task.data(), "\n".join(lines), result.warnings)
+
+
+def _listing(tasks: Sequence[Task], *, empty: str) -> Reply:
+    def text() -> str:
+        rows = [(t.id, t.status.value, t.priority, t.type, t.title) for t in tasks]
+        return table(("id", "status", "prio", "type", "title"), rows, empty=empty)
+
+    return Reply([task.data() for task in tasks], text)
+
+
+def _brief(tasks: rules.Tasks, other: str) -> tuple[str, str, str]:
+    task = tasks.get(TaskId(other))
+    return (other, task.status.value, task.title) if task else (other, "missing", "")
+
+
+def _sheet(tasks: rules.Tasks, task: Task) -> str:
+    lines = [f"{task.id}  {task.title}", ""]
+    status = task.status.value
+    if task.assignee:
+        status += f" (claimed by {task.assignee})"
+    facts = [
+        ("status", status),
+        ("blocked", f"{task.blocked.type.value}: {task.blocked.reason}" if task.blocked else ""),
+        ("reason", task.close_reason or ""),
+        ("type", f"{task.type}, {task.priority}"),
+        ("area", task.area or ""),
+        ("labels", ", ".join(task.labels)),
+        ("epic", task.epic or ""),
+        ("waits for", ", ".join(task.depends_on)),
+        ("needed by", ", ".join(t.id for t in tasks.values() if task.id in t.depends_on)),
+        ("scope", ", ".join(task.scope_in)),
+        ("not", ", ".join(task.scope_out)),
+    ]
+    lines += [f"{name + ':':<11}{value}" for name, value in facts if value]
+    if task.description:
+        lines += ["", task.description]
+    if task.acceptance:
+        lines += ["", "Acceptance criteria:", *(f"- {one}" for one in task.acceptance)]
+    if task.checks:
+        lines += ["", "Checks:", *(f"- {one}" for one in task.checks)]
+    below = rules.children(tasks, task.id)
+    if below:
+        lines += ["", "Tasks:", *(f"- {t.id} ({t.status.value}) {t.title}" for t in below)]
+    return clean("\n".join(lines))

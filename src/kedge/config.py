@@ -1,0 +1,258 @@
+"""Settings: typed, each with its origin. A flag wins over the environment, that over the
+project's file, that over the user's file, and all of them over the default."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from kedge.errors import ConfigError
+from kedge.host import files
+from kedge.host.project import HOME_VARIABLE, Project
+
+PROJECT_FILE = (".kedge", "config.toml")
+_RESERVED = (HOME_VARIABLE,)
+
+
+def _setting(
+    default: Any,
+    help: str,  # noqa: A002 - what the word means
+    *,
+    choices: tuple[str, ...] = (),
+    check: Callable[[Any], str | None] | None = None,
+    user_only: bool = False,
+) -> Any:
+    meta = {"help": help, "choices": choices, "check": check, "user_only": user_only}
+    return field(default=default, metadata=meta)
+
+
+def _prefix(value: str) -> str | None:
+    ok = re.match(r"[A-Za-z0-9][A-Za-z0-9_-]{0,23}\Z", value)
+    return None if ok else "must be 1 to 24 letters, digits, '_' or '-'"
+
+
+def _positive(value: float) -> str | None:
+    return None if 0 < value < float("inf") else "must be above 0"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    backend: str = _setting(
+        "auto",
+        "where tasks are kept; auto takes the first that the project has",
+        choices=("auto", "jsonl", "beads", "task_yaml", "feature_docs"),
+    )
+    prefix: str = _setting("k", "how new ids of the jsonl backend begin", check=_prefix)
+    actor: str = _setting("", "who claims tasks; empty for the name of the operating system's user")
+    lock_timeout: float = _setting(
+        10.0, "seconds to wait for another writer before giving up", check=_positive
+    )
+    bd: str = _setting("bd", "the beads program; a name on PATH or a path", user_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    tasks: TaskSettings = TaskSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: `kind` is flag, environment, project, user or default."""
+
+    kind: str
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: its dotted name and what may be in it."""
+
+    name: str
+    type: type
+    default: Any
+    help: str
+    choices: tuple[str, ...]
+    check: Callable[[Any], str | None] | None
+    user_only: bool
+
+    @property
+    def variable(self) -> str:
+        return "KEDGE_" + self.name.upper().replace(".", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings in force, with the origin of each."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    warnings: tuple[str, ...]
+
+
+def keys() -> dict[str, Key]:
+    found = {}
+    defaults = Settings()
+    for section in fields(Settings):
+        group = getattr(defaults, section.name)
+        for item in fields(group):
+            default = getattr(group, item.name)
+            name = f"{section.name}.{item.name}"
+            found[name] = Key(name=name, type=type(default), default=default, **item.metadata)
+    return found
+
+
+def user_file() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "kedge" / "config.toml"
+
+
+def project_file(project: Project) -> Path:
+    return project.path(*PROJECT_FILE)
+
+
+def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loaded:
+    """All settings. A file that cannot be used raises ConfigError and is left as it is."""
+    known = keys()
+    values: dict[str, Any] = {}
+    origins = {name: Origin("default") for name in known}
+    layers = [("user", user_file())]
+    if project is not None:
+        layers.append(("project", project_file(project)))
+    for kind, path in layers:
+        text = read_text(path)
+        for name, value in _flatten(parse(path, text)):
+            key = _known(name, known, _place(path, text, name))
+            if key.user_only and kind == "project":
+                raise ConfigError(
+                    f"{_place(path, text, name)}: {name} may be set in the user's file only",
+                    hint=f"remove it here; kedge config set --user {name} VALUE sets it for you",
+                )
+            values[name] = validated(key, value, _place(path, text, name))
+            origins[name] = Origin(kind, _place(path, text, name))
+    for key in known.values():
+        given = os.environ.get(key.variable)
+        if given is not None:
+            values[key.name] = from_text(key, given, f"${key.variable}")
+            origins[key.name] = Origin("environment", key.variable)
+    for name, value in (flags or {}).items():
+        if value is not None:
+            values[name] = validated(known[name], value, "the command line")
+            origins[name] = Origin("flag")
+    return Loaded(_build(values), origins, _strange_variables(known))
+
+
+def find_key(name: str) -> Key:
+    return _known(name, keys(), None)
+
+
+def from_text(key: Key, text: str, place: str) -> Any:
+    """A value from the environment or the command line."""
+    value: Any = text
+    if key.type is bool:
+        words = {"true": True, "1": True, "yes": True, "on": True}
+        words |= {"false": False, "0": False, "no": False, "off": False}
+        value = words.get(text.strip().lower(), text)
+    elif key.type in (int, float):
+        try:
+            value = key.type(text)
+        except ValueError:
+            value = text
+    return validated(key, value, place)
+
+
+def validated(key: Key, value: Any, place: str) -> Any:
+    if key.type is float and type(value) is int:
+        value = float(value)
+    wrong = None
+    if type(value) is not key.type:
+        names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+        wrong = f"must be {names[key.type]}, not {value!r}"
+    elif key.choices and value not in key.choices:
+        wrong = f"cannot be {value!r}"
+    elif key.check is not None:
+        wrong = key.check(value)
+    if wrong is not None:
+        hint = "one of " + ", ".join(key.choices) if key.choices else key.help
+        raise ConfigError(f"{place}: {key.name} {wrong}", hint=hint)
+    return value
+
+
+def read_text(path: Path) -> str:
+    data = files.read_bytes(path)
+    if data is None:
+        return ""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: not UTF-8", hint="save the file as UTF-8") from error
+
+
+def parse(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        line = int(at.group(1)) if at else text.count("\n") + 1
+        reason = str(error).split(" (at ")[0].rstrip(".").replace("\n", " ")
+        raise ConfigError(
+            f"{path}:{line}: {reason[:1].lower()}{reason[1:]}",
+            hint="mend that line; kedge has changed nothing",
+        ) from error
+
+
+def _flatten(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for section, group in data.items():
+        if isinstance(group, dict):
+            for name, value in group.items():
+                yield f"{section}.{name}", value
+        else:
+            yield section, group
+
+
+def _known(name: str, known: Mapping[str, Key], place: str | None) -> Key:
+    key = known.get(name)
+    if key is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, list(known), n=1, cutoff=0.5)
+        where = f"{place}: " if place else ""
+        raise ConfigError(
+            f"{where}unknown setting {name!r}",
+            hint=f"did you mean {near[0]!r}?" if near else "kedge config show lists all settings",
+        )
+    return key
+
+
+def _place(path: Path, text: str, name: str) -> str:
+    last = re.escape(name.rpartition(".")[2])
+    found = re.search(rf"^[ \t]*(?:[\w.\"'-]*\.)?[\"']?{last}[\"']?[ \t]*=", text, re.MULTILINE)
+    return f"{path}:{text.count(chr(10), 0, found.start()) + 1}" if found else str(path)
+
+
+def _build(values: Mapping[str, Any]) -> Settings:
+    settings = Settings()
+    groups = {}
+    for section in fields(Settings):
+        mine = {
+            name.partition(".")[2]: value
+            for name, value in values.items()
+            if name.startswith(section.name + ".")
+        }
+        groups[section.name] = replace(getattr(settings, section.name), **mine)
+    return replace(settings, **groups)
+
+
+def _strange_variables(known: Mapping[str, Key]) -> tuple[str, ...]:
+    fine = {key.variable for key in known.values()} | set(_RESERVED)
+    sections = {f"KEDGE_{name.partition('.')[0].upper()}_" for name in known}
+    return tuple(
+        f"${name} sets nothing that kedge knows"
+        for name in sorted(os.environ)
+        if name not in fine and any(name.startswith(section) for section in sections)
+    )

@@ -1,0 +1,115 @@
+"""Every error that kedge reports on purpose.
+
+    KedgeError                  exit 1: refused or failed
+    ├── UsageError              exit 2: wrong usage
+    ├── CheckFound              exit 4: a check found something
+    ├── InvalidValue            a value that breaks a rule of the model
+    ├── ConfigError             a setting or a settings file that cannot be used
+    ├── FileError               a file that cannot be read or written
+    │   └── LockTimeout         another process holds the resource
+    ├── SecretFound             what is to be written seems to hold a secret
+    ├── ProgramError            a program that is missing, failed or took too long
+    ├── GitError                git refused or failed
+    │   ├── NoRepository        outside a git work tree
+    │   └── BareRepository      a repository without a work tree
+    └── TaskError               an operation on tasks that was refused
+        ├── TaskNotFound
+        ├── TaskExists
+        ├── DependencyCycle
+        ├── WrongState          the task's status does not allow it
+        ├── ReadOnly            the backend cannot be written here
+        └── BrokenTasks         a task file that cannot be understood
+
+Anything else that reaches the edge is a bug in kedge (exit 3).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class KedgeError(Exception):
+    """A failure the user can act on: one line that says what, one that says what to do."""
+
+    code: ClassVar[str] = "failed"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None, data: object = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.data = data
+
+
+class UsageError(KedgeError):
+    code = "usage"
+    exit_code = 2
+
+
+class CheckFound(KedgeError):
+    code = "check-found"
+    exit_code = 4
+
+
+class InvalidValue(KedgeError):
+    code = "invalid-value"
+
+
+class ConfigError(KedgeError):
+    code = "config"
+
+
+class FileError(KedgeError):
+    code = "file"
+
+
+class LockTimeout(FileError):
+    code = "locked"
+
+
+class SecretFound(KedgeError):
+    code = "secret"
+
+
+class ProgramError(KedgeError):
+    code = "program"
+
+
+class GitError(KedgeError):
+    code = "git"
+
+
+class NoRepository(GitError):
+    code = "no-repository"
+
+
+class BareRepository(GitError):
+    code = "bare-repository"
+
+
+class TaskError(KedgeError):
+    code = "task"
+
+
+class TaskNotFound(TaskError):
+    code = "task-not-found"
+
+
+class TaskExists(TaskError):
+    code = "task-exists"
+
+
+class DependencyCycle(TaskError):
+    code = "dependency-cycle"
+
+
+class WrongState(TaskError):
+    code = "wrong-state"
+
+
+class ReadOnly(TaskError):
+    code = "read-only"
+
+
+class BrokenTasks(TaskError):
+    code = "broken-tasks"

@@ -1,0 +1,1 @@
+"""The machine: git, processes, files and locks, redaction, tokens, the clock."""

@@ -1,0 +1,161 @@
+"""Programs, started in a process group of their own and ended with all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kedge.errors import ProgramError
+
+GRACE = 2.0
+_CHUNK = 1 << 16
+_POLL = 0.1  # how soon the end of a leader is seen whose children keep its pipes open
+_DRAIN = 0.5
+_FOREVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended. `code` is negative for a signal, as in `subprocess`."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    timed_out: bool
+
+
+def run(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    input: bytes | None = None,  # noqa: A002 - the word subprocess uses
+    timeout: float | None = None,
+    on_output: Callable[[str, bytes], None] | None = None,
+    grace: float = GRACE,
+) -> Finished:
+    """Run a program to its end, or to the time-out, and leave nothing of its group running.
+
+    Output is given to `on_output("stdout" | "stderr", chunk)` as it arrives when that is set,
+    and collected otherwise. On a time-out, on an exception in `on_output` and on an interrupt
+    the whole group gets SIGTERM, and SIGKILL after `grace` seconds.
+    """
+    begin = time.monotonic()
+    deadline = _FOREVER if timeout is None else begin + timeout
+    try:
+        child = subprocess.Popen(
+            [os.fspath(a) for a in argv],
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        missing = error.filename or argv[0]
+        raise ProgramError(f"no program or directory {os.fspath(missing)!r}") from error
+    except (OSError, ValueError) as error:
+        raise ProgramError(f"cannot start {os.fspath(argv[0])!r}: {error}") from error
+    collected: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
+
+    def take(stream: str, chunk: bytes) -> None:
+        if on_output is None:
+            collected[stream].append(chunk)
+        else:
+            on_output(stream, chunk)
+
+    timed_out = True
+    try:
+        timed_out = not _follow(child, input, deadline, take)
+    finally:
+        end_group(child, grace if timed_out else 0.0)
+    return Finished(
+        child.returncode,
+        b"".join(collected["stdout"]),
+        b"".join(collected["stderr"]),
+        time.monotonic() - begin,
+        timed_out,
+    )
+
+
+def end_group(child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
+    """End the child and every process of its group; return when the child is reaped."""
+    if grace > 0 and child.poll() is None:
+        _signal(child.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(grace)
+    # The leader may be gone while others of its group live on.
+    _signal(child.pid, signal.SIGKILL)
+    child.wait()
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _follow(
+    child: subprocess.Popen[bytes],
+    data: bytes | None,
+    deadline: float,
+    take: Callable[[str, bytes], None],
+) -> bool:
+    """Feed and drain the pipes until the child has ended. False when time ran out."""
+    pending = memoryview(data or b"")
+    with selectors.DefaultSelector() as selector:
+        for pipe, name in ((child.stdout, "stdout"), (child.stderr, "stderr")):
+            if pipe is not None:
+                selector.register(pipe, selectors.EVENT_READ, name)
+        if child.stdin is not None:
+            os.set_blocking(child.stdin.fileno(), False)
+            selector.register(child.stdin, selectors.EVENT_WRITE, "stdin")
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            ended = child.poll() is not None
+            if ended:
+                # Its output is in the pipes; a grandchild that keeps them open gets no more time.
+                deadline = min(deadline, time.monotonic() + _DRAIN)
+            ready = selector.select(0 if ended else min(left, _POLL))
+            if ended and not ready:
+                return True
+            for key, _ in ready:
+                if key.data == "stdin":
+                    pending = _feed(key.fd, pending)
+                    done = not pending
+                else:
+                    chunk = os.read(key.fd, _CHUNK)
+                    done = not chunk
+                    if chunk:
+                        take(key.data, chunk)
+                if done:
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()  # type: ignore[union-attr]
+    try:
+        child.wait(None if deadline == _FOREVER else max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _feed(fd: int, pending: memoryview) -> memoryview:
+    try:
+        return pending[os.write(fd, pending[:_CHUNK]) :]
+    except BlockingIOError:
+        return pending
+    except BrokenPipeError:
+        return pending[:0]

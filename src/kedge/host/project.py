@@ -1,0 +1,52 @@
+"""The project that a command works on, and where kedge keeps things for it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kedge.errors import FileError, NoRepository
+from kedge.host import git
+
+HOME_VARIABLE = "KEDGE_HOME"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A directory with code: a git work tree, or one that has a `.kedge` directory."""
+
+    root: Path
+    repo: git.Repo | None
+
+    def path(self, *parts: str) -> Path:
+        """A path below the root. One that leads out of it, by a link or by `..`, is refused."""
+        path = self.root.joinpath(*parts)
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise FileError(
+                f"{Path(*parts)} leads out of {self.root}",
+                hint="kedge follows no link out of the project: put a real file there",
+            )
+        return path
+
+    def home(self) -> Path:
+        """Where what is not for git is kept, shared by all work trees of the repository."""
+        named = os.environ.get(HOME_VARIABLE)
+        if named:
+            return Path(named)
+        return self.repo.common_dir / "kedge" if self.repo else self.root / ".kedge" / "home"
+
+
+def find(start: Path) -> Project:
+    """The project that holds `start`; NoRepository when there is none."""
+    try:
+        repo = git.find(start)
+    except NoRepository:
+        if not start.is_dir():
+            raise
+        here = start.resolve()
+        for root in (here, *here.parents):
+            if (root / ".kedge").is_dir():
+                return Project(root, None)
+        raise
+    return Project(repo.root, repo)

@@ -1,0 +1,1 @@
+"""Values of the domain: frozen, validated, without I/O."""

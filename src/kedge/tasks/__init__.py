@@ -1,0 +1,1 @@
+"""Tasks: the board's rules, the backends that keep them, and the ledger of attempts."""

@@ -1,0 +1,195 @@
+"""The board: every operation on tasks, over any backend, one writer at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from kedge.errors import SecretFound, TaskExists
+from kedge.host.clock import now
+from kedge.host.redact import scan
+from kedge.model.ids import TaskId
+from kedge.model.task import Block, Task, changed, checked
+from kedge.tasks import rules
+from kedge.tasks.backend import Backend, Change
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A task after an operation, what it was before, and the epics that followed it."""
+
+    task: Task
+    before: Task | None
+    followed: tuple[Task, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    added: tuple[Task, ...]
+    skipped: tuple[TaskId, ...]
+    warnings: tuple[str, ...]
+
+
+class Board:
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.warnings: tuple[str, ...] = ()
+
+    def tasks(self) -> dict[TaskId, Task]:
+        """All tasks by id, oldest first. What could not be read is in `warnings`."""
+        listing = self.backend.read()
+        self.warnings = listing.warnings
+        return {task.id: task for task in sorted(listing.tasks, key=rules.order)}
+
+    def get(self, task_id: str) -> Task:
+        return rules.find(self.tasks(), task_id)
+
+    def ready(self) -> list[Task]:
+        return rules.ready(self.tasks())
+
+    def add(self, draft: Task, *, allow: Collection[str] = ()) -> Result:
+        """Add a task; an empty id asks for a new one. `allow` names findings of secrets."""
+        refuse_secrets(draft, allow)
+
+        def work(tasks: dict[TaskId, Task]) -> Result:
+            if draft.id in tasks:
+                raise TaskExists(
+                    f"there is a task {draft.id!r} already", hint=f"kedge task show {draft.id}"
+                )
+            stamp = now()
+            task_id = draft.id or self.backend.new_id(tasks)
+            task = checked(replace(draft, id=task_id, created_at=stamp, updated_at=stamp))
+            rules.check_links(tasks, task)
+            return self._keep(tasks, None, task)
+
+        return self._locked(work)
+
+    def update(
+        self, task_id: str, change: Callable[[Task], Task], *, allow: Collection[str] = ()
+    ) -> Result:
+        """Replace what `change` replaces. Links are checked, epics follow."""
+
+        def work(tasks: dict[TaskId, Task]) -> Result:
+            before = rules.find(tasks, task_id)
+            after = checked(change(before))
+            refuse_secrets(after, allow)
+            rules.check_links(tasks, after)
+            rules.check_type(tasks, after)
+            return self._keep(tasks, before, after)
+
+        return self._locked(work)
+
+    def claim(self, task_id: str, who: str) -> Result:
+        return self._step(task_id, lambda tasks, task: rules.claim(tasks, task, who, now()))
+
+    def close(self, task_id: str, reason: str | None = None, *, failed: bool = False) -> Result:
+        return self._step(
+            task_id, lambda tasks, task: rules.close(tasks, task, reason, now(), failed=failed)
+        )
+
+    def block(self, task_id: str, why: Block) -> Result:
+        return self._step(task_id, lambda _, task: rules.block(task, why))
+
+    def reopen(self, task_id: str) -> Result:
+        return self._step(task_id, lambda _, task: rules.reopen(task))
+
+    def depend(self, task_id: str, on: Iterable[str], drop: Iterable[str]) -> Result:
+        gone = set(drop)
+
+        def change(task: Task) -> Task:
+            kept = [other for other in task.depends_on if other not in gone]
+            return changed(task, depends_on=tuple(dict.fromkeys([*kept, *map(TaskId, on)])))
+
+        return self.update(task_id, change)
+
+    def import_tasks(self, drafts: Sequence[Task], *, allow: Collection[str] = ()) -> Imported:
+        """Add all tasks that are not there yet, in their order, or none.
+
+        An id that is there already is skipped; a link to a task that is nowhere is dropped with
+        a warning; an empty id gets a new one.
+        """
+        for draft in drafts:
+            refuse_secrets(draft, allow)
+
+        def work(tasks: dict[TaskId, Task]) -> Imported:
+            known = {**tasks, **{draft.id: draft for draft in drafts if draft.id}}
+            added: dict[TaskId, Task] = {}
+            skipped: list[TaskId] = []
+            warnings: list[str] = []
+            for index, draft in enumerate(drafts):
+                if draft.id in tasks or draft.id in added:
+                    skipped.append(draft.id)
+                    continue
+                stamp = now(plus_us=index)
+                task_id = draft.id or self.backend.new_id([*tasks, *added])
+                linked, lost = _without_lost_links(draft, known)
+                warnings += lost
+                added[task_id] = checked(
+                    replace(linked, id=task_id, created_at=stamp, updated_at=stamp)
+                )
+            after = {**tasks, **added}
+            for task in added.values():
+                rules.check_links(after, task)
+            epics = rules.settle(after, [task.epic for task in added.values()], now())
+            final = {**added, **{epic.id: epic for epic in epics}}
+            self.backend.write([Change(tasks.get(i), task) for i, task in final.items()])
+            return Imported(
+                tuple(final[i] for i in added), tuple(skipped), (*self.warnings, *warnings)
+            )
+
+        return self._locked(work)
+
+    def _step(self, task_id: str, step: Callable[[dict[TaskId, Task], Task], Task]) -> Result:
+        def work(tasks: dict[TaskId, Task]) -> Result:
+            before = rules.find(tasks, task_id)
+            return self._keep(tasks, before, step(tasks, before))
+
+        return self._locked(work)
+
+    def _keep(self, tasks: dict[TaskId, Task], before: Task | None, after: Task) -> Result:
+        if after == before:
+            return Result(after, before, warnings=self.warnings)
+        stamp = now()
+        after = replace(after, updated_at=stamp)
+        epics = rules.settle(
+            {**tasks, after.id: after},
+            [before.epic if before else None, after.epic],
+            stamp,
+        )
+        followed = tuple(replace(epic, updated_at=stamp) for epic in epics)
+        saved = {after.id: after, **{epic.id: epic for epic in followed}}
+        self.backend.write([Change(tasks.get(i), task) for i, task in saved.items()])
+        others = tuple(epic for epic in followed if epic.id != after.id)
+        return Result(saved[after.id], before, others, self.warnings)
+
+    def _locked(self, work: Callable[[dict[TaskId, Task]], T]) -> T:
+        with self.backend.lock():
+            return work(self.tasks())
+
+
+def refuse_secrets(task: Task, allow: Collection[str]) -> None:
+    """Tasks go into git: what looks like a secret goes in only when its finding is allowed."""
+    for name, value in task.data().items():
+        for text in value if isinstance(value, list) else [value]:
+            for finding in scan(text) if isinstance(text, str) else ():
+                if finding.id not in allow:
+                    raise SecretFound(
+                        f"{name} seems to hold a secret ({finding.rule})",
+                        hint=f"take it out, or pass --allow-secret {finding.id}",
+                        data={"rule": finding.rule, "finding": finding.id},
+                    )
+
+
+def _without_lost_links(draft: Task, known: dict[TaskId, Any]) -> tuple[Task, list[str]]:
+    lost = [other for other in draft.depends_on if other not in known]
+    warnings = [f"{draft.id} depends on {other}, which is nowhere: dropped" for other in lost]
+    epic = draft.epic
+    if epic is not None and epic not in known:
+        warnings.append(f"{draft.id} is part of {epic}, which is nowhere: dropped")
+        epic = None
+    kept = tuple(other for other in draft.depends_on if other in known)
+    return replace(draft, depends_on=kept, epic=epic), warnings

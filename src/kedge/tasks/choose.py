@@ -1,0 +1,45 @@
+"""Which backend keeps a project's tasks."""
+
+from __future__ import annotations
+
+import shutil
+
+from kedge.config import TaskSettings
+from kedge.host.project import Project
+from kedge.tasks.backend import Backend
+
+
+def backend(project: Project, settings: TaskSettings) -> Backend:
+    name = detect(project) if settings.backend == "auto" else settings.backend
+    timeout = settings.lock_timeout
+    if name == "beads":
+        from kedge.tasks.beads import Beads
+
+        return Beads(project.root, program=shutil.which(settings.bd), lock_timeout=timeout)
+    if name == "task_yaml":
+        from kedge.tasks.task_yaml import TaskYaml
+
+        return TaskYaml(project.root, lock_timeout=timeout)
+    if name == "feature_docs":
+        from kedge.tasks.feature_docs import FeatureDocs
+
+        return FeatureDocs(project.root, lock_timeout=timeout)
+    from kedge.tasks.jsonl import Jsonl
+
+    return Jsonl(project, prefix=settings.prefix, lock_timeout=timeout)
+
+
+def detect(project: Project) -> str:
+    """The first backend that the project has tasks for; jsonl when it has none."""
+    root = project.root
+    if (root / ".kedge" / "tasks.jsonl").exists():
+        return "jsonl"
+    if (root / ".beads").is_dir():
+        return "beads"
+    if any(
+        True for pattern in ("*.task.yaml", "*.task.yml") for _ in (root / "tasks").glob(pattern)
+    ):
+        return "task_yaml"
+    if any(True for _ in (root / "docs" / "features").glob("*/tasks.md")):
+        return "feature_docs"
+    return "jsonl"

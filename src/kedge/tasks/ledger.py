@@ -1,0 +1,84 @@
+"""The ledger: `.kedge/ledger/<task>.jsonl`, one record per attempt, only ever appended to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from kedge.errors import InvalidValue
+from kedge.host import clock, files
+from kedge.host.project import Project
+from kedge.host.redact import redact_value
+from kedge.model.attempt import Attempt, Outcome, parse
+from kedge.model.ids import task_id
+from kedge.model.task import Status, Task
+
+
+class Ledger:
+    def __init__(self, project: Project, *, lock_timeout: float = files.LOCK_TIMEOUT) -> None:
+        self._project = project
+        self._timeout = lock_timeout
+
+    def append(self, attempt: Attempt) -> Attempt:
+        """Add the attempt with the next number, without secrets, durably."""
+        name = task_id(attempt.task)
+        path = self._project.path(".kedge", "ledger", f"{name}.jsonl")
+        lock = self._project.path(".kedge", "locks", "ledger.lock")
+        with files.lock(lock, timeout=self._timeout):
+            past, _ = self.read(name)
+            number = 1 + max((one.number for one in past), default=0)
+            clean = cast(Mapping[str, Any], redact_value(replace(attempt, number=number).data()))
+            files.append_line(path, json.dumps(clean, ensure_ascii=False).encode())
+        return parse(clean)
+
+    def read(self, task: str) -> tuple[list[Attempt], list[str]]:
+        """The attempts at a task, oldest first, and a warning for each line that is none."""
+        name = task_id(task)
+        data = files.read_bytes(self._project.path(".kedge", "ledger", f"{name}.jsonl")) or b""
+        attempts: list[Attempt] = []
+        warnings: list[str] = []
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line)
+                if not isinstance(value, dict):
+                    raise InvalidValue("not an object")
+                attempts.append(parse(value))
+            except (ValueError, RecursionError, InvalidValue) as error:
+                warnings.append(f".kedge/ledger/{name}.jsonl:{number}: passed over: {error}")
+        return attempts, warnings
+
+
+def attempt_of(
+    before: Task | None, after: Task, tried: Sequence[str], avoid: Sequence[str], *, actor: str
+) -> Attempt | None:
+    """The attempt that ended when a person or an agent closed or blocked a task by command.
+
+    None when nothing ended: the task was not being worked on, or is still.
+    """
+    outcomes = {
+        Status.DONE: Outcome.DONE,
+        Status.FAILED: Outcome.GIVEN_UP,
+        Status.BLOCKED: Outcome.BLOCKED,
+    }
+    outcome = outcomes.get(after.status)
+    if before is None or before.status is not Status.IN_PROGRESS or outcome is None:
+        return None
+    blocked = f"{after.blocked.type.value}: {after.blocked.reason}" if after.blocked else None
+    now = clock.now()
+    return Attempt(
+        task=after.id,
+        number=0,
+        run="by hand",
+        role="implementer",
+        agent=before.assignee or actor,
+        started_at=before.started_at or now,
+        ended_at=now,
+        outcome=outcome,
+        reason=blocked or after.close_reason or "",
+        tried=tuple(tried),
+        avoid=tuple(avoid),
+    )
