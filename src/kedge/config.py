@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -194,6 +193,10 @@ def read_text(path: Path) -> str:
 
 
 def parse(path: Path, text: str) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    import tomllib
+
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:

@@ -1,10 +1,9 @@
-"""The log that a bug leaves, fit to be pasted into a report."""
+"""What a bug leaves: a log that is fit to be pasted into a report."""
 
 from __future__ import annotations
 
 import os
 import platform
-import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
@@ -18,14 +17,28 @@ from kedge.host.redact import redact
 KEEP = 20
 
 
-def write_log(error: BaseException, argv: Sequence[str], directory: Path) -> Path | None:
-    """Write what happened, without secrets, where it can be written; None where nowhere can."""
-    trace = "".join(traceback.format_exception(error))
+class Bug(KedgeError):
+    code = "bug"
+    exit_code = 3
+
+
+def report(error: Exception, argv: Sequence[str], directory: Path) -> Bug:
+    """Write down what happened, without secrets, and say where."""
     text = redact(
         f"kedge {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
         f"{clock.now()}\n"
-        f"arguments: {list(argv)!r}\n\n{trace}"
+        f"arguments: {list(argv)!r}\n\n{''.join(traceback.format_exception(error))}"
     )
+    path = _write(text, directory)
+    what = redact(f"{type(error).__name__}: {error}").splitlines()[0][:200]
+    return Bug(
+        f"a bug in kedge: {what}",
+        hint=f"please report it with {path}" if path else "no log could be written anywhere",
+        data={"log": str(path) if path else None},
+    )
+
+
+def _write(text: str, directory: Path) -> Path | None:
     name = f"bug-{clock.now().replace(':', '')}-{os.getpid()}.log"
     for place in _places(directory):
         path = place / "logs" / name
@@ -33,13 +46,14 @@ def write_log(error: BaseException, argv: Sequence[str], directory: Path) -> Pat
             files.write_atomic(path, text.encode("utf-8", "backslashreplace"), mode=0o600)
         except KedgeError:
             continue
-        _forget_old(path.parent)
+        for old in sorted(path.parent.glob("bug-*.log"))[:-KEEP]:
+            old.unlink(missing_ok=True)
         return path
-    sys.stderr.write(text)
     return None
 
 
 def _places(directory: Path) -> Iterator[Path]:
+    """Where the log may go, the best place first."""
     try:
         yield project.find(directory.absolute()).home()
     except (KedgeError, OSError):
@@ -49,8 +63,3 @@ def _places(directory: Path) -> Iterator[Path]:
     state = os.environ.get("XDG_STATE_HOME")
     yield (Path(state) if state else Path.home() / ".local" / "state") / "kedge"
     yield Path(tempfile.gettempdir()) / f"kedge-{os.getuid()}"
-
-
-def _forget_old(logs: Path) -> None:
-    for path in sorted(logs.glob("bug-*.log"))[:-KEEP]:
-        path.unlink(missing_ok=True)

@@ -24,14 +24,15 @@ from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
 from kedge.host.project import Project
 
-EXIT_BUG = 3
-EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141  # as a shell shows a program that lost its reader
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command answers: data for `--json`, and the same as text for people."""
+    """What a command answers: data for `--json`, and the same as text for people.
+
+    Either may be a function, for what need not be made when the other is asked for.
+    """
 
     data: Any = None
     text: str | Callable[[], str | None] | None = None
@@ -65,10 +66,6 @@ class Edge:
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     edge = Edge(json=_asks_for_json(argv))
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    code = EXIT_BUG
     try:
         code = _answer(edge, argv)
         sys.stdout.flush()
@@ -83,45 +80,39 @@ def _answer(edge: Edge, argv: Sequence[str]) -> int:
     captured = io.StringIO()
     try:
         with contextlib.redirect_stdout(captured) if edge.json else contextlib.nullcontext():
-            reply = root.main(list(argv), prog_name="kedge", standalone_mode=False, obj=edge)
-        if isinstance(reply, Reply):
+            reply = _invoke(edge, argv)
+        if reply is not None:
             edge.warn(*reply.warnings)
             _print(edge, reply)
         elif edge.json:
-            _envelope(edge, {"text": captured.getvalue()} if captured.getvalue() else None)
+            _envelope(edge, {"text": captured.getvalue()})
         return 0
-    except KedgeError as error:
-        return _fail(edge, error)
-    except click.Abort:
-        return _interrupted(edge)
-    except click.ClickException as error:
-        return _fail(edge, _usage(error))
-    except KeyboardInterrupt:
-        return _interrupted(edge)
     except BrokenPipeError:
         raise
+    except KedgeError as error:
+        return _fail(edge, error)
+    except click.ClickException as error:
+        return _fail(edge, _usage(error))
+    except (KeyboardInterrupt, click.Abort):
+        return _fail(edge, _Interrupted("interrupted"))
     except Exception as error:  # noqa: BLE001 - the one place where a bug ends
-        from kedge.cli.bugs import write_log
+        from kedge.cli.bugs import report
 
-        path = write_log(error, argv, edge.directory)
-        shown = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        hint = f"please report it with {path}" if path else "no log could be written"
-        _fail(edge, _Bug(f"a bug in kedge: {shown}", hint=hint, data={"log": path and str(path)}))
-        return EXIT_BUG
+        return _fail(edge, report(error, argv, edge.directory))
 
 
-class _Bug(KedgeError):
-    code = "bug"
-    exit_code = EXIT_BUG
+def _invoke(edge: Edge, argv: Sequence[str]) -> Reply | None:
+    try:
+        with root.make_context("kedge", list(argv), obj=edge) as context:
+            reply: Reply | None = root.invoke(context)
+            return reply
+    except click.exceptions.Exit:  # --help and --version have said all
+        return None
 
 
 class _Interrupted(KedgeError):
     code = "interrupted"
-    exit_code = EXIT_INTERRUPTED
-
-
-def _interrupted(edge: Edge) -> int:
-    return _fail(edge, _Interrupted("interrupted"))
+    exit_code = 130
 
 
 def _fail(edge: Edge, error: KedgeError) -> int:
@@ -137,12 +128,11 @@ def _fail(edge: Edge, error: KedgeError) -> int:
 
 def _print(edge: Edge, reply: Reply) -> None:
     if edge.json:
-        _envelope(edge, reply.data)
+        _envelope(edge, reply.data() if callable(reply.data) else reply.data)
         return
     text = reply.text() if callable(reply.text) else reply.text
     if text:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
+        _write(text if text.endswith("\n") else text + "\n")
     _show_warnings(edge)
 
 
@@ -155,7 +145,21 @@ def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
         "hint": error.hint if error else None,
         "warnings": edge.warnings,
     }
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    _write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def _write(text: str) -> None:
+    """Write all of it: an unbuffered stream may take a part and say nothing."""
+    stream = sys.stdout
+    raw = getattr(stream, "buffer", None)
+    if raw is None:
+        stream.write(text)
+        return
+    stream.flush()
+    left = memoryview(text.encode(stream.encoding, "backslashreplace"))
+    while left:
+        left = left[raw.write(left) :]
+    raw.flush()
 
 
 def _show_warnings(edge: Edge) -> None:

@@ -17,10 +17,7 @@ def clean(text: str) -> str:
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "") -> str:
     """Rows for a terminal, with headers; for a pipe, one line each, cells between tabs."""
     if not sys.stdout.isatty():
-        return "".join(
-            "\t".join(clean(cell).replace("\t", " ").replace("\n", " ") for cell in row) + "\n"
-            for row in rows
-        )
+        return clean("".join(_line(row) for row in rows))
     if not rows:
         return empty
     from io import StringIO
@@ -37,8 +34,17 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str =
     for row in rows:
         grid.add_row(*(Text(clean(cell), style=_STYLES.get(cell, "")) for cell in row))
     out = StringIO()
-    Console(file=out, force_terminal=True, no_color="NO_COLOR" in environ).print(grid)
+    Console(
+        file=out, force_terminal=True, color_system=None if "NO_COLOR" in environ else "auto"
+    ).print(grid)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    line = "\t".join(cells)
+    if line.count("\t") != len(cells) - 1 or "\n" in line:
+        line = "\t".join(" ".join(cell.split()) for cell in cells)
+    return line + "\n"
 
 
 _STYLES = {

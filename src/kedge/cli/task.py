@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -38,7 +37,11 @@ class Desk:
 
     @property
     def actor(self) -> str:
-        return self.settings.actor or getpass.getuser()
+        if self.settings.actor:
+            return self.settings.actor
+        import getpass
+
+        return getpass.getuser()
 
     def tasks(self) -> dict[TaskId, Task]:
         found = self.board.tasks()
@@ -374,7 +377,7 @@ def _listing(tasks: Sequence[Task], *, empty: str) -> Reply:
         rows = [(t.id, t.status.value, t.priority, t.type, t.title) for t in tasks]
         return table(("id", "status", "prio", "type", "title"), rows, empty=empty)
 
-    return Reply([task.data() for task in tasks], text)
+    return Reply(lambda: [task.data() for task in tasks], text)
 
 
 def _brief(tasks: rules.Tasks, other: str) -> tuple[str, str, str]:

@@ -20,9 +20,12 @@ _HINTS = {
     errno.EROFS: "the file system is mounted read-only",
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than the system allows",
     errno.ENOTDIR: "a part of the path is a file",
+    errno.EEXIST: "a part of the path is a file, or a symbolic link that leads nowhere",
     errno.EISDIR: "there is a directory of that name",
-    errno.ELOOP: "a symbolic link points to itself",
+    errno.EINVAL: "there must be a plain file of that name, or none",
+    errno.ELOOP: "a symbolic link is in the way, or points to itself",
     errno.ENAMETOOLONG: "the path is too long for this file system",
 }
 
@@ -44,12 +47,12 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     directory is made when it is missing.
     """
     try:
-        target = path.resolve() if path.is_symlink() else path
+        target = _target(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         with _staged(target) as (fd, staged):
+            os.fchmod(fd, _mode_for(target) if mode is None else mode)
             os.ftruncate(fd, 0)
             _write_all(fd, data)
-            os.fchmod(fd, _mode_for(target) if mode is None else mode)
             os.fsync(fd)
             staged.replace(target)
         sync_directory(target.parent)
@@ -63,12 +66,15 @@ def append_line(path: Path, line: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
+            _take(fd, path)
             size = os.fstat(fd).st_size
             torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
             _write_all(fd, (b"\n" if torn else b"") + line + b"\n")
             os.fsync(fd)
         finally:
             os.close(fd)
+        if size == 0:
+            sync_directory(path.parent)
     except OSError as error:
         raise file_error("append to", path, error) from error
 
@@ -81,11 +87,10 @@ def lock(path: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     directory that keeps itself out of git.
     """
     try:
-        fd = _open_lock(path)
+        fd = _locked(path, timeout)
     except OSError as error:
         raise file_error("lock", path, error) from error
     try:
-        _acquire(fd, path, timeout)
         with contextlib.suppress(OSError):  # only for the message of whoever waits
             os.ftruncate(fd, 0)
             os.pwrite(fd, str(os.getpid()).encode(), 0)
@@ -96,12 +101,16 @@ def lock(path: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
 
 def file_error(verb: str, path: Path, error: OSError) -> FileError:
     reason = (error.strerror or str(error)).lower()
-    return FileError(f"cannot {verb} {path}: {reason}", hint=_HINTS.get(error.errno or 0))
+    hint = _HINTS.get(error.errno or 0, "check the file and the file system that it is on")
+    return FileError(f"cannot {verb} {path}: {reason}", hint=hint)
 
 
 def sync_directory(path: Path) -> None:
     """Make a rename in the directory durable, where the file system can."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except PermissionError:
+        return  # one may write in a directory that one may not list
     try:
         os.fsync(fd)
     except OSError as error:
@@ -128,9 +137,13 @@ def _staged(target: Path) -> Iterator[tuple[int, Path]]:
                 raise
             staged.unlink(missing_ok=True)  # a planted link must not lead the bytes elsewhere
             continue
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        if _same_file(fd, staged):
-            break
+        try:
+            _take(fd, target)
+            if _same_file(fd, staged):
+                break
+        except BaseException:
+            os.close(fd)
+            raise
         os.close(fd)  # the writer before us has renamed it to the target: take a new one
     try:
         yield fd, staged
@@ -141,6 +154,20 @@ def _staged(target: Path) -> Iterator[tuple[int, Path]]:
         raise
     finally:
         os.close(fd)
+
+
+def _target(path: Path) -> Path:
+    """The plain file that `path` names or will name. What is no plain file is not replaced."""
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    try:
+        kind = target.stat(follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return target
+    if not stat.S_ISREG(kind):
+        known = {stat.S_IFDIR: errno.EISDIR, stat.S_IFLNK: errno.ELOOP}
+        number = known.get(stat.S_IFMT(kind), errno.EINVAL)
+        raise OSError(number, os.strerror(number))
+    return target
 
 
 def _same_file(fd: int, path: Path) -> bool:
@@ -154,7 +181,7 @@ def _mode_for(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
-        mask = os.umask(0)
+        mask = os.umask(0o077)  # strict, for a file that another thread makes just then
         os.umask(mask)
         return 0o666 & ~mask
 
@@ -165,27 +192,48 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _open_lock(path: Path) -> int:
-    if not path.parent.is_dir():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        (path.parent / ".gitignore").write_text("*\n")
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-
-
-def _acquire(fd: int, path: Path, timeout: float) -> None:
+def _locked(path: Path, timeout: float) -> int:
+    """The lock's file, open and locked."""
+    ignore = path.parent / ".gitignore"
+    if not os.path.lexists(ignore):
+        write_atomic(ignore, b"*\n")
     deadline = time.monotonic() + timeout
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            if not _flock(fd, deadline):
+                holder = os.pread(fd, 32, 0).decode("ascii", "replace")
+                raise LockTimeout(
+                    f"{path.stem} is locked by process {holder if holder.isdigit() else 'unknown'}"
+                    f" for more than {timeout:g} s",
+                    hint="wait for that process, or end it, and try again",
+                )
+            if _same_file(fd, path):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)  # it was removed while we waited: what we hold, nobody else sees
+
+
+def _take(fd: int, path: Path) -> None:
+    """Lock a file that is being written for as long as it is open."""
+    if not _flock(fd, time.monotonic() + LOCK_TIMEOUT):
+        raise LockTimeout(
+            f"another process writes {path} for more than {LOCK_TIMEOUT:g} s",
+            hint="wait for that process, or end it, and try again",
+        )
+
+
+def _flock(fd: int, deadline: float) -> bool:
     pause = 0.001
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
+            return True
         except BlockingIOError:
-            pass
-        if time.monotonic() >= deadline:
-            holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            raise LockTimeout(
-                f"{path.stem} is locked by process {holder} for more than {timeout:g} s",
-                hint="wait for that process, or end it, and try again",
-            )
-        time.sleep(pause)
+            left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(pause, left))
         pause = min(pause * 2, 0.05)

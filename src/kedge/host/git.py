@@ -8,15 +8,23 @@ and what matters is set on each call.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kedge.errors import BareRepository, GitError, NoRepository, ProgramError
-from kedge.host import proc
+
+if TYPE_CHECKING:
+    from kedge.host import proc
 
 TIMEOUT = 60.0
-_KEPT = ("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+_LIMITS = ("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+# Where the user's own settings are: a repository may be trusted there.
+_SETTINGS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT")
+_KEPT = ("GIT_EXEC_PATH", *_LIMITS, *_SETTINGS)
+_KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 _SET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -28,19 +36,38 @@ _SET = {
 }
 _CONFIG = {
     "advice.detachedHead": "false",
+    "color.branch": "false",
+    "color.diff": "false",
+    "color.grep": "false",
+    "color.status": "false",
     "color.ui": "false",
+    "column.ui": "never",
+    "core.abbrev": "auto",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",
     "core.quotePath": "false",
+    "diff.algorithm": "default",
+    "diff.context": "3",
+    "diff.interHunkContext": "0",
     "diff.mnemonicPrefix": "false",
     "diff.noprefix": "false",
+    "diff.relative": "false",
+    "diff.renames": "true",
+    "diff.submodule": "short",
+    "diff.suppressBlankEmpty": "false",
+    "format.pretty": "medium",
     "gc.auto": "0",
+    "i18n.logOutputEncoding": "UTF-8",
+    "log.decorate": "false",
     "log.showSignature": "false",
     "maintenance.auto": "false",
     "status.branch": "false",
     "status.relativePaths": "true",
+    "status.renames": "true",
+    "status.short": "false",
     "status.showStash": "false",
+    "status.showUntrackedFiles": "normal",
     "submodule.recurse": "false",
 }
 _OPTIONS = [word for key, value in _CONFIG.items() for word in ("-c", f"{key}={value}")]
@@ -67,19 +94,25 @@ class Repo:
     def ask(self, *args: str) -> bytes | None:
         """As `git`, but None where git says no (a missing ref, an unset value)."""
         done = _start(self.root, args, None, None, TIMEOUT)
-        if done.code > 1 and done.code != 128:
+        if done.code not in (0, 1, 128):
             raise _failure(args, done)
+        if done.code == 128:
+            self.git("rev-parse", "--git-dir")  # raises when git refuses the repository as such
         return done.stdout if done.code == 0 else None
 
     def head(self) -> str | None:
         """The commit of HEAD, or None while the branch has none."""
-        found = self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        found = self.ask("rev-parse", "--verify", "--quiet", "HEAD")
         return found.decode().strip() if found else None
 
     def branch(self) -> str | None:
         """The branch's name, also while it has no commit; None when HEAD is detached."""
-        found = self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
-        return found.decode("utf-8", "surrogateescape").strip() if found else None
+        found = self.ask("symbolic-ref", "--quiet", "HEAD")
+        if not found:
+            return None
+        # git's own short form says heads/x where there is a tag x, too.
+        name = found.removesuffix(b"\n").removeprefix(b"refs/heads/")
+        return name.decode("utf-8", "surrogateescape")
 
     @property
     def linked(self) -> bool:
@@ -94,7 +127,11 @@ def find(start: Path) -> Repo:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _KEPT or name.startswith(_KEPT_PREFIXES)
+    }
     return {**kept, **_SET, **(extra or {})}
 
 
@@ -107,9 +144,13 @@ def run(
     timeout: float = TIMEOUT,
 ) -> bytes:
     done = _start(cwd, args, input, env, timeout)
-    if done.code != 0 or done.timed_out:
+    if done.code != 0:
         raise _failure(args, done)
     return done.stdout
+
+
+def is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises where one may not look
 
 
 def split_z(output: bytes) -> list[str]:
@@ -124,28 +165,38 @@ def _start(
     env: Mapping[str, str] | None,
     timeout: float,
 ) -> proc.Finished:
+    from kedge.host import proc
+
     try:
-        return proc.run(
+        done = proc.run(
             ["git", *_OPTIONS, *args], cwd=cwd, env=environment(env), input=data, timeout=timeout
         )
     except ProgramError as error:
-        if not cwd.is_dir():
-            raise GitError(f"no directory {cwd}") from error
-        raise GitError("git is not installed", hint="install git 2.30 or later") from error
+        if not is_directory(cwd):
+            raise GitError(f"no directory {cwd}", hint="go to one that is there") from error
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise GitError("git is not installed", hint="install git 2.30 or later") from error
+        raise GitError(f"git {args[0]} failed: {error.message}", hint=error.hint) from error
+    if done.timed_out:
+        raise GitError(
+            f"git {args[0]} took more than {timeout:g} s and was ended",
+            hint="see whether another git is at work, or the disk is slow",
+        )
+    return done
 
 
 def _failure(args: Sequence[str], done: proc.Finished) -> GitError:
-    if done.timed_out:
-        return GitError(f"git {args[0]} took more than {done.seconds:.0f} s and was ended")
     said = done.stderr.decode("utf-8", "replace").strip()
-    if "dubious ownership" in said:
+    if "dubious ownership" in said or "unsafe repository" in said:
+        trust = "git config --global --add safe.directory "
+        told = [line.strip() for line in said.splitlines() if trust in line]
         return GitError(
             "git does not trust this repository: it belongs to another user",
-            hint="git config --global --add safe.directory PATH, if you do",
+            hint=f"{told[0] if told else trust + 'PATH'}, if you do",
         )
     lines = [line for line in said.splitlines() if not line.startswith("hint:")]
     reason = lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "no message"
-    return GitError(f"git {args[0]} failed: {reason}")
+    return GitError(f"git {args[0]} failed: {reason}", hint="git status may tell more")
 
 
 def _find_plainly(start: Path) -> Repo | None:
@@ -153,21 +204,17 @@ def _find_plainly(start: Path) -> Repo | None:
 
     Anything unusual (a ceiling, another work tree, a bare repository) is left to git itself.
     """
-    if any(os.environ.get(name) for name in _KEPT[1:]):
+    if any(os.environ.get(name) for name in _LIMITS):
         return None
     try:
-        here = start.resolve(strict=True)
+        here = Path(os.path.realpath(start, strict=True))
         device = here.stat().st_dev
         for root in (here, *here.parents):
             if root.stat().st_dev != device:
                 return None
             dot_git = root / ".git"
             if dot_git.is_dir():
-                plain = (dot_git / "HEAD").is_file() and (dot_git / "objects").is_dir()
-                ours = dot_git.stat().st_uid == os.getuid()
-                if not plain or not ours or b"worktree" in (dot_git / "config").read_bytes():
-                    return None
-                return Repo(root, dot_git, dot_git)
+                return Repo(root, dot_git, dot_git) if _plain(root, dot_git) else None
             if dot_git.exists() or ((root / "HEAD").is_file() and (root / "objects").is_dir()):
                 return None
     except OSError:
@@ -175,28 +222,41 @@ def _find_plainly(start: Path) -> Repo | None:
     return None
 
 
+def _plain(root: Path, dot_git: Path) -> bool:
+    """Whether git would take this `.git` directory, and this as its work tree."""
+    if not all(path.stat().st_uid == os.geteuid() for path in (root, dot_git)):
+        return False
+    if dot_git.is_symlink() or not all((dot_git / name).is_dir() for name in ("objects", "refs")):
+        return False
+    if not re.match(rb"ref: refs/|[0-9a-f]{40}", (dot_git / "HEAD").read_bytes()):
+        return False
+    settings = (dot_git / "config").read_bytes().lower().replace(b"bare = false", b"")
+    return not any(word in settings for word in (b"bare", b"worktree", b"include"))
+
+
 def _find_by_git(start: Path) -> Repo:
-    if not start.is_dir():
-        raise NoRepository(f"no directory {start}")
-    asked = ("rev-parse", "--is-bare-repository", "--is-inside-work-tree")
+    if not is_directory(start):
+        raise NoRepository(f"no directory {start}", hint="go to one that is there")
+    asked = ("rev-parse", "--is-bare-repository", "--is-inside-git-dir", "--is-inside-work-tree")
     done = _start(start, asked, None, None, TIMEOUT)
     if done.code != 0:
-        if b"not a git repository" in done.stderr:
+        if b"not a git repository (or any" in done.stderr:
             raise NoRepository(
                 f"{start} is not in a git repository", hint="go into one, or run git init"
             )
         raise _failure(asked, done)
-    bare, inside = done.stdout.decode().split()
-    if inside != "true":
-        what = "a bare repository" if bare == "true" else "the .git directory"
+    bare, in_git_dir, inside = (word == b"true" for word in done.stdout.split())
+    if not inside:
+        what = "a bare repository" if bare else "the .git directory"
         raise BareRepository(
-            f"{start} is in {what}, which has no files to work on",
+            f"{start} is {'in ' + what if bare or in_git_dir else 'outside its work tree'}, "
+            "where there are no files to work on",
             hint="go into a work tree (git worktree list shows them)",
         )
     return Repo(
         _path(start, "--show-toplevel"),
         _path(start, "--absolute-git-dir"),
-        (start / _path(start, "--git-common-dir")).resolve(),
+        Path(os.path.realpath(start / _path(start, "--git-common-dir"))),
     )
 
 

@@ -61,10 +61,15 @@ def run(
             start_new_session=True,
         )
     except FileNotFoundError as error:
-        missing = error.filename or argv[0]
-        raise ProgramError(f"no program or directory {os.fspath(missing)!r}") from error
+        missing = os.fspath(error.filename or argv[0])
+        raise ProgramError(
+            f"no program or directory {missing!r}", hint="check its spelling, and PATH"
+        ) from error
     except (OSError, ValueError) as error:
-        raise ProgramError(f"cannot start {os.fspath(argv[0])!r}: {error}") from error
+        raise ProgramError(
+            f"cannot start {os.fspath(argv[0])!r}: {error}",
+            hint="check that it is a program that you may run, and what it is given",
+        ) from error
     collected: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
 
     def take(stream: str, chunk: bytes) -> None:
@@ -89,22 +94,35 @@ def run(
 
 def end_group(child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
     """End the child and every process of its group; return when the child is reaped."""
-    if grace > 0 and child.poll() is None:
-        _signal(child.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(grace)
-    # The leader may be gone while others of its group live on.
-    _signal(child.pid, signal.SIGKILL)
-    child.wait()
-    for pipe in (child.stdin, child.stdout, child.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+    try:
+        if grace > 0:
+            _signal(child.pid, signal.SIGTERM)
+            _await_group(child, time.monotonic() + grace)
+    finally:  # also when a second interrupt cuts the grace short
+        _signal(child.pid, signal.SIGKILL)
+        child.wait()
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
 
 
-def _signal(group: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+def _await_group(child: subprocess.Popen[bytes], deadline: float) -> None:
+    """Wait for all of the group: a shell may be gone at once while what it runs cleans up."""
+    pause = 0.001
+    # A leader that is not reaped would count as one that runs.
+    while (child.poll() is None or _signal(child.pid, 0)) and time.monotonic() < deadline:
+        time.sleep(pause)
+        pause = min(pause * 2, 0.05)
+
+
+def _signal(group: int, number: int) -> bool:
+    """Whether there was anyone to signal."""
+    try:
         os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
 
 
 def _follow(
@@ -115,6 +133,7 @@ def _follow(
 ) -> bool:
     """Feed and drain the pipes until the child has ended. False when time ran out."""
     pending = memoryview(data or b"")
+    drained = _FOREVER
     with selectors.DefaultSelector() as selector:
         for pipe, name in ((child.stdout, "stdout"), (child.stderr, "stderr")):
             if pipe is not None:
@@ -123,13 +142,14 @@ def _follow(
             os.set_blocking(child.stdin.fileno(), False)
             selector.register(child.stdin, selectors.EVENT_WRITE, "stdin")
         while selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
             ended = child.poll() is not None
+            now = time.monotonic()
             if ended:
                 # Its output is in the pipes; a grandchild that keeps them open gets no more time.
-                deadline = min(deadline, time.monotonic() + _DRAIN)
+                drained = min(drained, now + _DRAIN)
+            left = (drained if ended else deadline) - now
+            if left <= 0:
+                return ended
             ready = selector.select(0 if ended else min(left, _POLL))
             if ended and not ready:
                 return True

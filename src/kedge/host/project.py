@@ -22,7 +22,7 @@ class Project:
     def path(self, *parts: str) -> Path:
         """A path below the root. One that leads out of it, by a link or by `..`, is refused."""
         path = self.root.joinpath(*parts)
-        if not path.resolve().is_relative_to(self.root.resolve()):
+        if not _real(path).is_relative_to(_real(self.root)):
             raise FileError(
                 f"{Path(*parts)} leads out of {self.root}",
                 hint="kedge follows no link out of the project: put a real file there",
@@ -42,11 +42,16 @@ def find(start: Path) -> Project:
     try:
         repo = git.find(start)
     except NoRepository:
-        if not start.is_dir():
+        if not git.is_directory(start):
             raise
-        here = start.resolve()
+        here = _real(start)
         for root in (here, *here.parents):
-            if (root / ".kedge").is_dir():
+            if git.is_directory(root / ".kedge"):
                 return Project(root, None)
         raise
     return Project(repo.root, repo)
+
+
+def _real(path: Path) -> Path:
+    # Not Path.resolve, which raises RuntimeError for a link that points to itself.
+    return Path(os.path.realpath(path))

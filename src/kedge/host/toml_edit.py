@@ -7,80 +7,145 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-_MAX_LINES = 200
+_TOKEN = re.compile(
+    r'''(?P<text>"""(?:\\.|[^\\])*?"""{1,3}|\'\'\'.*?\'\'\'\'{0,2}|"(?:\\.|[^"\\])*"|'[^']*')'''
+    r"|(?P<comment>\#[^\n]*)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<end>\n)|(?P<is>=)|[ \t\r]+|.",
+    re.DOTALL,
+)
 
 
 class CannotEdit(Exception):
     """No edit of one place gives the wanted result."""
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A `[table]`, or a `key = value` with the span of its value.
+
+    `path` is the whole dotted name and `table` the part of it that a header gave.
+    """
+
+    path: tuple[str, ...]
+    table: tuple[str, ...]
+    start: int
+    end: int
+    value: tuple[int, int] | None
+
+
 def with_value(text: str, section: str, name: str, value: Any) -> str:
     """The text with `section.name` set to the value, or removed for None.
 
-    Each candidate edit is parsed again and taken only if it changes just that one value.
+    The result is parsed again and given only if just that one value has changed.
     """
     bom = "\ufeff" if text.startswith("\ufeff") else ""
-    body = text.removeprefix(bom) if bom else text
-    wanted = _wanted(tomllib.loads(body), section, name, value)
-    newline = "\r\n" if "\r\n" in body else "\n"
-    for candidate in _candidates(body, section, name, value, newline):
-        try:
-            if tomllib.loads(candidate) == wanted:
-                return bom + candidate
-        except tomllib.TOMLDecodeError:
-            continue
-    raise CannotEdit
+    body = text.removeprefix(bom)
+    try:
+        wanted = copy.deepcopy(tomllib.loads(body))
+        group = wanted.setdefault(section, {})
+        if not isinstance(group, dict):
+            raise CannotEdit
+        if value is None:
+            group.pop(name, None)
+        else:
+            group[name] = value
+        after = _edited(body, section, name, value)
+        found = tomllib.loads(after)
+        found.setdefault(section, {})
+        if not _same(found, wanted):
+            raise CannotEdit
+    except (tomllib.TOMLDecodeError, RecursionError):
+        raise CannotEdit from None
+    return bom + after
 
 
-def _wanted(data: dict[str, Any], section: str, name: str, value: Any) -> dict[str, Any]:
-    after = copy.deepcopy(data)
-    group = after.setdefault(section, {})
-    if not isinstance(group, dict):
-        raise CannotEdit
+def statements(text: str) -> Iterator[Statement]:
+    """The statements of a text that is known to be TOML."""
+    table: tuple[str, ...] = ()
+    for start, end, equals, last in _lines(text):
+        if text[start:last].lstrip().startswith("["):
+            table = _path(tomllib.loads(text[start:last]))
+            yield Statement(table, table, start, end, None)
+        elif equals is not None:
+            path = table + _path(tomllib.loads(text[start:equals] + "= {}"))
+            first = equals + 1 + len(text[equals + 1 : last]) - len(text[equals + 1 : last].lstrip())
+            yield Statement(path, table, start, end, (first, last))
+
+
+def line_of(text: str, path: tuple[str, ...]) -> int | None:
+    """The line where the value begins, or the inline table or array that it is in."""
+    for one in statements(text):
+        if one.path == path[: len(one.path)] and (one.value or one.path == path):
+            return text.count("\n", 0, one.start) + 1
+        if one.path[: len(path)] == path:
+            return text.count("\n", 0, one.start) + 1
+    return None
+
+
+def _lines(text: str) -> Iterator[tuple[int, int, int | None, int]]:
+    """Lines with something on them, a value of several lines as one.
+
+    Each is its start, its end, where its first `=` is, and where its content ends.
+    """
+    start = last = depth = 0
+    equals: int | None = None
+    for token in _TOKEN.finditer(text + "\n"):
+        kind = token.lastgroup
+        depth += (kind == "open") - (kind == "close")
+        if kind == "is" and equals is None and depth == 0:
+            equals = token.start()
+        if kind == "end" and depth == 0:
+            if last > start:
+                yield start, min(token.end(), len(text)), equals, last
+            start = last = token.end()
+            equals = None
+        elif kind not in ("comment", "end") and not token.group().isspace():
+            last = token.end()
+
+
+def _path(data: Any) -> tuple[str, ...]:
+    """The one way down into the data."""
+    keys = []
+    while data:
+        if isinstance(data, list):
+            data = data[0]
+        else:
+            ((key, data),) = data.items()
+            keys.append(key)
+    return tuple(keys)
+
+
+def _edited(text: str, section: str, name: str, value: Any) -> str:
+    all_of_them = list(statements(text))
+    mine = next((s for s in all_of_them if s.value and s.path == (section, name)), None)
     if value is None:
-        group.pop(name, None)
-        if not group and section not in data:
-            del after[section]
+        return text[: mine.start] + text[mine.end :] if mine else text
+    if mine and mine.value:
+        return text[: mine.value[0]] + _literal(value) + text[mine.value[1] :]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    entry = f"{name} = {_literal(value)}"
+    near = [s for s in all_of_them if s.path[:1] == (section,) and len(s.table) < 2]
+    if near and near[-1].path:
+        indent = re.match(r"[ \t]*", text[near[-1].start :])
+        before = text[: near[-1].end]
+        entry = entry if near[-1].table else f"{section}.{entry}"
+        entry = (indent.group() if indent else "") + entry
     else:
-        group[name] = value
-    return after
+        before = text
+        entry = f"{newline if text else ''}[{section}]{newline}{entry}"
+    gap = "" if not before or before.endswith("\n") else newline
+    return f"{before}{gap}{entry}{newline}{text[len(before) :]}"
 
 
-def _candidates(text: str, section: str, name: str, value: Any, newline: str) -> Iterator[str]:
-    lines = text.splitlines(keepends=True)
-    if value is None:
-        yield text
-    quoted = rf"[\"']?{re.escape(name)}[\"']?"
-    entry = "" if value is None else f"{name} = {_literal(value)}"
-    for index, line in enumerate(lines):
-        found = re.match(rf"(\s*(?:{re.escape(section)}\s*\.\s*)?{quoted}\s*=)", line)
-        if not found:
-            continue
-        for end in range(index + 1, min(index + _MAX_LINES, len(lines)) + 1):
-            after = "" if value is None else f"{found.group(1)} {_literal(value)}"
-            for comment in _comments(line) if end == index + 1 else [newline]:
-                middle = [] if value is None else [after + comment]
-                yield "".join([*lines[:index], *middle, *lines[end:]])
-    for index, line in enumerate(lines):
-        if re.match(rf"\s*\[\s*[\"']?{re.escape(section)}[\"']?\s*\]", line):
-            start = line if line.endswith("\n") else line + newline
-            yield "".join([*lines[:index], start, entry + newline, *lines[index + 1 :]])
-    gap = "" if not text else (newline if text.endswith("\n") else newline * 2)
-    yield f"{text}{gap}[{section}]{newline}{entry}{newline}"
-    yield f"{section}.{entry}{newline}{text}"
-
-
-def _comments(line: str) -> Iterator[str]:
-    """What may follow the value on its line: its comment, if it has one, and the line's end."""
-    for found in re.finditer(r"\s*#", line):
-        try:
-            tomllib.loads(line[: found.start()].strip())
-        except tomllib.TOMLDecodeError:
-            continue
-        yield line[found.start() :]
-    yield line[len(line.rstrip("\r\n")) :]
+def _same(one: Any, other: Any) -> bool:
+    """Equal in type, too, and with nan equal to itself."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and repr(one) == repr(other)
 
 
 def _literal(value: Any) -> str:

@@ -91,6 +91,7 @@ class Task:
 FIELDS = tuple(f.name for f in fields(Task) if f.name != "extra")
 LISTS = ("acceptance", "labels", "depends_on", "scope_in", "scope_out", "checks")
 _KNOWN = frozenset(FIELDS)
+_LISTS = frozenset(LISTS)
 
 
 def parse(data: Mapping[str, Any]) -> Task:
@@ -98,25 +99,20 @@ def parse(data: Mapping[str, Any]) -> Task:
     values: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in data.items():
-        if key in _KNOWN:
-            if value is not None:
-                values[key] = value
-        else:
+        if key not in _KNOWN:
             extra[key] = value
-    for name in ("id", "title"):
-        if name not in values:
-            raise InvalidValue(f"a task needs {name!r}")
-    for key, value in values.items():
-        if key in LISTS:
-            if isinstance(value, str) or not isinstance(value, (list, tuple)):
-                raise InvalidValue(f"{key!r} must be a list of texts")
-            if not all(isinstance(item, str) for item in value):
-                raise InvalidValue(f"{key!r} must be a list of texts")
-            values[key] = tuple(value)
+        elif value is None:
+            continue
+        elif key in _LISTS:
+            values[key] = _items(key, value)
         elif key == "blocked":
             values[key] = _block(value)
-        elif not isinstance(value, str):
+        elif type(value) is not str:
             raise InvalidValue(f"{key!r} must be a text, not {type(value).__name__}")
+        else:
+            values[key] = value
+    if "id" not in values or "title" not in values:
+        raise InvalidValue("a task needs an 'id' and a 'title'")
     task_id(values["id"])
     if "status" in values:
         values["status"] = status(values["status"])
@@ -189,6 +185,16 @@ def block_type(text: str) -> BlockType:
 def unique(items: Iterable[str]) -> tuple[str, ...]:
     """The items without repetition, in their order."""
     return tuple(dict.fromkeys(items))
+
+
+def _items(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            if type(item) is not str:
+                break
+        else:
+            return tuple(value)
+    raise InvalidValue(f"{name!r} must be a list of texts")
 
 
 def _block(value: Any) -> Block:

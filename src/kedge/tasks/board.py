@@ -63,7 +63,7 @@ class Board:
             stamp = now()
             task_id = draft.id or self.backend.new_id(tasks)
             task = checked(replace(draft, id=task_id, created_at=stamp, updated_at=stamp))
-            rules.check_links(tasks, task)
+            rules.check_links(tasks, [task])
             return self._keep(tasks, None, task)
 
         return self._locked(work)
@@ -77,7 +77,7 @@ class Board:
             before = rules.find(tasks, task_id)
             after = checked(change(before))
             refuse_secrets(after, allow)
-            rules.check_links(tasks, after)
+            rules.check_links(tasks, [after])
             rules.check_type(tasks, after)
             return self._keep(tasks, before, after)
 
@@ -131,9 +131,8 @@ class Board:
                 added[task_id] = checked(
                     replace(linked, id=task_id, created_at=stamp, updated_at=stamp)
                 )
+            rules.check_links(tasks, list(added.values()))
             after = {**tasks, **added}
-            for task in added.values():
-                rules.check_links(after, task)
             epics = rules.settle(after, [task.epic for task in added.values()], now())
             final = {**added, **{epic.id: epic for epic in epics}}
             self.backend.write([Change(tasks.get(i), task) for i, task in final.items()])

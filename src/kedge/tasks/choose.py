@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 from kedge.config import TaskSettings
 from kedge.host.project import Project
 from kedge.tasks.backend import Backend
@@ -13,6 +11,8 @@ def backend(project: Project, settings: TaskSettings) -> Backend:
     name = detect(project) if settings.backend == "auto" else settings.backend
     timeout = settings.lock_timeout
     if name == "beads":
+        import shutil
+
         from kedge.tasks.beads import Beads
 
         return Beads(project.root, program=shutil.which(settings.bd), lock_timeout=timeout)

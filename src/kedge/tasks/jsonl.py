@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -18,7 +18,7 @@ from kedge.tasks.backend import Change, Listing
 FILE = (".kedge", "tasks.jsonl")
 LOCK = (".kedge", "locks", "tasks.lock")
 _BOM = b"\xef\xbb\xbf"
-_ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # no vowels but e and a, nothing read as another
+_ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # none that is read as another
 
 
 class Jsonl:
@@ -60,7 +60,7 @@ class Jsonl:
     def new_id(self, taken: Collection[str]) -> TaskId:
         length = 4
         while True:
-            tail = "".join(secrets.choice(_ALPHABET) for _ in range(length))
+            tail = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in os.urandom(length))
             if (found := f"{self._prefix}-{tail}") not in taken:
                 return TaskId(found)
             length = min(length + 1, 12)

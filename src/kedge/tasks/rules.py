@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kedge.errors import DependencyCycle, InvalidValue, TaskNotFound, WrongState
@@ -51,28 +51,32 @@ def waiting_for(tasks: Tasks, task: Task) -> list[str]:
 
 
 def ready(tasks: Tasks) -> list[Task]:
-    """Tasks that can be started, most urgent first. Epics are done through their tasks."""
+    """Tasks that can be started, most urgent first, then in the order in which they are given.
+
+    Epics are done through their tasks.
+    """
     found = [
         task
         for task in tasks.values()
         if task.status is Status.OPEN and task.type != EPIC and not waiting_for(tasks, task)
     ]
-    return sorted(found, key=lambda task: (task.priority, order(task)))
+    return sorted(found, key=lambda task: task.priority)
 
 
-def check_links(tasks: Tasks, task: Task) -> None:
-    """Refuse an epic or dependency that does not exist or that closes a circle."""
-    if task.epic is not None:
-        epic = find(tasks, task.epic)
-        if epic.type != EPIC:
-            raise InvalidValue(
-                f"{epic.id} is a {epic.type}, not an epic",
-                hint=f"kedge task update {epic.id} --type epic",
-            )
-    for other in task.depends_on:
-        find(tasks, other)
-    after = {**tasks, task.id: task}
-    path = _circle(after, task.id)
+def check_links(tasks: Tasks, new: Iterable[Task]) -> None:
+    """Refuse epics and dependencies of the new tasks that do not exist or close a circle."""
+    after = {**tasks, **{task.id: task for task in new}}
+    for task in new:
+        if task.epic is not None:
+            epic = find(after, task.epic)
+            if epic.type != EPIC:
+                raise InvalidValue(
+                    f"{epic.id} is a {epic.type}, not an epic",
+                    hint=f"kedge task update {epic.id} --type epic",
+                )
+        for other in task.depends_on:
+            find(after, other)
+    path = _circle(after, [task.id for task in new])
     if path:
         raise DependencyCycle(
             "that would close a circle: " + " → ".join(path),
@@ -175,34 +179,37 @@ _OPEN: dict[str, Any] = {
 }
 
 
-def _circle(tasks: Tasks, start: TaskId) -> list[str]:
-    """A path from the task back to itself over what it waits for, or an empty list.
-
-    An epic waits for its tasks, and a task for what its epic waits for.
-    """
+def _circle(tasks: Tasks, starts: Iterable[TaskId]) -> list[str]:
+    """A circle of waiting that the tasks lead into, or an empty list."""
     below: dict[str, list[TaskId]] = {}
     for one in tasks.values():
         if one.epic:
             below.setdefault(one.epic, []).append(one.id)
-    came_from: dict[TaskId, TaskId] = {}
-    stack = [start]
-    while stack:
-        here = stack.pop()
-        task = tasks.get(here)
-        if task is None:
-            continue
-        waits = [*task.depends_on, *below.get(here, ())]
+
+    def waits(task: Task) -> Iterator[TaskId]:
+        """An epic waits for its tasks, and a task for what its epics wait for."""
+        yield from task.depends_on
+        yield from below.get(task.id, ())
         for epic in _above(tasks, task):
-            waits += epic.depends_on
-        for there in waits:
-            if there == start:
-                path = [there, here]
-                while path[-1] != start:
-                    path.append(came_from[path[-1]])
-                return [str(step) for step in reversed(path)]
-            if there not in came_from:
-                came_from[there] = here
-                stack.append(there)
+            yield from epic.depends_on
+
+    done: set[TaskId] = set()
+    for start in starts:
+        path: dict[TaskId, Iterator[TaskId]] = {}
+        there: TaskId | None = start
+        while there is not None or path:
+            if there in path:
+                steps = list(path)
+                return [*steps[steps.index(there) :], there]
+            if there is not None and there in tasks and there not in done:
+                path[there] = waits(tasks[there])
+            last = next(reversed(path), None)
+            if last is None:
+                break
+            there = next(path[last], None)
+            if there is None:
+                done.add(last)
+                del path[last]
     return []
 
 

@@ -1,0 +1,116 @@
+"""Time `kedge.host.redact` on 1 MB of each kind of text: PYTHONPATH=src python benchmarks/redact.py
+
+The yardstick is `re.findall(r"\\w+", text)` on the code of the same run, so that the ratio can be
+compared between machines.
+"""
+
+import json
+import random
+import re
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kedge.host.redact import redact
+
+MEGABYTE = 1_000_000
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def code() -> str:
+    """Sources of the standard library, the packages that speak of tokens and passwords first."""
+    library = Path(sysconfig.get_path("stdlib"))
+    files = [*sorted(library.glob("*.py")), *sorted(library.glob("email/*.py"))]
+    files.sort(key=lambda file: file.name not in {"tokenize.py", "secrets.py", "getpass.py"})
+    return "".join(file.read_text(encoding="utf-8", errors="replace") for file in files)[:MEGABYTE]
+
+
+def logs() -> str:
+    draw = random.Random(1)
+    lines = (
+        f"2026-03-0{draw.randint(1, 9)}T12:{draw.randint(10, 59)}:07.{draw.randint(100, 999)}Z "
+        f"{draw.choice(['INFO', 'WARN', 'DEBUG'])} [worker-{draw.randint(1, 40)}] http.server: "
+        f"GET https://api.internal:8443/v1/items/{draw.getrandbits(128):032x}?page={draw.random()} "
+        f"200 {draw.randint(1, 9000)}ms trace={draw.getrandbits(64):016x} tokens={draw.random()}\n"
+        for _ in range(6000)
+    )
+    return "".join(lines)[:MEGABYTE]
+
+
+def transcript(source: str) -> str:
+    chunks = (source[start : start + 3000] for start in range(0, len(source), 3000))
+    events = (
+        {"type": "tool_result", "usage": {"input_tokens": 1200, "output_tokens": 88}, "text": chunk}
+        for chunk in chunks
+    )
+    return "\n".join(json.dumps(event) for event in events)[:MEGABYTE]
+
+
+def dense(source: str) -> str:
+    """One secret for each 500 characters of code."""
+    draw = random.Random(2)
+
+    def word(length: int) -> str:
+        return "".join(draw.choices(LETTERS, k=length))
+
+    kinds: list[Callable[[], str]] = [
+        lambda: "ghp_" + word(36),
+        lambda: "sk-ant-" + word(40),
+        lambda: f'password = "{word(14)}"',
+        lambda: f"SERVICE_TOKEN={word(32)}",
+        lambda: f"postgres://app:{word(12)}@db/main",
+        lambda: f"Authorization: Bearer {word(40)}",
+        lambda: f"eyJ{word(20)}.eyJ{word(60)}.{word(43)}",
+        lambda: f'"api_key": "{word(32)}"',
+    ]
+    parts: list[str] = []
+    for start in range(0, len(source), 440):
+        parts.append(source[start : start + 440] + f"\n{draw.choice(kinds)()}\n")
+    return "".join(parts)[:MEGABYTE]
+
+
+def hostile() -> Iterator[tuple[str, str]]:
+    header = "-----BEGIN RSA PRIVATE KEY-----"
+    for unit in (
+        "a", "_", ".", '"', "'", "\\", "-", "\n", "eyJ", "eyJ.", "://", "://a:", "://a@", "SK", "SG.",
+        "token", "password", "pwd", "token=", "token:", "token=token:", "token: ", "--token ",
+        'token="', "password='", 'token="password=\'', "PASSWORD=", "passwordA", "key=", "api_key=",
+        "-----BEGIN ", header, f"{header}\n", "bearer ", "authorization: ", "machine ", "curl ",
+        "curl -u a:", " -u", "machine x login ", "AKIA", "ghp_", "_aaaaaaaaaaaaaaaaaaaaa", "sk-",
+        "hooks.slack.com/", ":AA", "[redacted:token]", "İ", "\U0001f511token=", "password\n",
+    ):  # fmt: skip
+        yield f"{unit!r:.32} repeated", (unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE]
+
+
+def milliseconds(work: Callable[[], object], rounds: int) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best * 1000
+
+
+def main() -> None:
+    source = code()
+    yardstick = milliseconds(lambda: re.findall(r"\w+", source), 5)
+    print(f"{'yardstick':<44} {yardstick:8.1f} ms  1.00")
+    typical = {
+        "code": source,
+        "code, not ASCII": "\U0001f511" + source,
+        "logs": logs(),
+        "JSON transcript": transcript(source),
+        "secret-dense": dense(source),
+    }
+    redact("warm up: ghp_" + "a1B2" * 9)
+    for name, text in typical.items():
+        taken = milliseconds(lambda text=text: redact(text), 5)  # type: ignore[misc]
+        print(f"{name:<44} {taken:8.1f} ms {taken / yardstick:5.2f}")
+    for name, text in hostile():
+        taken = milliseconds(lambda text=text: redact(text), 1)  # type: ignore[misc]
+        print(f"{name:<44} {taken:8.1f} ms {taken / yardstick:5.2f}")
+
+
+if __name__ == "__main__":
+    main()

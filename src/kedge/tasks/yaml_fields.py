@@ -1,0 +1,264 @@
+"""What a task file says, under all the names that such files use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kedge.errors import InvalidValue
+from kedge.model.ids import TaskId
+from kedge.model.task import (
+    FIELDS,
+    LISTS,
+    PRIORITIES,
+    Block,
+    BlockType,
+    Status,
+    Task,
+    block_type,
+    checked,
+)
+from kedge.tasks.yaml_nodes import (
+    BadYaml,
+    compose,
+    content_end,
+    is_mapping,
+    is_null,
+    is_scalar,
+    is_sequence,
+    line_of,
+    pair,
+    pairs,
+    plain,
+)
+
+if TYPE_CHECKING:
+    import yaml
+
+Path = tuple[str, ...]
+
+# The first name is the one that is written where a file has none of them.
+TEXT_NAMES: dict[str, Path] = {
+    **{name: (name,) for name in FIELDS if name not in (*LISTS, "blocked")},
+    "epic": ("epic", "parent"),
+}
+LIST_NAMES: dict[str, tuple[Path, ...]] = {
+    "acceptance": (("acceptance_criteria",), ("acceptance",)),
+    "labels": (("labels",), ("tags",)),
+    "depends_on": (("depends_on",), ("dependencies",), ("blocked_by",)),
+    "scope_in": (("scope", "in"), ("scope_in",), ("scope",)),
+    "scope_out": (("scope", "out"), ("scope_out",)),
+    "checks": (
+        ("qa", "commands"),
+        ("checks",),
+        ("validation", "commands"),
+        ("validation", "pipeline"),
+    ),
+}
+_PATHS = {path for paths in LIST_NAMES.values() for path in paths}
+_BLOCKS = ("blocked", "blocked_type", "block_type", "blocked_reason")
+_COMMAND_NAMES = ("command", "cmd", "run")
+_ITEM_NAMES = ("criterion", "criteria", "text", "description")
+
+_STATUS = {
+    word: status
+    for status, words in {
+        Status.OPEN: "open todo to_do pending draft ready new planned backlog",
+        Status.IN_PROGRESS: "in_progress doing wip started active claimed review in_review",
+        Status.BLOCKED: "blocked on_hold paused waiting deferred",
+        # what was given up is finished, and what waits for it goes on waiting
+        Status.FAILED: "failed cancelled canceled abandoned rejected wontfix duplicate obsolete",
+        Status.DONE: "done completed complete closed finished resolved merged",
+    }.items()
+    for word in words.split()
+}
+# Words that mean their status and nothing more, so that kedge may write them too.
+_SYNONYMS = {*Status, "todo", "to_do", "pending", "doing", "completed", "complete", "closed"}
+_PRIORITY = {
+    **{word: level for level in PRIORITIES for word in (level.lower(), level[1])},
+    "critical": "P0",
+    "urgent": "P0",
+    "highest": "P0",
+    "high": "P1",
+    "medium": "P2",
+    "normal": "P2",
+    "low": "P3",
+    "lowest": "P4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A task, the line of its id and, if it is a plain one, the file's word for the status."""
+
+    task: Task
+    line: int
+    status_word: str | None
+
+
+def read(text: str, name: str) -> Found:
+    """The task that the text describes; `name` is its id where it gives none."""
+    root = compose(text)
+    if root is None:
+        raise BadYaml(1, "there is no task in it")
+    if not is_mapping(root):
+        raise BadYaml(line_of(root), "a task must be a mapping of names to values")
+    seen: set[str] = set()
+    for key, node, _ in pairs(root):
+        if key in seen:
+            raise BadYaml(line_of(node), f"{key!r} is there twice")
+        seen.add(key)
+    values: dict[str, Any] = {"id": name, **dict(_texts(root))}
+    if "title" not in values:
+        raise BadYaml(line_of(root), "a task needs a 'title'")
+    values |= {field: _list(text, root, field) for field in LISTS}
+    task = _checked(root, Task(**values, blocked=_blocked(root), extra=_extra(root)))
+    word = text_at(root, "status")
+    return Found(task, _line(root, "id"), word if word and _normal(word) in _SYNONYMS else None)
+
+
+def _texts(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
+    for field in TEXT_NAMES:
+        name = name_of(root, field)
+        value = text_at(root, name, verbatim=field == "description")
+        if value is None:
+            continue
+        if field == "status":
+            if _normal(value) not in _STATUS:
+                raise BadYaml(_line(root, name), f"{value!r} is not a status")
+            yield field, _STATUS[_normal(value)]
+        elif field == "priority":
+            yield field, _PRIORITY.get(_normal(value), value)
+        elif field == "type":
+            yield field, value.strip().lower().replace(" ", "-")
+        else:
+            yield field, value
+
+
+def _list(text: str, root: yaml.Node, field: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for _, node in sources(root, field):
+        known = set(found)
+        found += [item for item in said(text, node, field) if item not in known]
+    return tuple(found)
+
+
+def sources(root: yaml.Node | None, field: str) -> Iterator[tuple[Path, yaml.Node]]:
+    """The places of the text that the field's items come from."""
+    for path in LIST_NAMES[field]:
+        node = root
+        for name in path:
+            both = pair(node, name)
+            node = both[1] if both else None
+        if node is None or (path == ("scope",) and (is_mapping(node) or is_null(node))):
+            continue
+        if field == "acceptance" and is_mapping(node):
+            for name, _, value in pairs(node):
+                yield (*path, name), value
+        else:
+            yield path, node
+
+
+def said(text: str, node: yaml.Node, field: str) -> list[str]:
+    if is_mapping(node):
+        raise BadYaml(line_of(node), f"{field!r} must be a list of texts")
+    items = node.value if is_sequence(node) else [node]
+    return [words for item in items if (words := item_text(text, item, field)) is not None]
+
+
+def item_text(text: str, node: yaml.Node, field: str) -> str | None:
+    """An item as a text: as it is written, or the part of it that says what it is."""
+    if is_scalar(node):
+        words = _unended(node)
+        return None if is_null(node) or not words.strip() else words
+    if is_mapping(node):
+        for name in _COMMAND_NAMES if field == "checks" else _ITEM_NAMES:
+            if part := text_at(node, name):
+                return part
+        if field != "checks" or len(node.value) == 1:
+            # a text with a colon in it that nobody put into quotes
+            return " ".join(text[node.start_mark.index : content_end(text, node)].split())
+    raise BadYaml(line_of(node), f"an item of {field!r} must be a text")
+
+
+def _blocked(root: yaml.MappingNode) -> Block | None:
+    kind = text_at(root, "blocked_type") or text_at(root, "block_type")
+    reason = text_at(root, "blocked_reason")
+    both = pair(root, "blocked")
+    if both and is_mapping(both[1]):
+        kind = text_at(both[1], "type")
+        reason = text_at(both[1], "reason")
+    elif both and both[1].tag.endswith(":bool"):
+        kind = kind or (BlockType.EXTERNAL if plain(both[1]) else None)
+    elif both:
+        reason = text_at(root, "blocked") or reason
+    if not kind and not reason:
+        return None
+    try:
+        return Block(block_type(_normal(kind or "external").replace("_", "-")), reason or "")
+    except InvalidValue as error:
+        raise BadYaml(_line(root, *_BLOCKS), error.message) from error
+
+
+def _extra(root: yaml.MappingNode) -> dict[str, Any]:
+    used = {name_of(root, field) for field in TEXT_NAMES}
+    used.update(_BLOCKS, (path[0] for path in _PATHS if len(path) == 1))
+    extra: dict[str, Any] = {}
+    for name, _, node in pairs(root):
+        parts = {path[1] for path in _PATHS if len(path) == 2 and path[0] == name}
+        if parts and is_mapping(node):
+            rest = {part: plain(v) for part, _, v in pairs(node) if part not in parts}
+            if rest:
+                extra[name] = rest
+        elif name not in used:
+            extra[name] = plain(node)
+    return extra
+
+
+def _checked(root: yaml.MappingNode, task: Task) -> Task:
+    try:
+        return checked(task)
+    except InvalidValue as error:
+        blank = Task(TaskId("x"), "x")
+        for field in FIELDS:
+            try:
+                checked(replace(blank, **{field: getattr(task, field)}))
+            except InvalidValue:
+                names = TEXT_NAMES.get(field) or tuple(
+                    path[0] for path in LIST_NAMES.get(field, ())
+                )
+                raise BadYaml(_line(root, *names), error.message) from error
+        raise
+
+
+def name_of(root: yaml.Node | None, field: str) -> str:
+    """The name that the text uses: one that has a value, else one that is there."""
+    names = TEXT_NAMES[field]
+    there = [(name, both[1]) for name in names if (both := pair(root, name))]
+    filled = [name for name, node in there if not is_null(node)]
+    return (filled or [name for name, _ in there] or [names[0]])[0]
+
+
+def text_at(root: yaml.Node | None, name: str, *, verbatim: bool = False) -> str | None:
+    both = pair(root, name)
+    if both is None or is_null(both[1]):
+        return None
+    if not is_scalar(both[1]):
+        raise BadYaml(line_of(both[1]), f"{name!r} must be a text")
+    return both[1].value if verbatim else _unended(both[1])
+
+
+def _unended(node: yaml.ScalarNode) -> str:
+    # a block of one line ends with a line break that nobody meant
+    value: str = node.value
+    return value.rstrip("\n") if node.style in ("|", ">") else value
+
+
+def _line(root: yaml.Node, *names: str) -> int:
+    found = (both[0] for name in names if (both := pair(root, name)))
+    return line_of(next(found, root))
+
+
+def _normal(word: str) -> str:
+    return word.strip().lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,133 @@
+"""The text of a task file: a new one, or one with a change in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kedge.model.task import FIELDS, LISTS, Block, Status, Task
+from kedge.tasks import yaml_edit
+from kedge.tasks.yaml_fields import LIST_NAMES, Path, item_text, name_of, said, sources, text_at
+from kedge.tasks.yaml_nodes import compose, is_mapping, is_null, is_sequence, pair
+
+if TYPE_CHECKING:
+    import yaml
+
+Words = Mapping[Status, str]
+
+_PRIORITY_WORDS = {"P0": "critical", "P1": "high", "P2": "medium", "P3": "low"}
+
+
+def write(task: Task, words: Words) -> str:
+    """The text of a new file."""
+    values: dict[str, Any] = {
+        "id": task.id,
+        "title": task.title,
+        "type": task.type,
+        "status": words.get(task.status, task.status.value),
+        "priority": task.priority,
+        "area": task.area,
+        "epic": task.epic,
+        "labels": task.labels or None,
+        "depends_on": task.depends_on or None,
+        "assignee": task.assignee,
+        "description": yaml_edit.Text(task.description) if task.description else None,
+        "acceptance_criteria": task.acceptance or None,
+        "scope": _filled({"in": task.scope_in, "out": task.scope_out}),
+        "qa": _filled({"commands": task.checks}),
+        "blocked_type": task.blocked.type.value if task.blocked else None,
+        "blocked_reason": task.blocked.reason if task.blocked else None,
+        "close_reason": task.close_reason,
+        "created_at": task.created_at,
+        "updated_at": task.updated_at,
+        "started_at": task.started_at,
+        "closed_at": task.closed_at,
+    }
+    values = {name: value for name, value in values.items() if value is not None}
+    for name, value in task.extra.items():
+        inside = values.get(name)
+        both = isinstance(inside, Mapping) and isinstance(value, Mapping)
+        values[name] = {**inside, **value} if both and inside else value
+    return yaml_edit.document(values)
+
+
+def edit(text: str, before: Task, after: Task, words: Words) -> str:
+    """The text with what differs between the two tasks changed, and nothing else."""
+    for field in FIELDS:
+        value = getattr(after, field)
+        if value == getattr(before, field):
+            continue
+        if field in LISTS:
+            text = _edit_list(text, field, value)
+        elif field == "blocked":
+            text = _edit_blocked(text, value)
+        else:
+            text = _edit_text(text, field, value, words)
+    for name, value in after.extra.items():
+        if name not in before.extra or before.extra[name] != value:
+            text = yaml_edit.set_value(text, (name,), value)
+    return text
+
+
+def _edit_text(text: str, field: str, value: Any, words: Words) -> str:
+    root = compose(text)
+    name = name_of(root, field)
+    if field == "status":
+        value = words.get(value, value.value)
+    elif field == "description":
+        value = yaml_edit.Text(value)
+    elif field == "priority":
+        word = text_at(root, name) or ""
+        if word.isdigit():
+            value = int(value[1])
+        elif word in _PRIORITY_WORDS.values():
+            value = _PRIORITY_WORDS.get(value, value)
+    return yaml_edit.set_value(text, (name,), value)
+
+
+def _edit_list(text: str, field: str, wanted: tuple[str, ...]) -> str:
+    """Where several names share a field, the last of them takes what is added."""
+    root = compose(text)
+    places = list(sources(root, field))
+    if not places:
+        return yaml_edit.set_value(text, _new_path(root, field), list(wanted))
+    rest = list(wanted)
+    plan: list[tuple[Path, list[str | None], list[str]]] = []
+    for path, node in places:
+        items = node.value if is_sequence(node) else [node]
+        old = [item_text(text, item, field) for item in items]
+        here = said(text, node, field)
+        new = rest if node is places[-1][1] else [item for item in here if item in rest]
+        rest = [item for item in rest if item not in new]
+        if new != here:
+            plan.append((path, old, new))
+    for path, old, new in plan:
+        text = yaml_edit.set_list(text, path, old, new)
+    return text
+
+
+def _edit_blocked(text: str, block: Block | None) -> str:
+    root = compose(text)
+    if pair(root, "blocked"):
+        value = {"type": block.type.value, "reason": block.reason} if block else None
+        return yaml_edit.set_value(text, ("blocked",), value)
+    kind = "block_type" if pair(root, "block_type") else "blocked_type"
+    for name, part in (
+        (kind, block.type.value if block else None),
+        ("blocked_reason", block.reason if block else None),
+    ):
+        if part is not None or pair(root, name):
+            text = yaml_edit.set_value(text, (name,), part)
+    return text
+
+
+def _new_path(root: yaml.Node | None, field: str) -> Path:
+    for path in LIST_NAMES[field]:
+        both = pair(root, path[0])
+        if both is None or is_mapping(both[1]) or is_null(both[1]):
+            return path
+    return (field,)
+
+
+def _filled(values: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]] | None:
+    return {name: value for name, value in values.items() if value} or None

@@ -1,0 +1,1 @@
+"""Fakes and conformance suites for those who build on kedge."""

@@ -1,0 +1,266 @@
+"""The edge: options, output, errors and exit codes are the same for every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support import Kedge, assert_clear
+
+from kedge import __version__
+from kedge.cli import commands
+
+
+def test_help_lists_every_command_with_its_own_words(kedge: Kedge) -> None:
+    text = " ".join(kedge("--help").out.split())
+    for section, names in commands.SECTIONS.items():
+        assert f"{section}:" in text
+        for name, words in names.items():
+            assert f"{name} {words}" in text
+            own = " ".join(kedge(name, "--help").out.split())
+            assert words in own
+
+
+def test_help_path_imports_nothing_heavy() -> None:
+    heavy = ["rich", "msgspec", "aiohttp", "tree_sitter", "jinja2", "yaml", "sqlite3", "asyncio"]
+    code = (
+        "import sys\n"
+        "from kedge.cli.edge import run\n"
+        "assert run(['--help']) == 0\n"
+        "assert run(['task', '--help']) == 0\n"
+        f"found = [name for name in {heavy} if name in sys.modules]\n"
+        "sys.exit(f'imported on the help path: {found}' if found else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_listing_in_a_pipe_imports_no_terminal_code(repo: Path, kedge: Kedge) -> None:
+    kedge("task", "add", "one")
+    code = (
+        "import sys\n"
+        "from kedge.cli.edge import run\n"
+        "assert run(['task', 'ready']) == 0\n"
+        "sys.exit('rich was imported' if 'rich' in sys.modules else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=repo, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "one" in done.stdout
+
+
+def test_version(kedge: Kedge) -> None:
+    assert kedge("--version").out == f"kedge {__version__}\n"
+
+
+@pytest.mark.parametrize("where", ["before", "after", "between"])
+def test_json_is_taken_before_and_after_the_command(kedge: Kedge, where: str) -> None:
+    calls = {
+        "before": ["--json", "task", "list"],
+        "between": ["task", "--json", "list"],
+        "after": ["task", "list", "--json"],
+    }
+    assert kedge(*calls[where]).data == []
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "name"),
+    [
+        (["task", "show", "nope"], 1, "task-not-found"),
+        (["task", "show", "../x"], 1, "invalid-value"),
+        (["task", "frobnicate"], 2, "usage"),
+        (["frobnicate"], 2, "usage"),
+        (["task", "add"], 2, "usage"),
+        (["task", "add", "x", "--priority", "P9"], 2, "usage"),
+        (["task", "list", "--frobnicate"], 2, "usage"),
+        (["-C", "nowhere", "task", "list"], 2, "usage"),
+    ],
+)
+def test_every_failure_is_one_document_or_two_lines(
+    kedge: Kedge, args: list[str], code: int, name: str
+) -> None:
+    document = kedge("--json", *args, code=code).document
+    assert document["success"] is False
+    assert document["code"] == name
+    assert document["error"]
+    assert "\n" not in document["error"]
+    plain = kedge(*args, code=code)
+    assert plain.out == ""
+    assert plain.err.splitlines()[0] == f"error: {document['error']}"
+
+
+def test_a_typing_error_gets_a_suggestion(kedge: Kedge) -> None:
+    assert_clear(kedge("tsk", code=2), code=2, says="'tsk'")
+    assert "did you mean 'task'?" in kedge("tsk", code=2).err
+    assert "did you mean 'claim'?" in kedge("task", "cliam", code=2).err
+    assert "--priority" in kedge("task", "add", "x", "--prioritty", "P1", code=2).err
+
+
+def test_help_in_json_is_one_document(kedge: Kedge) -> None:
+    assert "Usage: kedge" in kedge("--json", "--help").data["text"]
+
+
+def test_warnings_keep_out_of_standard_output(repo: Path, kedge: Kedge) -> None:
+    tasks = repo / "tasks"
+    tasks.mkdir()
+    (tasks / "broken.task.yaml").write_text("title: [\n")
+    (tasks / "T-1.task.yaml").write_text("title: fine\n")
+    ran = kedge("task", "list")
+    assert ran.out.startswith("T-1\t")
+    assert ran.err.startswith("warning: ")
+    assert kedge("-q", "task", "list").err == ""
+    assert len(kedge("task", "list", "--json").document["warnings"]) == 1
+
+
+def test_directory_option(repo: Path, kedge: Kedge, tmp_path: Path) -> None:
+    kedge("task", "add", "here", "--id", "t-1")
+    ran = kedge("-C", str(repo), "task", "list", cwd=tmp_path)
+    assert ran.out.startswith("t-1\t")
+
+
+def test_a_bug_leaves_a_log_without_secrets(repo: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    code = (
+        "import sys\n"
+        "from kedge.tasks import board\n"
+        f"def broken(self): raise RuntimeError('token is {token}')\n"
+        "board.Board.tasks = broken\n"
+        "from kedge.cli.edge import run\n"
+        "sys.exit(run(sys.argv[1:]))\n"
+    )
+    for flags in ([], ["--json"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "task", "list", "--search", token, *flags],
+            cwd=repo,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 3
+        assert "Traceback" not in done.stdout + done.stderr
+        logs = sorted((repo / ".git" / "kedge" / "logs").iterdir())
+        text = logs[-1].read_text()
+        assert "RuntimeError" in text
+        assert "Traceback" in text
+        assert token not in text
+        assert stat.S_IMODE(logs[-1].stat().st_mode) == 0o600
+        if flags:
+            document = json.loads(done.stdout)
+            assert document["code"] == "bug"
+            assert document["data"]["log"] == str(logs[-1])
+            assert token not in done.stdout
+        else:
+            assert str(logs[-1]) in done.stderr
+            assert token not in done.stderr
+
+
+def test_old_bug_logs_are_forgotten(repo: Path) -> None:
+    logs = repo / ".git" / "kedge" / "logs"
+    logs.mkdir(parents=True)
+    for number in range(30):
+        (logs / f"bug-2000-01-01T0000{number:02}Z-1.log").write_text("old")
+    code = (
+        "from pathlib import Path\n"
+        "from kedge.cli.bugs import report\n"
+        "print(report(ValueError('x'), [], Path('.')).data['log'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=repo, capture_output=True, text=True, check=True
+    )
+    left = sorted(logs.iterdir())
+    assert len(left) == 20
+    assert str(left[-1]) == done.stdout.strip()
+
+
+def test_a_reader_that_goes_away_is_no_error(repo: Path, kedge: Kedge) -> None:
+    lines = "".join(json.dumps({"id": f"t-{n}", "title": "x" * 200}) + "\n" for n in range(2000))
+    (repo / ".kedge").mkdir()
+    (repo / ".kedge" / "tasks.jsonl").write_text(lines)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "kedge", "task", "list"],
+        cwd=repo,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdout and child.stderr
+    child.stdout.readline()
+    child.stdout.close()
+    errors = child.stderr.read()
+    child.stderr.close()
+    assert child.wait(60) == 141
+    assert errors == b""
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_an_interrupt_is_reported_as_such(repo: Path, flags: list[str]) -> None:
+    (repo / ".kedge" / "locks").mkdir(parents=True)
+    lock = repo / ".kedge" / "locks" / "tasks.lock"
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import fcntl,sys,time\n"
+            f"f = open({str(lock)!r}, 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True)\n"
+            "time.sleep(60)",
+        ],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert holder.stdout
+        holder.stdout.readline()
+        child = subprocess.Popen(
+            [sys.executable, "-m", "kedge", "task", "add", "x", *flags],
+            cwd=repo,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "KEDGE_TASKS_LOCK_TIMEOUT": "50"},
+        )
+        time.sleep(1.5)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert child.returncode == 130
+    if flags:
+        assert json.loads(out)["code"] == "interrupted"
+    else:
+        assert err.decode().splitlines() == ["error: interrupted"]
+
+
+def test_data_cannot_drive_the_terminal(repo: Path, kedge: Kedge) -> None:
+    (repo / ".kedge").mkdir()
+    (repo / ".kedge" / "tasks.jsonl").write_text(
+        json.dumps({"id": "t-1", "title": "a\x1b[31mred\x07", "description": "\x1b]0;x\x07"}) + "\n"
+    )
+    assert "\x1b" not in kedge("task", "list").out
+    assert "\x1b" not in kedge("task", "show", "t-1").out
+    assert "\x1b" not in kedge("task", "show", "\x1b[31m", code=1).err
+
+
+def test_tables_on_a_terminal(repo: Path, kedge: Kedge) -> None:
+    import pty
+
+    kedge("task", "add", "paint the hull", "--id", "t-1")
+    reader, writer = pty.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "kedge", "task", "list"], cwd=repo, stdout=writer, timeout=60
+        )
+        text = os.read(reader, 65536).decode()
+    finally:
+        os.close(writer)
+        os.close(reader)
+    assert done.returncode == 0
+    lines = text.splitlines()
+    assert lines[0].split() == ["id", "status", "prio", "type", "title"]
+    assert "paint the hull" in text
+    assert "\t" not in text

@@ -1,0 +1,73 @@
+"""Every test works in scratch directories, with a scratch HOME and no settings of the user.
+
+The run as a whole must leave nothing: no process that it started, no file of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_MARK = "TESTS_OF_KEDGE"
+
+if _MARK not in os.environ:
+    _top = Path(tempfile.mkdtemp(prefix="kedge-tests-"))
+    (_top / "home").mkdir()
+    (_top / "tmp").mkdir()
+    os.environ[_MARK] = str(_top)
+    os.environ["TMPDIR"] = str(_top / "tmp")
+    os.environ["HOME"] = str(_top / "home")
+    os.environ["NO_COLOR"] = "1"
+    for _name in list(os.environ):
+        if _name.startswith(("GIT_", "KEDGE_", "XDG_", "ANTHROPIC_", "OPENAI_", "CLAUDE")):
+            del os.environ[_name]
+    for _who in ("AUTHOR", "COMMITTER"):
+        os.environ[f"GIT_{_who}_NAME"] = "Tess"
+        os.environ[f"GIT_{_who}_EMAIL"] = "tess@example.org"
+tempfile.tempdir = os.environ["TMPDIR"]
+
+settings.register_profile(
+    "kedge",
+    deadline=None,
+    database=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("kedge")
+
+pytest_plugins = ["support"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workerinput"):
+        return
+    top = Path(os.environ[_MARK])
+    left = _processes() + _files(top)
+    shutil.rmtree(top, ignore_errors=True)
+    if left:
+        session.exitstatus = 1
+        print("\nthe tests left behind:", *left, sep="\n  ")
+
+
+def _processes() -> list[str]:
+    found = []
+    mark = f"{_MARK}={os.environ[_MARK]}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes():
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found.append(f"process {entry.name}: {command}")
+        except OSError:
+            continue
+    return found
+
+
+def _files(top: Path) -> list[str]:
+    strays = [p for p in (top / "tmp").iterdir() if not p.name.startswith("pytest-of-")]
+    return [f"file {path}" for path in (*strays, *(top / "home").iterdir())]

@@ -1,0 +1,108 @@
+"""What the tests share: scratch repositories and the real `kedge` command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How one call of `kedge` ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one JSON document on standard output."""
+        value = json.loads(self.out)
+        assert isinstance(value, dict)
+        assert set(value) == {"success", "data", "error", "code", "hint", "warnings"}
+        return value
+
+    @property
+    def data(self) -> Any:
+        document = self.document
+        assert document["success"], document
+        return document["data"]
+
+
+def git(directory: Path, *args: str) -> str:
+    done = subprocess.run(
+        ["git", *args], cwd=directory, capture_output=True, check=True, text=True, timeout=60
+    )
+    return done.stdout
+
+
+class Kedge:
+    """The command, run as a user runs it, in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __call__(
+        self,
+        *args: str,
+        code: int | None = 0,
+        input: str | bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "kedge", *args],
+            cwd=cwd or self.directory,
+            env={**os.environ, **(env or {})},
+            input=input.encode() if isinstance(input, str) else input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            capture_output=True,
+            timeout=120,
+        )
+        ran = Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Traceback" not in ran.out + ran.err, ran
+        if code is not None:
+            assert ran.code == code, ran
+        return ran
+
+    def json(self, *args: str, **more: Any) -> Any:
+        return self(*args, "--json", **more).data
+
+
+def assert_clear(ran: Ran, *, code: int, says: str) -> None:
+    """A refusal as documented: its exit code, one line that says what, one that says what to do."""
+    assert ran.code == code, ran
+    lines = [line for line in ran.err.splitlines() if not line.startswith("warning: ")]
+    assert len(lines) == 2, ran
+    assert lines[0].startswith("error: "), ran
+    assert says in lines[0], ran
+    assert lines[1].startswith("hint: "), ran
+    assert len(lines[1]) > len("hint: "), ran
+    assert ran.out == "", ran
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """An empty git repository."""
+    path = tmp_path / "repo"
+    path.mkdir()
+    git(path, "init", "--quiet", "--initial-branch=main")
+    return path
+
+
+@pytest.fixture
+def kedge(repo: Path) -> Kedge:
+    return Kedge(repo)
+
+
+@pytest.fixture
+def kedge_in() -> Callable[[Path], Kedge]:
+    return Kedge
