@@ -73,10 +73,10 @@ def dense(source: str) -> str:
 def hostile() -> Iterator[tuple[str, str]]:
     header = "-----BEGIN RSA PRIVATE KEY-----"
     for unit in (
-        "a", "_", ".", '"', "'", "\\", "-", "\n", "eyJ", "eyJ.", "://", "://a:", "://a@", "SK", "SG.",
-        "token", "password", "pwd", "token=", "token:", "token=token:", "token: ", "--token ",
-        'token="', "password='", 'token="password=\'', "PASSWORD=", "passwordA", "key=", "api_key=",
-        "-----BEGIN ", header, f"{header}\n", "bearer ", "authorization: ", "machine ", "curl ",
+        "a", "_", ".", '"', "'", "\\", "-", "\n", "eyJ", "eyJ.", "://", "://a:", "://a@", "SK",
+        "SG.", "token", "password", "pwd", "token=", "token:", "token=token:", "token: ",
+        "--token ", 'token="', "password='", 'token="password=\'', "PASSWORD=", "passwordA", "key=",
+        "api_key=", "-----BEGIN ", header, f"{header}\n", "bearer ", "authorization: ", "machine ", "curl ",
         "curl -u a:", " -u", "machine x login ", "AKIA", "ghp_", "_aaaaaaaaaaaaaaaaaaaaa", "sk-",
         "hooks.slack.com/", ":AA", "[redacted:token]", "İ", "\U0001f511token=", "password\n",
     ):  # fmt: skip

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,3 @@ def repo(tmp_path: Path) -> Path:
 @pytest.fixture
 def kedge(repo: Path) -> Kedge:
     return Kedge(repo)
-
-
-@pytest.fixture
-def kedge_in() -> Callable[[Path], Kedge]:
-    return Kedge

@@ -3,6 +3,7 @@ project's file, that over the user's file, and all of them over the default."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from kedge.host.project import HOME_VARIABLE, Project
 
 PROJECT_FILE = (".kedge", "config.toml")
 _RESERVED = (HOME_VARIABLE,)
+_BOM = "\ufeff"
 
 
 def _setting(
@@ -36,7 +38,7 @@ def _prefix(value: str) -> str | None:
 
 
 def _positive(value: float) -> str | None:
-    return None if 0 < value < float("inf") else "must be above 0"
+    return None if 0 < value < float("inf") else "must be above 0, and finite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,16 @@ def keys() -> dict[str, Key]:
 
 
 def user_file() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "kedge" / "config.toml"
+    base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    if not base.is_absolute():  # the XDG rules: what is not, does not count
+        try:
+            base = Path.home() / ".config"
+        except RuntimeError as error:
+            raise ConfigError(
+                "there is no home directory to look for the user's settings in",
+                hint="set $HOME or $XDG_CONFIG_HOME",
+            ) from error
+    return base / "kedge" / "config.toml"
 
 
 def project_file(project: Project) -> Path:
@@ -124,15 +134,17 @@ def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loa
         layers.append(("project", project_file(project)))
     for kind, path in layers:
         text = read_text(path)
-        for name, value in _flatten(parse(path, text)):
-            key = _known(name, known, _place(path, text, name))
+        for names, value in _flatten(parse(path, text)):
+            place = _place(path, text, names)
+            key = _known(_dotted(names), known, place)
             if key.user_only and kind == "project":
                 raise ConfigError(
-                    f"{_place(path, text, name)}: {name} may be set in the user's file only",
-                    hint=f"remove it here; kedge config set --user {name} VALUE sets it for you",
+                    f"{place}: {key.name} may be set in the user's file only",
+                    hint=f"remove it here; kedge config set --user {key.name} VALUE sets it "
+                    "for you",
                 )
-            values[name] = validated(key, value, _place(path, text, name))
-            origins[name] = Origin(kind, _place(path, text, name))
+            values[key.name] = validated(key, value, place)
+            origins[key.name] = Origin(kind, place)
     for key in known.values():
         given = os.environ.get(key.variable)
         if given is not None:
@@ -166,13 +178,16 @@ def from_text(key: Key, text: str, place: str) -> Any:
 
 def validated(key: Key, value: Any, place: str) -> Any:
     if key.type is float and type(value) is int:
-        value = float(value)
+        with contextlib.suppress(OverflowError):
+            value = float(value)
     wrong = None
     if type(value) is not key.type:
         names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-        wrong = f"must be {names[key.type]}, not {value!r}"
+        wrong = f"must be {names[key.type]}, not {_short(value)}"
+    elif isinstance(value, str) and not _storable(value):
+        wrong = "must be UTF-8 without NUL"
     elif key.choices and value not in key.choices:
-        wrong = f"cannot be {value!r}"
+        wrong = f"cannot be {_short(value)}"
     elif key.check is not None:
         wrong = key.check(value)
     if wrong is not None:
@@ -198,7 +213,7 @@ def parse(path: Path, text: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = int(at.group(1)) if at else text.count("\n") + 1
@@ -207,15 +222,23 @@ def parse(path: Path, text: str) -> dict[str, Any]:
             f"{path}:{line}: {reason[:1].lower()}{reason[1:]}",
             hint="mend that line; kedge has changed nothing",
         ) from error
+    except (ValueError, RecursionError) as error:
+        what = "a number that is too long" if isinstance(error, ValueError) else "nested too deeply"
+        raise ConfigError(f"{path}: {what}", hint="mend it; kedge has changed nothing") from error
 
 
-def _flatten(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     for section, group in data.items():
         if isinstance(group, dict):
             for name, value in group.items():
-                yield f"{section}.{name}", value
+                yield (section, name), value
         else:
-            yield section, group
+            yield (section,), group
+
+
+def _dotted(names: tuple[str, ...]) -> str:
+    """As TOML would write it: a dot inside of a name is not one between two."""
+    return ".".join(f'"{name}"' if "." in name else name for name in names)
 
 
 def _known(name: str, known: Mapping[str, Key], place: str | None) -> Key:
@@ -232,10 +255,22 @@ def _known(name: str, known: Mapping[str, Key], place: str | None) -> Key:
     return key
 
 
-def _place(path: Path, text: str, name: str) -> str:
-    last = re.escape(name.rpartition(".")[2])
-    found = re.search(rf"^[ \t]*(?:[\w.\"'-]*\.)?[\"']?{last}[\"']?[ \t]*=", text, re.MULTILINE)
-    return f"{path}:{text.count(chr(10), 0, found.start()) + 1}" if found else str(path)
+def _place(path: Path, text: str, names: tuple[str, ...]) -> str:
+    from kedge.host.toml_edit import line_of
+
+    return f"{path}:{line_of(text.removeprefix(_BOM), names)}"
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:79] + "…"
+
+
+def _storable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _build(values: Mapping[str, Any]) -> Settings:

@@ -11,9 +11,11 @@ from kedge import config
 from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
-from kedge.errors import ConfigError, NoRepository
+from kedge.errors import BareRepository, ConfigError, NoRepository
 from kedge.host import files
 from kedge.host.project import Project
+
+_LOCK = (".kedge", "locks", "config.lock")
 
 
 @edge.group("Show and change settings.")
@@ -44,7 +46,7 @@ def show(here: Edge, key: str | None) -> Reply:
                 "help": item.help,
             }
         )
-    text = _shown(rows[0]["value"]) if wanted else lambda: _table(rows)
+    text = clean(_shown(rows[0]["value"])) if wanted else lambda: _table(rows)
     return Reply(rows[0] if wanted else rows, text, loaded.warnings)
 
 
@@ -58,13 +60,15 @@ def set_(here: Edge, key: str, value: str | None, user: bool, unset: bool) -> Re
     item = config.find_key(key)
     if unset == (value is not None):
         raise click.UsageError("give a VALUE or --unset", click.get_current_context())
-    if item.user_only and not user:
+    if item.user_only and not user and not unset:
         raise ConfigError(
             f"{key} may be set in the user's file only", hint=f"kedge config set --user {key} …"
         )
-    path = config.user_file() if user else config.project_file(here.project())
+    project = None if user else here.project()
+    path = config.project_file(project) if project else config.user_file()
+    lock = project.path(*_LOCK) if project else path.parent.joinpath(*_LOCK[1:])
     wanted = None if value is None else config.from_text(item, value, "the command line")
-    _change(path, item.name, wanted)
+    _change(path, lock, item.name, wanted)
     return Reply({"key": item.name, "value": wanted, "file": str(path)})
 
 
@@ -73,10 +77,11 @@ def set_(here: Edge, key: str, value: str | None, user: bool, unset: bool) -> Re
 @click.option("--project", "which", flag_value="project", help="Only the project's.")
 @click.pass_obj
 def path(here: Edge, which: str | None) -> Reply:
-    project = here.project() if which == "project" else _project(here)
     paths: dict[str, str] = {}
-    if project is not None and which != "user":
-        paths["project"] = str(config.project_file(project))
+    if which != "user":
+        project = here.project() if which == "project" else _project(here)
+        if project is not None:
+            paths["project"] = str(config.project_file(project))
     if which != "project":
         paths["user"] = str(config.user_file())
     return Reply(paths, "\n".join(clean(found) for found in paths.values()))
@@ -85,14 +90,14 @@ def path(here: Edge, which: str | None) -> Reply:
 def _project(here: Edge) -> Project | None:
     try:
         return here.project()
-    except NoRepository:
+    except (NoRepository, BareRepository):
         return None
 
 
-def _change(path: Path, key: str, value: Any) -> None:
+def _change(path: Path, lock: Path, key: str, value: Any) -> None:
     from kedge.host.toml_edit import CannotEdit, with_value
 
-    with files.lock(path.parent / "locks" / "config.lock"):
+    with files.lock(lock):
         before = config.read_text(path)
         config.parse(path, before)
         section, _, name = key.partition(".")

@@ -242,7 +242,7 @@ class Group(click.Group):
 class Root(Group):
     """The `kedge` command. A subcommand's module is imported when that command is used."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
         return [name for section in commands.SECTIONS.values() for name in section]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -253,7 +253,11 @@ class Root(Group):
         found: click.Command = import_module(f"kedge.cli.{cmd_name}").command
         return found
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's
+        formatter: click.HelpFormatter,
+    ) -> None:
         for title, section in commands.SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl(list(section.items()))

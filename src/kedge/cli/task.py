@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import edge, task_view
 from kedge.cli.edge import Edge, Reply
-from kedge.cli.plain import clean, table
+from kedge.cli.plain import table
 from kedge.errors import FileError, KedgeError, UsageError
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, block_type, changed, unique
@@ -100,7 +100,7 @@ def list_(
             and all(word in text for word in words)
         )
 
-    return _listing([task for task in tasks.values() if fits(task)], empty="no tasks")
+    return task_view.listing([task for task in tasks.values() if fits(task)], empty="no tasks")
 
 
 @command.command(help="List the tasks that can be started, most urgent first.")
@@ -115,7 +115,7 @@ def ready(ctx: click.Context, limit: int | None, label: tuple[str, ...], epic: s
         for task in rules.ready(tasks)
         if set(label) <= set(task.labels) and epic in (None, task.epic)
     ]
-    return _listing(found[:limit], empty="nothing is ready")
+    return task_view.listing(found[:limit], empty="nothing is ready")
 
 
 @command.command(help="Show one task.")
@@ -124,7 +124,7 @@ def ready(ctx: click.Context, limit: int | None, label: tuple[str, ...], epic: s
 def show(ctx: click.Context, id_: str) -> Reply:
     tasks = _desk(ctx).tasks()
     task = rules.find(tasks, task_id(id_))
-    return Reply(task.data(), lambda: _sheet(tasks, task))
+    return Reply(task.data(), lambda: task_view.sheet(tasks, task))
 
 
 def _fields(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -158,7 +158,7 @@ def _fields(function: Callable[..., Any]) -> Callable[..., Any]:
 def add(ctx: click.Context, /, title: str, id_: str | None, **given: Any) -> Reply:
     draft = Task(id=TaskId("") if id_ is None else task_id(id_), title=title)
     result = _desk(ctx).board.add(_filled(draft, given), allow=given["allow_secret"])
-    return _result(result, result.task.id)
+    return task_view.result(result, result.task.id)
 
 
 @command.command(help="Change a task. A list option replaces the whole list.")
@@ -189,7 +189,7 @@ def update(
             after = replace(after, title=title)
         return changed(after, epic=None) if no_epic else after
 
-    return _result(
+    return task_view.result(
         _desk(ctx).board.update(task_id(id_), change, allow=given["allow_secret"]), f"{id_} changed"
     )
 
@@ -201,7 +201,7 @@ def update(
 def claim(ctx: click.Context, id_: str, who: str | None) -> Reply:
     desk = _desk(ctx)
     result = desk.board.claim(task_id(id_), who or desk.actor)
-    return _result(result, f"{id_} is yours")
+    return task_view.result(result, f"{id_} is yours")
 
 
 def _lessons(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -232,7 +232,7 @@ def close(
     desk = _desk(ctx)
     result = desk.board.close(task_id(id_), reason, failed=failed)
     _record(desk, result, tried, avoid)
-    return _result(result, f"{id_} is {result.task.status.value}")
+    return task_view.result(result, f"{id_} is {result.task.status.value}")
 
 
 @command.command(help="Say that a task cannot go on, and why.")
@@ -254,14 +254,14 @@ def block(
     desk = _desk(ctx)
     result = desk.board.block(task_id(id_), Block(block_type(type_), reason))
     _record(desk, result, tried, avoid)
-    return _result(result, f"{id_} is blocked")
+    return task_view.result(result, f"{id_} is blocked")
 
 
 @command.command(help="Open a task again: finished, failed, blocked or claimed.")
 @click.argument("id_", metavar="ID")
 @click.pass_context
 def reopen(ctx: click.Context, id_: str) -> Reply:
-    return _result(_desk(ctx).board.reopen(task_id(id_)), f"{id_} is open")
+    return task_view.result(_desk(ctx).board.reopen(task_id(id_)), f"{id_} is open")
 
 
 @command.command(help="Show what a task waits for and what waits for it, or change it.")
@@ -283,8 +283,8 @@ def dep(ctx: click.Context, id_: str, on: tuple[str, ...], drop: tuple[str, ...]
     }
 
     def text() -> str:
-        rows = [("waits for", *_brief(tasks, other)) for other in data["depends_on"]]
-        rows += [("is needed by", *_brief(tasks, other)) for other in data["dependents"]]
+        rows = [("waits for", *task_view.brief(tasks, other)) for other in data["depends_on"]]
+        rows += [("is needed by", *task_view.brief(tasks, other)) for other in data["dependents"]]
         return table(("", "task", "status", "title"), rows, empty="no dependencies")
 
     return Reply(data, text)
@@ -365,52 +365,3 @@ def _record(desk: Desk, result: Result, tried: Sequence[str], avoid: Sequence[st
         Ledger(desk.project, lock_timeout=desk.settings.lock_timeout).append(attempt)
     except KedgeError as error:
         desk.here.warn(f"the attempt is not in the ledger: {error.message}")
-
-
-def _result(result: Result, text: str) -> Reply:
-    lines = [text, *(f"{epic.id} is {epic.status.value} with it" for epic in result.followed)]
-    return Reply(result.task.data(), "\n".join(lines), result.warnings)
-
-
-def _listing(tasks: Sequence[Task], *, empty: str) -> Reply:
-    def text() -> str:
-        rows = [(t.id, t.status.value, t.priority, t.type, t.title) for t in tasks]
-        return table(("id", "status", "prio", "type", "title"), rows, empty=empty)
-
-    return Reply(lambda: [task.data() for task in tasks], text)
-
-
-def _brief(tasks: rules.Tasks, other: str) -> tuple[str, str, str]:
-    task = tasks.get(TaskId(other))
-    return (other, task.status.value, task.title) if task else (other, "missing", "")
-
-
-def _sheet(tasks: rules.Tasks, task: Task) -> str:
-    lines = [f"{task.id}  {task.title}", ""]
-    status = task.status.value
-    if task.assignee:
-        status += f" (claimed by {task.assignee})"
-    facts = [
-        ("status", status),
-        ("blocked", f"{task.blocked.type.value}: {task.blocked.reason}" if task.blocked else ""),
-        ("reason", task.close_reason or ""),
-        ("type", f"{task.type}, {task.priority}"),
-        ("area", task.area or ""),
-        ("labels", ", ".join(task.labels)),
-        ("epic", task.epic or ""),
-        ("waits for", ", ".join(task.depends_on)),
-        ("needed by", ", ".join(t.id for t in tasks.values() if task.id in t.depends_on)),
-        ("scope", ", ".join(task.scope_in)),
-        ("not", ", ".join(task.scope_out)),
-    ]
-    lines += [f"{name + ':':<11}{value}" for name, value in facts if value]
-    if task.description:
-        lines += ["", task.description]
-    if task.acceptance:
-        lines += ["", "Acceptance criteria:", *(f"- {one}" for one in task.acceptance)]
-    if task.checks:
-        lines += ["", "Checks:", *(f"- {one}" for one in task.checks)]
-    below = rules.children(tasks, task.id)
-    if below:
-        lines += ["", "Tasks:", *(f"- {t.id} ({t.status.value}) {t.title}" for t in below)]
-    return clean("\n".join(lines))

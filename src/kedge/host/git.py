@@ -209,6 +209,8 @@ def _find_plainly(start: Path) -> Repo | None:
     try:
         here = Path(os.path.realpath(start, strict=True))
         device = here.stat().st_dev
+        if not here.is_dir():
+            return None
         for root in (here, *here.parents):
             if root.stat().st_dev != device:
                 return None
@@ -231,7 +233,7 @@ def _plain(root: Path, dot_git: Path) -> bool:
     if not re.match(rb"ref: refs/|[0-9a-f]{40}", (dot_git / "HEAD").read_bytes()):
         return False
     settings = (dot_git / "config").read_bytes().lower().replace(b"bare = false", b"")
-    return not any(word in settings for word in (b"bare", b"worktree", b"include"))
+    return b"bare" not in settings and b"worktree" not in settings
 
 
 def _find_by_git(start: Path) -> Repo:

@@ -40,6 +40,12 @@ class Project:
 def find(start: Path) -> Project:
     """The project that holds `start`; NoRepository when there is none."""
     try:
+        start = start.absolute()
+    except FileNotFoundError as error:
+        raise NoRepository(
+            "the current directory was deleted", hint="go to one that is there"
+        ) from error
+    try:
         repo = git.find(start)
     except NoRepository:
         if not git.is_directory(start):

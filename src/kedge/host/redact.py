@@ -8,13 +8,13 @@ has given a shape is redacted wherever it stands; a value that is secret only by
 
 import re
 from collections import namedtuple
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
 Span = tuple[int, int, str]
 
 
-# Not `typing.NamedTuple`: importing `typing` would cost more than the rest of this module.
+# Not `typing.NamedTuple`: importing `typing` would cost more than all the rest of this module.
 class Finding(namedtuple("Finding", "rule start end id")):
     """A secret at `text[start:end]`; `id` names this very secret without revealing it."""
 
@@ -25,112 +25,175 @@ class Finding(namedtuple("Finding", "rule start end id")):
     id: str
 
 
-# name, literals, pattern matched at the literal. Group 1, where there is one, is the secret; when
-# it takes no part in the match, the match is only text to skip.
-_PROVIDERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+# A private key, whole or cut off: its lines may be quoted, escaped, numbered or marked as a diff.
+_GAP = r"""(?:\n-|\\+[nr]|[\s"'+,>|*#]|\d{1,6}[:\t|→])++"""
+_PEM = r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_PEM_LINE = rf"(?:{_GAP}(?:[A-Z][A-Za-z-]+: [^\n\\]{{1,99}}|[A-Za-z0-9+/]{{40,}}={{0,2}}))"
+_PEM_LAST = rf"(?:{_GAP}(?:[A-Za-z0-9+/]{{8,}}={{0,2}}|[A-Za-z0-9+/]{{2,}}={{1,2}})(?![\w ]))"
+_PEM_WHOLE = (
+    r"(?=((?:[^-]++|-(?!----))*+-{5,6}END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-{0,5}))"
+    r"(?=(?:(?!-----)[\s\S]){0,400}?[A-Za-z0-9+/=]{20})\2"
+)
+_PRIVATE_KEY = rf"({_PEM}(?:{_PEM_WHOLE}|{_PEM_LINE}++{_PEM_LAST}?|{_PEM_LAST}))|{_PEM}"
+_JWT_BODY = r"(?:eyJ[\w-]{8,}+|[\w-]{16,}+\.[\w-]{8,}+)(?:\.[\w-]*+){0,3}"
+_AWS_PAIR = r"""["']?[,:;|\t ]+["']?[A-Za-z0-9/+]{40}(?![\w/+])"""  # as in a credentials file
+
+# rule, literals, pattern at the literal. Group 1, where there is one, is the secret; if it takes no
+# part in the match, the match is text to skip. A row without a literal has a pattern that begins
+# with one. Patterns take all they can: no second secret may hide in the tail of a first one.
+_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("anthropic-key", ("sk-ant-",), r"sk-ant-[\w-]{16,}"),
-    (
-        "openai-key",
-        ("sk-",),
-        r"sk-(?:(?:proj|svcacct|admin|None|or-v1)-[\w-]{20,}|(?<![A-Za-z0-9]sk-)[A-Za-z0-9]{20,})",
-    ),
-    (
-        "aws-secret-key",
-        ("AKIA", "ASIA"),
-        r"A[KS]IA[A-Z0-9]{16}\W{1,4}([A-Za-z0-9/+]{40})(?![\w/+])",
-    ),
-    ("aws-access-key", ("AKIA", "ASIA"), r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("google-key", ("AIza",), r"AIza[\w-]{35}"),
-    ("google-oauth", ("GOCSPX-", "ya29."), r"(?:GOCSPX-|ya29\.)[\w-]{20,}"),
+    ("openai-key", ("sk-",), r"sk-(?:proj|svcacct|admin|None|or-v1)-[\w-]{20,}"),
+    ("openai-key", ("sk-",), r"(?<![A-Za-z0-9])sk-[A-Za-z0-9]{20,}"),
+    ("aws-key", ("AKIA",), rf"(AKIA[A-Z0-9]{{16}}(?![A-Za-z0-9])(?:{_AWS_PAIR})?)|AKIA[A-Z0-9]*"),
+    ("aws-key", ("ASIA",), rf"(ASIA[A-Z0-9]{{16}}(?![A-Za-z0-9])(?:{_AWS_PAIR})?)|ASIA[A-Z0-9]*"),
+    ("google-key", ("AIza",), r"AIza[\w-]{35,}"),
+    ("google-oauth", ("GOCSPX-", "ya29."), r"(?:GOCSPX-|ya29\.)[\w.-]{20,}"),
     ("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{36,}"),
     ("github-token", ("github_pat_",), r"github_pat_\w{22,}"),
-    ("gitlab-token", ("glpat-", "gldt-", "glrt-"), r"gl(?:pat|dt|rt)-[\w.-]{20,}"),
-    ("slack-token", ("xox",), r"xox[abceoprs](?:\.xox[bp])?-(?=[a-z-]{0,9}\d)[\w-]{10,}"),
-    ("slack-token", ("xapp-",), r"xapp-\d-[A-Za-z0-9-]{10,}"),
+    ("gitlab-token", ("glpat-", "gldt-", "glrt-", "glptt-"), r"gl[a-z]+-[\w.-]{20,}"),
+    ("slack-token", ("xapp-",), r"xapp-\d[\w-]{10,}"),
+    ("slack-token", ("xox",), r"xox[abcdeoprs]-(?=[a-z-]{0,9}\d)[\w%-]{10,}"),
     ("slack-webhook", ("hooks.slack.com/",), r"hooks\.slack\.com/[a-z]+/([\w/-]{20,})"),
     ("discord-webhook", ("/api/webhooks/",), r"/api/webhooks/\d+/([\w-]{40,})"),
-    (
-        "stripe-key",
-        ("sk_live_", "rk_live_", "sk_test_", "rk_test_"),
-        r"(?<![A-Za-z])[rs]k_(?:live|test)_[A-Za-z0-9]{20,}",
-    ),
+    ("discord-token", (), r"\.(?<=[MNO][\w-]{23}\.)[\w-]{6}\.[\w-]{27,}"),
+    ("discord-token", (), r"\.(?<=[MNO][\w-]{25}\.)[\w-]{6}\.[\w-]{27,}"),
+    ("stripe-key", ("sk_live_", "rk_live_"), r"(?<![A-Za-z])[rs]k_live_[A-Za-z0-9]{20,}"),
+    ("stripe-key", ("sk_test_", "rk_test_"), r"(?<![A-Za-z])[rs]k_test_[A-Za-z0-9]{20,}"),
     ("webhook-secret", ("whsec_",), r"whsec_[A-Za-z0-9+/]{24,}=*"),
     ("npm-token", ("npm_",), r"npm_[A-Za-z0-9]{36,}"),
-    ("pypi-token", ("pypi-Ag",), r"pypi-Ag[\w-]{16,}"),
+    ("pypi-token", ("pypi-",), r"pypi-Ag[\w-]{16,}"),
     ("huggingface-token", ("hf_",), r"hf_[A-Za-z0-9]{30,}"),
-    ("sendgrid-key", ("SG.",), r"SG\.[\w-]{16,}+\.[\w-]{16,}"),
-    ("twilio-key", ("SK",), r"(?<![A-Za-z0-9])SK[0-9a-f]{32}"),
+    ("sendgrid-key", ("SG.",), r"SG\.[\w-]{16,}\.[\w-]{16,}"),
+    ("twilio-key", ("SK",), r"SK[0-9a-f]{32,}"),
     ("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[0-9a-f]{40,}"),
-    ("databricks-token", ("dapi",), r"dapi[0-9a-f]{32}(?:-\d)?"),
-    ("telegram-token", (":AA",), r"(?<=\d{8}):(AA[\w-]{33})"),
-    ("shopify-token", ("shpat_", "shpca_", "shppa_", "shpss_"), r"shp\w\w_[0-9a-fA-F]{32,}"),
+    ("databricks-token", ("dapi",), r"dapi[0-9a-f]{32,}(?:-\d+)?"),
+    ("telegram-token", (":AA",), r"(?<=\d{8}):(AA[\w-]{33,})"),
+    ("shopify-token", ("shpat_", "shpca_", "shppa_", "shpss_"), r"shp[a-z]+_[0-9a-fA-F]{32,}"),
     ("linear-key", ("lin_api_", "lin_oauth_"), r"lin_[a-z]+_[A-Za-z0-9]{32,}"),
     ("groq-key", ("gsk_",), r"gsk_[A-Za-z0-9]{40,}"),
     ("grafana-token", ("glsa_",), r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"),
     ("docker-token", ("dckr_pat_",), r"dckr_pat_[\w-]{20,}"),
-    ("vault-token", ("hvs.", "hvb."), r"hv[sb]\.[\w-]{20,}"),
-    ("age-key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),
-    (
-        "jwt",
-        ("eyJ",),
-        r"(eyJ[\w-]{8,}+\.(?:eyJ[\w-]{8,}+(?:\.[\w-]*+)?|[\w-]{16,}+(?:\.[\w-]{8,}+){1,3}))"
-        r"|eyJ[\w-]*+",
-    ),
+    ("vault-token", ("hvs.",), r"hvs\.[\w-]{20,}"),
+    ("age-key", ("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),
+    ("jwt", ("eyJ",), rf"(eyJ[\w-]{{8,}}+\.{_JWT_BODY})|eyJ[\w-]*+"),
+    ("private-key", ("-----BEGIN ",), _PRIVATE_KEY),
 )
+# Literals that end in "_" or "-" are found together, in one pass over that character.
+_MARKS = {"_": r"_(?=[A-Za-z0-9+/]{20})", "-": r"-(?=[A-Za-z0-9][\w%-]{9})"}
 
-# Literals that end in "_" go on with 20 or more of these: one pass over "_" finds them all.
-_UNDERSCORE = r"_[A-Za-z0-9+/]{20}"
-_UNDERSCORED = {
-    literal: (rule, pattern)
-    for rule, literals, pattern in _PROVIDERS
-    for literal in literals
-    if literal.endswith("_")
-}
-_DISCORD = r"\.[\w-]{6}\.[\w-]{27,}"
-_PEM = (
-    r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
-    r"((?:[^-]++|-(?!----))*+)(-{5,6}END [A-Z0-9 ]{0,40}+-{0,5})?"
+# What stands in for a secret (a variable, a mask, a placeholder) or is none (a date, a version).
+_STAND_INS = """
+    ${ $( {{ #{ %( %s <% *** ••• xxxx ... … :// -----begin placeholder redacted dummy undefined
+    changeme change_me change-me replaceme replace_me replace-me
+"""
+_DUMMY = (
+    r"\$[a-z_{(]|\[|#[\w-]+$|(.)\1*$|arn:|\d{4}-\d\d-\d\d|[~^]?\d+(?:\.\d+)+$"
+    r"|.*?(?:\{[\w.]*\}|<[\w/]|\b(?:example|your))"
 )
-# A key whose end is missing: header lines, then lines of base64, perhaps quoted, numbered or +/-.
-_GAP = r"""(?:\\+[nr]|[\s"'+,>|]|\n-|\d{1,6}[:\t|→])"""
-_PEM_CUT = (
-    rf"(?:{_GAP}++(?:[A-Z][A-Za-z-]+: [^\n\\]{{1,99}}|[A-Za-z0-9+/]{{40,}}={{0,2}}))*+"
-    rf"(?:{_GAP}++[A-Za-z0-9+/]{{8,}}={{0,2}}(?![\w ]))?"
-)
+_WORD = r"(?:[A-Za-z]++(?:\d[a-z]*+)?|\d{1,4}+x?)"
+_WORDY = rf"(?:{_WORD}?[-_./:$@#])*+{_WORD}?$"
+_GENERIC = """
+    a abc access admin api app auth bar basic bearer client code current db default demo empty env
+    fake false field foo for hidden input invalid is key label login me my name new none not null of
+    old optional pass passphrase passwd password private pwd required root sample secret some string
+    super test text the to token true type user username value wrong
+"""
 
-_URL = r"""://([\w.~%+!*-]*+)(?::([^\s/?#"'<>`\\]*))?@"""
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _given(value: str) -> bool:
+    """True unless something else stands where a secret would."""
+    lower = value.lower()
+    for sign in _words(_STAND_INS):
+        if sign in lower:
+            return False
+    return not _compiled(_DUMMY).match(lower)
+
+
+def _random(value: str, least: int = 16) -> bool:
+    """True for letters mixed with digits as no identifier mixes them."""
+    if len(value) < least or not _compiled(r"[A-Za-z]").search(value):
+        return False
+    runs = _compiled(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value)
+    mixed = len(runs) * 7 >= len(value) * 2 and any(map(str.isdigit, runs))
+    return mixed and not _compiled(_WORDY).match(value) and _given(value)
+
+
+def _literal(value: str, rule: str = "", least: int = 8) -> bool:
+    """True when a literal that is given to a secret's name looks like the secret itself."""
+    words = _compiled(r"[a-z]+").findall(value.lower())
+    digits, generic = len(_compiled(r"\d").findall(value)), _words(_GENERIC)
+    if len(value) < 4 or (digits < 3 and generic.issuperset(words)) or not _given(value):
+        return False
+    if _compiled(r"\s").search(value):
+        phrase = rule == "passphrase" and value.islower() and len(words) > 3
+        return phrase and generic.isdisjoint(words)
+    wordy = _compiled(_WORDY).match(value)
+    if rule.startswith("pass"):
+        plain = value.isalpha() and value.islower() and len(value) > 7
+        special = plain or _compiled(r"[^\w.:/-]").search(value) is not None
+        special = special and "passw" not in value.lower()
+        return special or (digits > 0 and not (wordy and "/" in value))
+    return len(value) >= least and digits > 0 and bool(words) and not wordy
+
+
+def _credentials(value: str) -> bool:
+    """True for an opaque token, and for `user:password` in base64."""
+    from binascii import Error, a2b_base64
+
+    try:
+        pair = a2b_base64(value + "==")
+    except Error:
+        pair = b""
+    return (b":" in pair and pair.isascii() and _given(value)) or _literal(value, least=6)
+
+
 _NETRC = r"(?i)machine\s+\S++(?:\s+(?:login|account)\s+\S++){1,2}\s+password\s+(\S+)"
-_CURL = r"curl\s(?:[^\n\\]++|\\[\s\S])*+"
-_CURL_USER = r"""\s(?:-u|-U|--user|--proxy-user)[ =]?\\?["']?[^\s:"'$]+:([^\s"'\\]+)"""
-_BEARER = r"(?i)bearer(?:\s|%20){1,3}([\w.~+/=-]{6,})"
-_AUTHORIZATION = (
+_CURL = (  # one command, which a backslash carries over the end of a line
+    r"""(?i)curl(?=\s)(?:(?!\s-u|\s--(?:proxy-)?user[ =])(?:[^\n\\]|\\[\s\S]))*+\s--?[a-z-]+"""
+    r"""[ =]{0,2}\\?["']?[^\s:"'$]*+["']?:["']?([^\s"'\\]+)|curl(?:[^\n\\]|\\[\s\S])*+"""
+)
+_HEADER = (  # Authorization, with or without a scheme
     r"""(?i)(?<![a-z])authorization(?:\\{0,3}["'])?\]?(?:\s*[:=,]|[,\s]\s*["']?value["']?\s*[:=])"""
-    r"""\s*(?:\\{0,3}["'])?(?:(basic|token|bot|apikey)\s+)?([\w.~+/=:-]{6,})"""
+    r"""\s*(?:\\{0,3}["'])?(?:[a-z][\w-]{2,15}\s+)?([\w.~+/=:-]{6,}+)(?![(\[]|\s+\[redacted)"""
+)
+# rule, literal in the folded text, pattern at the literal, judge of its group 1: secrets that are
+# known by the place where they stand.
+_PLACES: tuple[tuple[str, str, str, Callable[[str], bool]], ...] = (
+    ("url-password", "://", r"""://[\w.~%+!*-]*+:([^\s/?#"'<>`\\]+)@""", _given),
+    ("url-token", "://", r"""://([\w.~%+-]++)(?::[^\s/?#"'<>`\\]*)?@""", _random),
+    ("netrc-password", "machine ", _NETRC, _given),
+    ("curl-password", "curl", _CURL, _given),
+    ("bearer-token", "bearer", r"(?i)bearer(?:\s|%20){1,3}([\w.~+/=-]{6,})", _credentials),
+    ("authorization", "authorization", _HEADER, _credentials),
 )
 
-# Words that make what they name a secret, as folded text spells them.
-_WORDS = (
-    ("password", "password"),
-    ("passwd", "password"),
-    ("pwd", "password"),
-    ("passphrase", "passphrase"),
-    ("secret", "secret"),
-    ("token", "token"),
-    ("key", "secret-key"),  # after one of these only
+# Words that make what they name a secret, as the folded text spells them, and their rules.
+_WORDS = ("password", "passwd", "pwd", "passphrase", "key", "secret", "token")
+_RULES = {"passwd": "password", "pwd": "password", "key": "secret-key"}
+_BEFORE_KEY = (
+    *("api", "access", "private", "secret", "account", "signing", "encryption"),
+    *("api_", "access_", "private_", "secret_", "account_", "signing_", "encryption_"),
 )
-_BEFORE_KEY = tuple(
-    word + gap
-    for word in ("api", "access", "private", "secret", "account", "signing", "encryption")
-    for gap in ("", "_")
-)
-_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+_JOINING = frozenset(_NAME_CHARS)
 # What is no secret although the word is in its name: `next_token`, `token_url`.
 _HARMLESS_PREFIX = (
     r"(?i)(?:next|forward|backward|page|pagination|continuation|starting|idempotency|request|lock|"
     r"change|update|client|creation|input|output|public_?(?:key)?|cancel(?:lation)?|sync)[_-]?$"
 )
 _HARMLESS_SUFFIX = (
-    r"(?i)(?:id|ids|hash|url|uri|path|file|name|ref|arn|type|endpoint|version|algorithm|count|"
+    r"(?i)(?:ids?|hash|ur[il]|path|file|name|ref|arn|type|endpoint|version|algorithm|count|"
     r"expir\w*|digest|format|regex|pattern|policy|at|date|used|signature)$"
 )
 _ASSIGN = r"""(?x)
@@ -138,7 +201,7 @@ _ASSIGN = r"""(?x)
     (?:
         (?:\\{0,3}["'`]\]?)?                             # the quote that closes it
         (
-            [ \t]*+(?::[ \t]*[\w.\[\]|? ]{1,40}=(?!=)|:=|=>|[?|]{0,2}={1,3}|:)[ \t]*+
+            [ \t]*+(?::[ \t]*+[\w.\[\]|? ]{1,40}+=(?!=)|=>|[?|]{0,2}={1,3}|:[-=]?)[ \t]*+
           | [,\s]\s{0,40}["']?value["']?[ \t]*[:=][ \t]*     # name: x, value: y
           | ,[ \t]?
           | >
@@ -152,27 +215,11 @@ _VALUE = r"""(?x)
       | `([^`\\\n]*+)
       | \\+["']((?:[^"'\\\n]|\\\\)*+)
     )
-  | ([^\s"'`<>&,;|(){}\[\]\\]{1,300}+)"""
-_BARE = r"""[^\s"'`<>&,;|(){}\[\]\\]*"""
-_CODE = r"(?:[A-Za-z_$][\w$]*(?:\.|::|->|\?\.))+[A-Za-z_]\w*$|-?\d+$|:|.*[^\w.~+/=@!#$%^*:-]"
-_DUMMY = (
-    r"""(?i)^\$[a-z_{(]|\$\{|\$\(|\{\{|\{[\w.]*\}|<[\w%/]|%\(|%s|#\{|^\[|^#[\w-]+$"""
-    r"""|\*{3}|•{3}|x{4}|\.{3}|…|^(.)\1*$|://|-----BEGIN|\bexample|placeholder|change.?me"""
-    r"""|redacted|\byour|dummy|replace.?me|undefined|^arn:|^\d{4}-\d\d-\d\d|^[~^]?\d+(?:\.\d+)+$"""
-)
-_WORDY = r"(?:(?:[A-Za-z]+\d?|\d{1,4}x?)?(?:[-_./:$@#]+|$))+$"
-_GENERIC = frozenset(
-    "a abc access admin api app auth bar basic bearer client code current db default demo empty env"
-    " fake false field foo for hidden input invalid is key label login me my name new none not null"
-    " of old optional pass passphrase passwd password private pwd required root sample secret some"
-    " string super test text the to token true type user username value wrong".split()
-)
+  | ([^\s"'`<>&,;|(){}\[\]\\]{1,64}+)"""
+_BARE = 5
+_BARE_REST = r"""[^\s"'`<>&,;|(){}\[\]\\]*"""
+_CODE = r"^(?:[A-Za-z_$][\w$]*(?:\.|::|->|\?\.))+[A-Za-z_]\w*$|^-?\d+$|^:|^/\*|\?"
 _FOLDING = bytes(range(256)).lower().replace(b"-", b"_")
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
 
 
 def _fold(text: str) -> str:
@@ -180,174 +227,141 @@ def _fold(text: str) -> str:
     return text.encode("ascii", "replace").translate(_FOLDING).decode("ascii")
 
 
-def _each(text: str, literal: str, pattern: str, folded: str = "") -> Iterator[re.Match[str]]:
-    """The matches of `pattern` in `text` at each `literal` in `text`, or in its folded form."""
+def _each(text: str, literal: str, pattern: str, folded: str = "") -> Iterator[tuple[int, int]]:
+    """The secrets that `pattern` finds in `text` at each `literal` of `text`, or of `folded`."""
     find = (folded or text).find
     pos = find(literal)
     while pos >= 0:
         match = _compiled(pattern).match(text, pos)
-        if match:
-            yield match
+        if match and match.start(group := min(match.re.groups, 1)) >= 0:
+            yield match.span(group)
         pos = find(literal, match.end() if match else pos + len(literal))
+
+
+@cache
+def _family(mark: str) -> dict[str, list[tuple[str, str, str]]]:
+    """The literals that end in `mark`, with rule and pattern, by their last three characters."""
+    family: dict[str, list[tuple[str, str, str]]] = {}
+    for rule, literals, pattern in _SHAPES:
+        for literal in literals:
+            if literal.endswith(mark):
+                family.setdefault(literal[-3:], []).append((literal, rule, pattern))
+    return family
 
 
 def _shaped(text: str) -> Iterator[Span]:
     """Secrets that are known by their own shape."""
-    for rule, literals, pattern in _PROVIDERS:
+    for rule, literals, pattern in _SHAPES:
         for literal in literals:
-            if not literal.endswith("_"):
-                for match in _each(text, literal, pattern):
-                    start, end = match.span(match.re.groups)
-                    if start >= 0:
-                        yield start, end, rule
-    endings = tuple(_UNDERSCORED)
-    for hit in _compiled(_UNDERSCORE).finditer(text):
-        after = hit.start() + 1
-        if text.endswith(endings, max(0, after - 12), after):
-            literal = next(ending for ending in endings if text.endswith(ending, 0, after))
-            rule, pattern = _UNDERSCORED[literal]
-            found = _compiled(pattern).match(text, after - len(literal))
-            if found:
-                yield *found.span(), rule
-    for match in _compiled(_DISCORD).finditer(text):
-        at = match.start()
-        head = _compiled(r"[MNO][\w-]{23,27}$").search(text, max(0, at - 28), at)
-        if head:
-            yield head.start(), match.end(), "discord-token"
-    for match in _each(text, "-----BEGIN ", _PEM):
-        body, end = match.span(1)
-        if match[2] and end - body < 32768 and _compiled(r"[A-Za-z0-9+/=]{20}").search(match[1]):
-            yield match.start(), match.end(), "private-key"
-        else:
-            cut = _compiled(_PEM_CUT).match(text, body)
-            if cut and cut.end() > body:
-                yield match.start(), cut.end(), "private-key"
+            if literal[-1] not in _MARKS:
+                for start, end in _each(text, literal, pattern):
+                    yield start, end, rule
+        if not literals:
+            for match in _compiled(pattern).finditer(text):
+                yield *match.span(), rule
+    done: dict[str, int] = {}
+    for mark, sign in _MARKS.items():
+        family = _family(mark)
+        for hit in _compiled(sign).finditer(text):
+            end = hit.end()
+            for literal, rule, pattern in family.get(text[max(0, end - 3) : end], ()):
+                start = end - len(literal)
+                if start >= done.get(pattern, 0) and text.startswith(literal, start):
+                    found = _compiled(pattern).match(text, start)
+                    if found:
+                        done[pattern] = found.end()
+                        yield *found.span(), rule
 
 
 def _placed(text: str, folded: str) -> Iterator[Span]:
     """Secrets that are known by the place where they stand."""
-    for match in _each(text, "://", _URL):
-        if match[2] and not _dummy(match[2]):
-            yield *match.span(2), "url-password"
-        if _random(match[1], 16):
-            yield *match.span(1), "url-token"
-    for match in _each(text, "machine ", _NETRC, folded):
-        if not _dummy(match[1]):
-            yield *match.span(1), "netrc-password"
-    for command in _each(text, "curl", _CURL):
-        for match in _compiled(_CURL_USER).finditer(text, *command.span()):
-            if not _dummy(match[1]) and not match[1].isdigit():
-                yield *match.span(1), "curl-password"
-    for match in _each(text, "bearer", _BEARER, folded):
-        if _literal(match[1], "bearer-token"):
-            yield *match.span(1), "bearer-token"
-    for match in _each(text, "authorization", _AUTHORIZATION, folded):
-        if _literal(match[2], "authorization") if match[1] else _random(match[2], 16):
-            yield *match.span(2), "authorization"
+    for rule, literal, pattern, judge in _PLACES:
+        for start, end in _each(text, literal, pattern, folded):
+            if judge(text[start:end]):
+                yield start, end, rule
 
 
 def _named(text: str, folded: str) -> Iterator[Span]:
     """Values that are secret by the name they are given."""
-    for word, rule in _WORDS:
+    assign, take, digit = _compiled(_ASSIGN), _compiled(_VALUE), _compiled(r"\d")
+    for word in _WORDS:
+        rule = _RULES.get(word, word)
         pos = folded.find(word)
         while pos >= 0:
             resume = pos + len(word)
-            if rule != "secret-key" or folded.endswith(_BEFORE_KEY, max(0, pos - 12), pos):
-                name = _compiled(_ASSIGN).match(text, resume)
+            if _starts_name(text, folded, pos, resume, rule):
+                name = assign.match(text, resume)
                 assert name  # it matches the empty string
                 resume = name.end()
-                value = _compiled(_VALUE).match(text, resume) if name[2] else None
-                end = _secret_end(text, pos, name, value, rule) if value else 0
-                if value and end:
-                    yield value.start(value.lastindex or 0), end, rule
-                    resume = end
+                value = take.match(text, resume) if name[2] else None
+                if value and (digit.search(value[0]) or rule.startswith("pass")):
+                    end = _secret_end(text, pos, name, value, rule)
+                    if end:
+                        yield value.start(value.lastindex or 0), end, rule
+                        resume = end
             pos = folded.find(word, resume)
 
 
-def _secret_end(
-    text: str, pos: int, name: re.Match[str], value: re.Match[str], rule: str
-) -> int:
-    """Where the secret value of the name at `pos` ends; 0 if the value is none."""
-    head = text[max(0, pos - 40) : pos]
-    before = head.rstrip(_NAME_CHARS)
-    prefix, word, separator = head[len(before) :], text[pos : name.start()], name[2].strip()
-    grade = _grade(prefix, word, name[1], rule)
-    flag = prefix.startswith("--")
-    if not grade or before.endswith(("::", "/")) or (separator == ":" and before.endswith(":")):
-        return 0
-    if not separator and not flag:
-        return 0
-    sort = value.lastindex or 0
-    start, end = value.span(sort)
-    found = text[start:end]
-    strict = grade == 1 or separator == ","
-    if sort < 5:
-        return end if (_random(found, 16) if strict else _literal(found, rule)) else 0
-    if separator == "," or text[end : end + 1] in ("(", "[", "{") or _compiled(_CODE).match(found):
-        return 0
-    if separator == ">" and not (before.endswith("<") and text[end : end + 1] == "<"):
-        return 0
-    if found.isidentifier() and word.lower() in found.lower():
-        return 0
-    env = name[2] == "=" and word.isupper() and "." not in prefix
-    sure = env or flag or separator == ">" or before.endswith(("?", "&"))
-    if sure and separator and not strict and "." not in prefix:
-        good = _literal(found, rule)
-    else:
-        good = _random(found, 12) or (
-            rule == "password" and not strict and len(found) >= 7 and _literal(found, rule)
-            and bool(_compiled(r"\d").search(found))
-        )
-    if not good:
-        return 0
-    rest = _compiled(_BARE).match(text, end)
-    return rest.end() if rest else end
+def _starts_name(text: str, folded: str, pos: int, end: int, rule: str) -> bool:
+    if text[end : end + 1].islower() and text[end - 1].islower():
+        return False  # another word: tokens, tokenizer
+    return rule != "secret-key" or folded.endswith(_BEFORE_KEY, max(0, pos - 12), pos)
 
 
 def _grade(prefix: str, word: str, suffix: str, rule: str) -> int:
     """How much a name says of its value: 2 secret, 1 secret if it looks random, 0 nothing."""
-    if suffix[:1].isalpha() and suffix[0].islower() == word[-1].islower():
-        return 0  # another word: tokens, TOKENIZER
-    if _compiled(_HARMLESS_SUFFIX).search(suffix):
+    if suffix[:1].isupper() and word[-1].isupper():
+        return 0  # another word: TOKENS, TOKENIZER
+    if suffix and _compiled(_HARMLESS_SUFFIX).search(suffix):
         return 0
     if rule == "token" and _compiled(_HARMLESS_PREFIX).search(prefix):
         return 0
     return 1 if suffix.strip("_-0123456789") else 2
 
 
-def _dummy(value: str) -> bool:
-    return bool(_compiled(_DUMMY).search(value))
+def _secret_end(text: str, pos: int, name: re.Match[str], value: re.Match[str], rule: str) -> int:
+    """Where the secret value of the name at `pos` ends; 0 if the value is no secret."""
+    bare = value.lastindex == _BARE
+    start, end = value.span(value.lastindex or 0)
+    found, after = text[start:end], text[end : end + 1]
+    password, digit = rule.startswith("pass"), _compiled(r"\d").search(found)
+    if not digit and (not password or "passw" in found.lower()):
+        return 0
+    head = text[max(0, pos - 40) : pos]
+    before = head.rstrip(_NAME_CHARS + ".")
+    prefix, word, separator = head[len(before) :], text[pos : name.start()], name[2].strip()
+    flag, tag = prefix.startswith("--"), separator == ">"
+    if (
+        before.endswith((":", "/") if separator == ":" else "::")
+        or (not separator and not flag)
+        or (tag and not (before.endswith("<") and after == "<"))
+        or (bare and (separator == "," or after in ("(", "[", "{")))
+        or (bare and _compiled(_CODE).search(found))
+        or (bare and found.isidentifier() and word.lower() in found.lower())
+    ):
+        return 0
+    grade = _grade(prefix, word, name[1], rule)
+    sure = not bare or tag or (flag and separator) or before.endswith(("?", "&"))
+    sure = sure or (name[2] == "=" and word.isupper()) or (password and before.endswith(";"))
+    sure = sure and (not bare or "." not in prefix)
+    if grade == 2 and separator != "," and (sure or (password and digit and len(found) > 6)):
+        good = _literal(found, rule)
+    else:
+        good = grade > 0 and _random(found, 12 if bare else 16)
+    if good and bare:
+        rest = _compiled(_BARE_REST).match(text, end)
+        end = start + len(text[start : rest.end() if rest else end].rstrip("."))
+    return end if good else 0
 
 
-def _random(value: str, least: int) -> bool:
-    """True for letters mixed with digits as no identifier mixes them."""
-    if len(value) < least or not _compiled(r"\d").search(value) or _dummy(value):
-        return False
-    runs = len(_compiled(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value))
-    return runs >= 3 and runs * 3 >= len(value)
-
-
-def _literal(value: str, rule: str) -> bool:
-    """True when a literal that is given to a secret's name looks like the secret itself."""
-    if len(value) < 4 or _dummy(value) or _compiled(r"\s").search(value):
-        return False
-    words = _compiled(r"[a-z]+").findall(value.lower())
-    digits = sum(map(str.isdigit, value))
-    if digits < 3 and all(word in _GENERIC for word in words):
-        return False
-    if rule in ("password", "passphrase"):
-        if digits:
-            return True
-        if "passw" in value.lower():
-            return False
-        return bool(_compiled(r"[^\w.:/-]").search(value)) or (value.islower() and len(value) >= 8 and value.isalpha())
-    return len(value) >= 8 and digits > 0 and bool(words) and not _compiled(_WORDY).match(value)
-
-
-def scan(text: str) -> list[Finding]:
-    """The secrets in `text`, by position, none overlapping."""
+def _id(rule: str, secret: str) -> str:
     from hashlib import sha256
 
+    return f"{rule}-{sha256(secret.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
+
+
+def _spans(text: str) -> list[Span]:
+    """Where the secrets are, by position. Where two overlap, the longer one names both."""
     if len(text) < 8:
         return []
     folded = _fold(text)
@@ -360,23 +374,73 @@ def scan(text: str) -> list[Finding]:
         elif end > merged[-1][1]:
             first, last, name = merged[-1]
             merged[-1] = first, end, name if last - first >= end - start else rule
-    found = []
-    for start, end, rule in merged:
-        digest = sha256(text[start:end].encode("utf-8", "surrogatepass")).hexdigest()
-        found.append(Finding(rule, start, end, f"{rule}-{digest[:10]}"))
-    return found
+    return merged
+
+
+def scan(text: str) -> list[Finding]:
+    """The secrets in `text`, by position, none overlapping."""
+    return [
+        Finding(rule, start, end, _id(rule, text[start:end])) for start, end, rule in _spans(text)
+    ]
 
 
 def redact(text: str, allow: Collection[str] = ()) -> str:
     """`text` with every secret replaced, except those whose id is in `allow`."""
-    found = [finding for finding in scan(text) if finding.id not in allow]
-    if not found:
-        return text
-    parts, end, touching = [], 0, False
-    for finding in found:
-        parts += text[end : finding.start], f"[redacted:{finding.rule}]"
-        end = finding.end
-        around = text[max(0, finding.start - 1) : finding.start] + text[end : end + 1]
-        touching = touching or bool(_compiled(r"[\w+/-]").search(around))
-    redacted = "".join([*parts, text[end:]])
-    return redact(redacted, allow) if touching else redacted
+    touching = True
+    while touching:  # what touched a secret can be one itself once that secret is gone
+        parts: list[str] = []
+        done, touching = 0, False
+        for start, end, rule in _spans(text):
+            if not allow or _id(rule, text[start:end]) not in allow:
+                parts += text[done:start], f"[redacted:{rule}]"
+                around = text[max(0, start - 1) : start] + text[end : end + 1]
+                touching = touching or not _JOINING.isdisjoint(around)
+                done = end
+        if parts:
+            text = "".join([*parts, text[done:]])
+    return text
+
+
+def redact_value(value: object, allow: Collection[str] = ()) -> object:
+    """A copy of a JSON-like value, redacted; a string is also judged by the key it is under."""
+    root: dict[object, object] = {0: value}
+    todo: list[tuple[dict[object, object], object, str]] = [(root, 0, "")]
+    sequences: list[tuple[dict[object, object], object, type]] = []
+    while todo:
+        holder, slot, name = todo.pop()
+        item = holder[slot]
+        if isinstance(item, str):
+            holder[slot] = _redact_under(name, item, allow)
+        elif isinstance(item, dict):
+            holder[slot] = copy = dict[object, object]()
+            for key, inner in item.items():
+                known = redact(key, allow) if isinstance(key, str) else key
+                while known in copy:  # two keys that look the same now
+                    known = f"{known}'"
+                copy[known] = inner
+                label = item.get("name") if key == "value" else key
+                todo.append((copy, known, label if isinstance(label, str) else ""))
+        elif isinstance(item, list | tuple):
+            holder[slot] = copy = dict(enumerate(item))
+            todo += [(copy, index, name) for index in copy]
+            sequences.append((holder, slot, tuple if isinstance(item, tuple) else list))
+    for holder, slot, kind in reversed(sequences):  # the inner ones first
+        items = holder[slot]
+        assert isinstance(items, dict)
+        holder[slot] = kind(items.values())
+    return root[0]
+
+
+def _redact_under(name: str, text: str, allow: Collection[str]) -> str:
+    folded = _fold(name)
+    if folded.endswith("authorization"):
+        return redact(f"authorization: {text}", allow)[len("authorization: ") :]
+    for word in _WORDS:
+        pos, rule = folded.rfind(word), _RULES.get(word, word)
+        end = pos + len(word)
+        if pos >= 0 and _starts_name(name, folded, pos, end, rule):
+            grade = _grade(name[:pos], name[pos:end], name[end:], rule)
+            secret = _literal(text, rule) if grade == 2 else grade == 1 and _random(text)
+            if secret and not any(end - start == len(text) for start, end, _ in _spans(text)):
+                return text if _id(rule, text) in allow else f"[redacted:{rule}]"
+    return redact(text, allow)

@@ -11,9 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 _TOKEN = re.compile(
-    r'''(?P<text>"""(?:\\.|[^\\])*?"""{1,3}|\'\'\'.*?\'\'\'\'{0,2}|"(?:\\.|[^"\\])*"|'[^']*')'''
-    r"|(?P<comment>\#[^\n]*)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<end>\n)|(?P<is>=)|[ \t\r]+|.",
-    re.DOTALL,
+    r"""
+    (?P<text> \"""(?:\\.|[^\\])*?\"{3,5} | \'''.*?'{3,5} | "(?:\\.|[^"\\])*" | '[^']*' )
+    | (?P<comment> \#[^\n]* )
+    | (?P<open> [\[{] )
+    | (?P<close> [\]}] )
+    | (?P<equals> = )
+    | (?P<end> \n )
+    | [ \t\r]+
+    | [^"'\#\[\]{}=\s]+
+    | .
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 
 
@@ -70,16 +79,15 @@ def statements(text: str) -> Iterator[Statement]:
             yield Statement(table, table, start, end, None)
         elif equals is not None:
             path = table + _path(tomllib.loads(text[start:equals] + "= {}"))
-            first = equals + 1 + len(text[equals + 1 : last]) - len(text[equals + 1 : last].lstrip())
+            first = last - len(text[equals + 1 : last].lstrip())
             yield Statement(path, table, start, end, (first, last))
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int | None:
     """The line where the value begins, or the inline table or array that it is in."""
     for one in statements(text):
-        if one.path == path[: len(one.path)] and (one.value or one.path == path):
-            return text.count("\n", 0, one.start) + 1
-        if one.path[: len(path)] == path:
+        shared = min(len(one.path), len(path))
+        if one.path[:shared] == path[:shared] and (one.value or shared == len(path)):
             return text.count("\n", 0, one.start) + 1
     return None
 
@@ -94,7 +102,7 @@ def _lines(text: str) -> Iterator[tuple[int, int, int | None, int]]:
     for token in _TOKEN.finditer(text + "\n"):
         kind = token.lastgroup
         depth += (kind == "open") - (kind == "close")
-        if kind == "is" and equals is None and depth == 0:
+        if kind == "equals" and equals is None and depth == 0:
             equals = token.start()
         if kind == "end" and depth == 0:
             if last > start:
@@ -118,20 +126,20 @@ def _path(data: Any) -> tuple[str, ...]:
 
 
 def _edited(text: str, section: str, name: str, value: Any) -> str:
-    all_of_them = list(statements(text))
-    mine = next((s for s in all_of_them if s.value and s.path == (section, name)), None)
+    known = list(statements(text))
+    mine = next((one for one in known if one.value and one.path == (section, name)), None)
     if value is None:
         return text[: mine.start] + text[mine.end :] if mine else text
     if mine and mine.value:
         return text[: mine.value[0]] + _literal(value) + text[mine.value[1] :]
     newline = "\r\n" if "\r\n" in text else "\n"
     entry = f"{name} = {_literal(value)}"
-    near = [s for s in all_of_them if s.path[:1] == (section,) and len(s.table) < 2]
-    if near and near[-1].path:
-        indent = re.match(r"[ \t]*", text[near[-1].start :])
+    near = [one for one in known if one.path[0] == section and len(one.table) < 2]
+    if near:
         before = text[: near[-1].end]
-        entry = entry if near[-1].table else f"{section}.{entry}"
-        entry = (indent.group() if indent else "") + entry
+        line = text[near[-1].start :]
+        indent = line[: len(line) - len(line.lstrip(" \t"))]
+        entry = indent + (entry if near[-1].table else f"{section}.{entry}")
     else:
         before = text
         entry = f"{newline if text else ''}[{section}]{newline}{entry}"

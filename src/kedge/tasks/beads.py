@@ -30,7 +30,7 @@ TIMEOUT = 30.0
 
 _INSTALL = "install beads (github.com/gastownhall/beads), or set tasks.bd to where bd is"
 _DOCTOR = "bd doctor checks its database"
-_AGAIN = "what was sent before it is kept: run the same command again"
+_AGAIN = "run the same command again"
 _ALPHABET = string.digits + string.ascii_lowercase
 _ID = re.compile(r"(?P<prefix>.+)-[a-z0-9]{3,8}(?:\.\d+)*\Z")
 
@@ -89,7 +89,9 @@ class Beads:
             except ProgramError as error:
                 if not sent:
                     raise
-                raise TaskError(error.message, hint=_AGAIN) from error
+                raise TaskError(
+                    f"{error.message}; what came before it is kept", hint=_AGAIN
+                ) from error
 
     def new_id(self, taken: Collection[str]) -> TaskId:
         """An id as bd makes them: the project's prefix, then longer the more issues there are."""

@@ -137,28 +137,29 @@ def _beads(text: str, name: str) -> list[Task]:
 
 def _checklist(text: str, name: str, prefix: str) -> list[Task]:
     drafts: list[dict[str, Any]] = []
+    current: dict[str, Any] | None = None  # the item that indented lines belong to
     fence: str | None = None
     for line in text.splitlines():
         mark = _FENCE.match(line)
         if mark and (fence is None or mark.group(1).startswith(fence)):
             fence = mark.group(1) if fence is None else None
         item = None if fence else _ITEM.match(line)
-        if item and (not drafts or _width(item["indent"]) <= drafts[-1]["indent"]):
-            drafts.append(_item(item, name, prefix))
+        inside = current is not None and _width(line) > current["indent"]
+        if item and current is not None and inside:
+            current["acceptance"].append(item["text"].strip())
         elif item:
-            drafts[-1]["acceptance"].append(item["text"].strip())
-        elif drafts and (not line.strip() or _width(line) > drafts[-1]["indent"]):
+            current = _item(item, name, prefix)
+            drafts.append(current)
+        elif current is not None and (inside or not line.strip()):
             bullet = None if fence else _BULLET.match(line)
-            drafts[-1]["description"].append(bullet["text"] if bullet else line.strip())
-        elif not mark and not fence and line.strip():
-            # Text at the margin ends the item above it.
-            drafts.append({"indent": -1, "title": None, "description": [], "acceptance": []})
-    tasks = [_from_item(draft) for draft in drafts if draft["title"]]
-    if not tasks:
+            current["description"].append(bullet["text"] if bullet else line.strip())
+        elif line.strip():
+            current = None  # text at the margin ends the item above it
+    if not drafts:
         raise InvalidValue(
             f"{name}: no checklist items", hint="an item looks like '- [ ] what is to be done'"
         )
-    return _distinct(tasks)
+    return _distinct([_from_item(draft) for draft in drafts])
 
 
 def _item(found: re.Match[str], name: str, prefix: str) -> dict[str, Any]:

@@ -6,27 +6,25 @@ file then says exactly what was meant.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from kedge.errors import BrokenTasks, FileError, KedgeError, ReadOnly, TaskExists
+from kedge.errors import BrokenTasks, ReadOnly, TaskExists
 from kedge.host import files
+from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Status, Task
-from kedge.tasks import yaml_fields, yaml_write
+from kedge.tasks import documents, yaml_fields, yaml_write
 from kedge.tasks.backend import Change, Listing
+from kedge.tasks.documents import BOM
 from kedge.tasks.yaml_edit import CannotEdit
 from kedge.tasks.yaml_nodes import BadYaml
 
 ENDINGS = (".task.yaml", ".task.yml")
-MAX_BYTES = 8 << 20
-_BOM = "\ufeff"
 
 
 class TaskYaml:
@@ -41,7 +39,7 @@ class TaskYaml:
         self._words: dict[Status, str] = {}
 
     def lock(self) -> AbstractContextManager[None]:
-        path = self.root / ".kedge" / "locks" / "task_yaml.lock"
+        path = Project(self.root, None).path(".kedge", "locks", "task_yaml.lock")
         return files.lock(path, timeout=self.lock_timeout)
 
     def read(self) -> Listing:
@@ -51,8 +49,8 @@ class TaskYaml:
         self._paths = {}
         for path in self._files(self.directory, warnings):
             try:
-                found = self._parse(path, self._bytes(path))
-            except KedgeError as error:
+                found = self._parse(path, documents.read(self.root, path))
+            except BrokenTasks as error:
                 warnings.append(error.message)
                 continue
             task = found.task
@@ -66,21 +64,11 @@ class TaskYaml:
             if found.status_word:
                 used[task.status, found.status_word] += 1
         # the word that most files use, so that other tools of the project go on reading them
-        by_use = sorted(used, key=lambda item: (used[item], item[1]))
-        self._words = dict(by_use)
+        self._words = dict(sorted(used, key=lambda pair: (used[pair], pair[1])))
         return Listing(tuple(tasks), tuple(warnings))
 
     def write(self, changes: Sequence[Change]) -> None:
-        staged = [self._staged(change) for change in changes]
-        written: list[tuple[Path, bytes | None]] = []
-        try:
-            for path, old, new in staged:
-                written.append((path, old))
-                files.write_atomic(path, new)
-        except BaseException:
-            for path, old in reversed(written):
-                _put_back(path, old)
-            raise
+        documents.write_all([self._staged(change) for change in changes])
 
     def new_id(self, taken: Collection[str]) -> TaskId:
         # also the names of files that cannot be read, which a new task must not meet
@@ -92,17 +80,20 @@ class TaskYaml:
     def _staged(self, change: Change) -> tuple[Path, bytes | None, bytes]:
         """The file, its bytes, and the bytes that say what the change wants."""
         after = change.after
+        old: bytes | None = None
         if change.before is None:
             path = self._new_path(after.id)
-            old, new = None, yaml_write.write(after, self._words).encode()
+            new = yaml_write.write(after, self._words).encode()
         else:
             path, old, new = self._edited(change.before, after)
+        if len(new) > documents.MAX_BYTES:
+            raise self._refused(path, "it would be too large to be read")
         try:
             said: Task | None = self._parse(path, new).task
         except BrokenTasks:
             said = None
         if said != after:
-            raise self._refused(path, "the file would not say what is meant")
+            raise self._refused(path, "it would not say what is meant")
         return path, old, new
 
     def _edited(self, before: Task, after: Task) -> tuple[Path, bytes, bytes]:
@@ -110,19 +101,20 @@ class TaskYaml:
             self.read()
         path = self._paths.get(before.id)
         if path is None:
-            raise BrokenTasks(f"there is no file with the task {before.id!r} any more")
-        old = self._bytes(path)
+            raise BrokenTasks(f"the file of the task {before.id!r} is gone", hint="try again")
+        old = documents.read(self.root, path)
         if self._parse(path, old).task != before:
             raise BrokenTasks(
                 f"{self._shown(path)} was changed by somebody else meanwhile", hint="try again"
             )
         text = old.decode()
-        body = text.removeprefix(_BOM)
+        body = text.removeprefix(BOM)
         try:
             new = yaml_write.edit(body, before, after, self._words)
         except (CannotEdit, BadYaml) as error:
             raise self._refused(path, str(error)) from error
-        return path, old, (text[: len(text) - len(body)] + new).encode()
+        mark = BOM if body != text else ""
+        return path, old, (mark + new).encode()
 
     def _refused(self, path: Path, why: str) -> ReadOnly:
         return ReadOnly(
@@ -130,20 +122,20 @@ class TaskYaml:
         )
 
     def _new_path(self, task_id: TaskId) -> Path:
-        for ending in reversed(ENDINGS):
+        if documents.leads_out(self.root, self.directory):
+            raise ReadOnly(f"{self._shown(self.directory)} leads out of the repository")
+        for ending in ENDINGS:
             path = self.directory / (task_id + ending)
             if os.path.lexists(path):
                 raise TaskExists(
                     f"there is a file {self._shown(path)} already", hint="choose another id"
                 )
-        if self.directory.is_symlink() and not self._is_inside(self.directory):
-            raise ReadOnly(f"{self._shown(self.directory)} leads out of the repository")
-        return path
+        return self.directory / (task_id + ENDINGS[0])
 
     def _files(self, directory: Path, warnings: list[str]) -> Iterator[Path]:
-        """The task files, in the order of their paths; what cannot be looked at is a warning."""
+        """The task files in the order of their names; what cannot be looked at is a warning."""
         try:
-            if directory.is_symlink() and not self._is_inside(directory):
+            if documents.leads_out(self.root, directory):
                 warnings.append(f"{self._shown(directory)}: leads out of the repository")
                 return
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
@@ -161,43 +153,15 @@ class TaskYaml:
             elif entry.is_dir(follow_symlinks=False):
                 yield from self._files(path, warnings)
 
-    def _bytes(self, path: Path) -> bytes:
-        shown = self._shown(path)
-        try:
-            if path.is_symlink() and not self._is_inside(path):
-                raise BrokenTasks(f"{shown}: is a link that leads out of the repository")
-            status = path.stat()
-            if not stat.S_ISREG(status.st_mode):
-                raise BrokenTasks(f"{shown}: is not a file")
-            if status.st_size > MAX_BYTES:
-                raise BrokenTasks(f"{shown}: has more than {MAX_BYTES >> 20} MiB")
-            return path.read_bytes()
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise BrokenTasks(f"{shown}: cannot be read: {reason}") from error
-
     def _parse(self, path: Path, data: bytes) -> yaml_fields.Found:
         name = path.name
         for ending in ENDINGS:
             name = name.removesuffix(ending)
+        text = documents.decode(self.root, path, data)
         try:
-            return yaml_fields.read(data.decode().removeprefix(_BOM), name)
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise BrokenTasks(f"{self._shown(path)}:{line}: it is not UTF-8") from error
+            return yaml_fields.read(text.removeprefix(BOM), name)
         except BadYaml as error:
             raise BrokenTasks(f"{self._shown(path)}:{error.line}: {error.problem}") from error
 
-    def _is_inside(self, path: Path) -> bool:
-        return path.resolve().is_relative_to(self.root.resolve())
-
     def _shown(self, path: Path) -> str:
-        return os.fsencode(path.relative_to(self.root).as_posix()).decode(errors="replace")
-
-
-def _put_back(path: Path, old: bytes | None) -> None:
-    with contextlib.suppress(FileError, OSError):
-        if old is None:
-            path.unlink(missing_ok=True)
-        elif files.read_bytes(path) != old:
-            files.write_atomic(path, old)
+        return documents.shown(self.root, path)

@@ -156,9 +156,15 @@ def _replaced(text: str, key: yaml.Node, node: yaml.Node, value: Any, *, flow: b
     colon = text.index(":", key.end_mark.index) + 1
     gap = text[colon:start]
     head, newline, tail = new.partition("\n")
+    head += comment
+    if newline:
+        # lines of a block go below whatever else stands on the line of the name
+        line_end = len(text[: _line_end(text, end)].rstrip("\r\n"))
+        tail = text[end:line_end] + newline + tail + ("" if line_end < len(text) else "\n")
+        end = line_end
     if gap and "\n" not in gap:
-        return _spliced(text, [(start, end, head + comment + newline + tail)])
-    return _spliced(text, [(colon, end, f" {head}{comment}{gap.rstrip()}{newline}{tail}")])
+        return _spliced(text, [(start, end, head + tail)])
+    return _spliced(text, [(colon, end, f" {head}{gap.rstrip()}{tail}")])
 
 
 def _added(text: str, mapping: yaml.MappingNode, name: str, value: Any, *, top: bool) -> str:

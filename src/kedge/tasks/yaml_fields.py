@@ -14,11 +14,11 @@ from kedge.model.task import (
     PRIORITIES,
     Block,
     BlockType,
-    Status,
     Task,
     block_type,
     checked,
 )
+from kedge.tasks.words import is_synonym, status_of
 from kedge.tasks.yaml_nodes import (
     BadYaml,
     compose,
@@ -61,20 +61,6 @@ _BLOCKS = ("blocked", "blocked_type", "block_type", "blocked_reason")
 _COMMAND_NAMES = ("command", "cmd", "run")
 _ITEM_NAMES = ("criterion", "criteria", "text", "description")
 
-_STATUS = {
-    word: status
-    for status, words in {
-        Status.OPEN: "open todo to_do pending draft ready new planned backlog",
-        Status.IN_PROGRESS: "in_progress doing wip started active claimed review in_review",
-        Status.BLOCKED: "blocked on_hold paused waiting deferred",
-        # what was given up is finished, and what waits for it goes on waiting
-        Status.FAILED: "failed cancelled canceled abandoned rejected wontfix duplicate obsolete",
-        Status.DONE: "done completed complete closed finished resolved merged",
-    }.items()
-    for word in words.split()
-}
-# Words that mean their status and nothing more, so that kedge may write them too.
-_SYNONYMS = {*Status, "todo", "to_do", "pending", "doing", "completed", "complete", "closed"}
 _PRIORITY = {
     **{word: level for level in PRIORITIES for word in (level.lower(), level[1])},
     "critical": "P0",
@@ -115,7 +101,7 @@ def read(text: str, name: str) -> Found:
     values |= {field: _list(text, root, field) for field in LISTS}
     task = _checked(root, Task(**values, blocked=_blocked(root), extra=_extra(root)))
     word = text_at(root, "status")
-    return Found(task, _line(root, "id"), word if word and _normal(word) in _SYNONYMS else None)
+    return Found(task, _line(root, "id"), word if word and is_synonym(word) else None)
 
 
 def _texts(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
@@ -125,11 +111,12 @@ def _texts(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
         if value is None:
             continue
         if field == "status":
-            if _normal(value) not in _STATUS:
+            status = status_of(value)
+            if status is None:
                 raise BadYaml(_line(root, name), f"{value!r} is not a status")
-            yield field, _STATUS[_normal(value)]
+            yield field, status
         elif field == "priority":
-            yield field, _PRIORITY.get(_normal(value), value)
+            yield field, _PRIORITY.get(value.strip().lower(), value)
         elif field == "type":
             yield field, value.strip().lower().replace(" ", "-")
         else:
@@ -195,15 +182,16 @@ def _blocked(root: yaml.MappingNode) -> Block | None:
         reason = text_at(root, "blocked") or reason
     if not kind and not reason:
         return None
+    word = (kind or BlockType.EXTERNAL).strip().lower().replace("_", "-")
     try:
-        return Block(block_type(_normal(kind or "external").replace("_", "-")), reason or "")
+        return Block(block_type(word), reason or "")
     except InvalidValue as error:
         raise BadYaml(_line(root, *_BLOCKS), error.message) from error
 
 
 def _extra(root: yaml.MappingNode) -> dict[str, Any]:
     used = {name_of(root, field) for field in TEXT_NAMES}
-    used.update(_BLOCKS, (path[0] for path in _PATHS if len(path) == 1))
+    used.update(FIELDS, _BLOCKS, (path[0] for path in _PATHS if len(path) == 1))
     extra: dict[str, Any] = {}
     for name, _, node in pairs(root):
         parts = {path[1] for path in _PATHS if len(path) == 2 and path[0] == name}
@@ -258,7 +246,3 @@ def _unended(node: yaml.ScalarNode) -> str:
 def _line(root: yaml.Node, *names: str) -> int:
     found = (both[0] for name in names if (both := pair(root, name)))
     return line_of(next(found, root))
-
-
-def _normal(word: str) -> str:
-    return word.strip().lower().replace("-", "_").replace(" ", "_")

@@ -86,22 +86,28 @@ def _edit_text(text: str, field: str, value: Any, words: Words) -> str:
 
 
 def _edit_list(text: str, field: str, wanted: tuple[str, ...]) -> str:
-    """Where several names share a field, the last of them takes what is added."""
+    """Where several names share a field, each item stays, and a new one follows its neighbour."""
     root = compose(text)
     places = list(sources(root, field))
     if not places:
         return yaml_edit.set_value(text, _new_path(root, field), list(wanted))
-    rest = list(wanted)
-    plan: list[tuple[Path, list[str | None], list[str]]] = []
-    for path, node in places:
+    saying = [said(text, node, field) for _, node in places]
+    homes = {item: index for index in reversed(range(len(places))) for item in saying[index]}
+    shares: list[list[str]] = [[] for _ in places]
+    here = next((homes[item] for item in wanted if item in homes), len(places) - 1)
+    for item in wanted:
+        here = homes.get(item, here)
+        shares[here].append(item)
+    edits = []
+    for index, (path, node) in enumerate(places):
         items = node.value if is_sequence(node) else [node]
         old = [item_text(text, item, field) for item in items]
-        here = said(text, node, field)
-        new = rest if node is places[-1][1] else [item for item in here if item in rest]
-        rest = [item for item in rest if item not in new]
-        if new != here:
-            plan.append((path, old, new))
-    for path, old, new in plan:
+        for place, item in enumerate(saying[index]):
+            if homes[item] != index and item in wanted:  # said twice, and still true
+                shares[index].insert(place, item)
+        if shares[index] != saying[index]:
+            edits.append((path, old, shares[index]))
+    for path, old, new in edits:
         text = yaml_edit.set_list(text, path, old, new)
     return text
 

@@ -1,0 +1,61 @@
+"""How tasks look to people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kedge.cli.edge import Reply
+from kedge.cli.plain import clean, table
+from kedge.model.ids import TaskId
+from kedge.model.task import Task
+from kedge.tasks import rules
+from kedge.tasks.board import Result
+
+
+def result(of: Result, text: str) -> Reply:
+    lines = [text, *(f"{epic.id} is {epic.status.value} with it" for epic in of.followed)]
+    return Reply(of.task.data(), "\n".join(lines), of.warnings)
+
+
+def listing(tasks: Sequence[Task], *, empty: str) -> Reply:
+    def text() -> str:
+        rows = [(t.id, t.status.value, t.priority, t.type, t.title) for t in tasks]
+        return table(("id", "status", "prio", "type", "title"), rows, empty=empty)
+
+    return Reply(lambda: [task.data() for task in tasks], text)
+
+
+def brief(tasks: rules.Tasks, other: str) -> tuple[str, str, str]:
+    task = tasks.get(TaskId(other))
+    return (other, task.status.value, task.title) if task else (other, "missing", "")
+
+
+def sheet(tasks: rules.Tasks, task: Task) -> str:
+    lines = [f"{task.id}  {task.title}", ""]
+    status = task.status.value
+    if task.assignee:
+        status += f" (claimed by {task.assignee})"
+    facts = [
+        ("status", status),
+        ("blocked", f"{task.blocked.type.value}: {task.blocked.reason}" if task.blocked else ""),
+        ("reason", task.close_reason or ""),
+        ("type", f"{task.type}, {task.priority}"),
+        ("area", task.area or ""),
+        ("labels", ", ".join(task.labels)),
+        ("epic", task.epic or ""),
+        ("waits for", ", ".join(task.depends_on)),
+        ("needed by", ", ".join(t.id for t in tasks.values() if task.id in t.depends_on)),
+        ("scope", ", ".join(task.scope_in)),
+        ("not", ", ".join(task.scope_out)),
+    ]
+    lines += [f"{name + ':':<11}{value}" for name, value in facts if value]
+    if task.description:
+        lines += ["", task.description]
+    if task.acceptance:
+        lines += ["", "Acceptance criteria:", *(f"- {one}" for one in task.acceptance)]
+    if task.checks:
+        lines += ["", "Checks:", *(f"- {one}" for one in task.checks)]
+    below = rules.children(tasks, task.id)
+    if below:
+        lines += ["", "Tasks:", *(f"- {t.id} ({t.status.value}) {t.title}" for t in below)]
+    return clean("\n".join(lines))

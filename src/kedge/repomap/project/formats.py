@@ -1,0 +1,242 @@
+"""JSON, TOML, YAML, INI and XML from files that nobody vouches for.
+
+Every parser takes a text and gives plain values or raises `Broken`; every getter takes
+any value and gives the type that it promises.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import yaml
+
+MAX_DEPTH = 60
+MAX_NODES = 50_000
+MAX_TEXT = 300
+
+Table = dict[str, Any]
+
+
+class Broken(Exception):
+    """Why a text is not what its name promises, in a few words."""
+
+
+class Text(str):
+    """A scalar of a YAML file that knows the line of its first word."""
+
+    __slots__ = ("line",)
+    line: int
+
+
+def parse_json(text: str) -> Any:
+    """JSON, also with comments and trailing commas, as many tools read it."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise Broken("nested too deeply") from None
+    except ValueError as error:
+        try:
+            return json.loads(_without_comments(text))
+        except (ValueError, RecursionError):
+            line = getattr(error, "lineno", 1)
+            raise Broken(f"no JSON in line {line}") from None
+
+
+_JSON_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|//[^\n]*|/\*|,(?=\s*[\]}])', re.DOTALL)
+
+
+def _without_comments(text: str) -> str:
+    parts: list[str] = []
+    start = 0
+    while found := _JSON_TOKEN.search(text, start):
+        token = found.group()
+        parts.append(text[start : found.start()])
+        start = found.end()
+        if token.startswith('"'):
+            parts.append(token)
+        elif token == "/*":
+            end = text.find("*/", start)
+            start = len(text) if end < 0 else end + 2
+    parts.append(text[start:])
+    joined = "".join(parts)
+    # a comma that is followed by a comment is a trailing one only after the comment is gone
+    return re.sub(r'("(?:[^"\\\n]|\\.)*+"?)|,(?=\s*[\]}])', lambda m: m.group(1) or "", joined)
+
+
+def parse_toml(text: str) -> Table:
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise Broken("nested too deeply") from None
+    except (ValueError, OverflowError) as error:
+        found = re.search(r"at line (\d+)", str(error))
+        raise Broken(f"no TOML in line {found.group(1)}" if found else "no TOML") from None
+
+
+def parse_ini(text: str) -> dict[str, dict[str, str]]:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text)
+        return {
+            name: {key: value or "" for key, value in parser.items(name)}
+            for name in parser.sections()
+        }
+    except (configparser.Error, ValueError, AttributeError, TypeError):
+        raise Broken("no INI file") from None
+
+
+def parse_yaml(text: str) -> Any:
+    """The first document: scalars as texts with their lines, an alias as what it names."""
+    import yaml
+
+    loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        if _may_be_deep(text):
+            _check_depth(yaml.parse(text, Loader=loader_type))
+        loader = loader_type(text)
+        try:
+            root = loader.get_node() if loader.check_node() else None
+        finally:
+            loader.dispose()
+        return None if root is None else _Builder(text).value(root)
+    except RecursionError:
+        raise Broken("nested too deeply") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise Broken(f"no YAML in line {mark.line + 1}" if mark else "no YAML") from None
+    except (yaml.YAMLError, ValueError):
+        raise Broken("no YAML") from None
+
+
+def _may_be_deep(text: str) -> bool:
+    # a level of a flow needs a bracket; a level of a block needs a column of its own
+    brackets = text.count("[") + text.count("{")
+    if brackets > MAX_DEPTH:
+        return True
+    return any(len(line) - len(line.lstrip(" -?:\t")) > MAX_DEPTH for line in text.split("\n"))
+
+
+def _check_depth(events: Iterator[yaml.Event]) -> None:
+    import yaml
+
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise Broken("nested too deeply")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+class _Builder:
+    """Turns nodes into values. An alias costs nothing; merging keys is counted."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.seen: dict[int, Any] = {}
+        self.left = MAX_NODES
+
+    def value(self, node: yaml.Node) -> Any:
+        if id(node) in self.seen:
+            return self.seen[id(node)]
+        self._count(1)
+        if node.id == "scalar":
+            text = Text(node.value)
+            text.line = node.start_mark.line + 1
+            if node.style in ("|", ">"):
+                text.line += 1
+            self.seen[id(node)] = text
+            return text
+        if node.id == "sequence":
+            items: list[Any] = []
+            self.seen[id(node)] = items
+            items.extend(self.value(item) for item in node.value)
+            return items
+        table: Table = {}
+        self.seen[id(node)] = table
+        for key, part in node.value:
+            if key.id != "scalar":
+                continue
+            found = self.value(part)
+            if key.value == "<<" and isinstance(found, dict):
+                self._count(len(found))
+                table.update({name: item for name, item in found.items() if name not in table})
+            else:
+                name = Text(key.value)
+                name.line = key.start_mark.line + 1
+                table.pop(name, None)
+                table[name] = found
+        return table
+
+    def _count(self, more: int) -> None:
+        self.left -= more
+        if self.left < 0:
+            raise Broken("too many values")
+
+
+def line_of(value: object) -> int:
+    return value.line if isinstance(value, Text) else 1
+
+
+def table(value: object, *names: str) -> Table:
+    """The table that is reached by these names, empty where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def text(value: object, limit: int = MAX_TEXT) -> str | None:
+    """A text on one line that can be shown as it is, or None."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, int) and abs(value) > 10**9:
+        return None
+    found = " ".join(str(value)[: 4 * limit].split())
+    return found if found and len(found) <= limit and found.isprintable() else None
+
+
+def texts(value: object) -> list[str]:
+    """The texts of a list, or of a lone text."""
+    many = value if isinstance(value, list) else [value]
+    return [found for item in many if isinstance(item, str) and (found := text(item))]
+
+
+def named(value: object) -> Iterator[tuple[str, Any]]:
+    """The pairs of a table whose names can be shown."""
+    for name, item in table(value).items():
+        if isinstance(name, str) and text(name) == name:
+            yield name, item
+
+
+def tags(xml: str, name: str) -> list[str]:
+    """The texts of the elements of this name, without what is commented out.
+
+    Nothing is expanded: an entity stays the letters that it is written with.
+    """
+    found = []
+    for piece in xml.split(f"<{name}")[1:]:
+        head, bracket, rest = piece.partition(">")
+        if not bracket or (head and not head[0].isspace()) or head.endswith("/"):
+            continue
+        body, close, _ = rest.partition(f"</{name}>")
+        if close:
+            found.append(body.strip())
+    return found
+
+
+def without_xml_comments(xml: str) -> str:
+    kept: list[str] = []
+    for number, piece in enumerate(xml.split("<!--")):
+        kept.append(piece if number == 0 else piece.partition("-->")[2])
+    return "".join(kept)

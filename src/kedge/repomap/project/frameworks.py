@@ -1,0 +1,152 @@
+"""The libraries that tell how a project is built, by ecosystem, the most telling first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_PYTHON = """django fastapi flask starlette litestar sanic aiohttp tornado pyramid quart
+djangorestframework=DRF wagtail django-ninja streamlit gradio dash panel nicegui
+pyqt6=PyQt6 pyside6=PySide6 pyqt5=PyQt5 kivy textual homeassistant ansible-core=ansible
+torch=PyTorch tensorflow jax transformers scikit-learn keras lightning langchain langgraph openai
+anthropic mcp pandas polars numpy scipy dask ray apache-airflow=airflow dagster prefect dbt-core=dbt
+celery dramatiq rq sqlalchemy sqlmodel alembic tortoise-orm peewee pymongo redis psycopg
+pydantic strawberry-graphql=strawberry graphene grpcio=grpc scrapy playwright selenium click typer
+rich httpx requests boto3 jinja2 werkzeug twisted trio anyio uvicorn gunicorn pytest"""
+
+_NODE = """next nuxt @remix-run/react=remix @sveltejs/kit=sveltekit astro gatsby
+@angular/core=angular @nestjs/core=nest expo react-native electron @tauri-apps/api=tauri
+react preact vue svelte solid-js=solid @builder.io/qwik=qwik lit ember-source=ember
+express fastify koa hono @hapi/hapi=hapi @trpc/server=tRPC graphql @apollo/server=apollo
+prisma @prisma/client=prisma drizzle-orm=drizzle typeorm mongoose sequelize socket.io
+vite webpack rollup esbuild rolldown parcel turbo nx lerna
+redux @reduxjs/toolkit=redux-toolkit zustand jotai @tanstack/react-query=tanstack-query
+tailwindcss=tailwind @mui/material=MUI three d3 zod ai @modelcontextprotocol/sdk=mcp
+vitepress @docusaurus/core=docusaurus storybook
+vitest jest mocha ava playwright @playwright/test=playwright cypress"""
+
+_RUST = """tauri axum actix-web rocket warp poem leptos yew dioxus bevy egui eframe=egui iced
+tokio async-std hyper tower tonic reqwest rayon crossbeam clap serde sqlx diesel sea-orm
+wasm-bindgen pyo3 napi wgpu ratatui tracing candle-core=candle polars"""
+
+_GO = """github.com/gin-gonic/gin=gin github.com/labstack/echo=echo github.com/gofiber/fiber=fiber
+github.com/go-chi/chi=chi github.com/gorilla/mux=gorilla/mux google.golang.org/grpc=grpc
+k8s.io/client-go=client-go sigs.k8s.io/controller-runtime=controller-runtime
+github.com/hashicorp/raft=raft go.etcd.io/etcd=etcd github.com/spf13/cobra=cobra
+github.com/urfave/cli=urfave/cli github.com/alecthomas/kingpin=kingpin
+github.com/charmbracelet/bubbletea=bubbletea gorm.io/gorm=gorm entgo.io/ent=ent
+github.com/jmoiron/sqlx=sqlx github.com/jackc/pgx=pgx github.com/prometheus/client_golang=prometheus
+github.com/bep/simplecobra=simplecobra github.com/dolthub/driver=dolt github.com/wailsapp/wails=wails
+fyne.io/fyne=fyne github.com/spf13/viper=viper github.com/stretchr/testify=testify"""
+
+_JVM = """org.springframework.boot=Spring_Boot io.quarkus=Quarkus io.micronaut=Micronaut
+com.android.application=Android com.android.library=Android org.springframework=Spring
+io.ktor=Ktor io.vertx=Vert.x io.dropwizard=Dropwizard org.apache.spark=Spark
+org.apache.kafka=Kafka org.hibernate=Hibernate jakarta.persistence=JPA akka typesafe.play=Play
+org.jetbrains.compose=Compose androidx.compose=Compose com.squareup.okhttp3=OkHttp
+com.squareup.retrofit2=Retrofit io.netty=Netty org.openjfx=JavaFX com.google.guava=Guava
+org.junit.jupiter=JUnit_5 junit=JUnit"""
+
+_RUBY = """rails sinatra hanami roda grape jekyll sidekiq puma devise turbo-rails=hotwire
+activerecord sequel pg mysql2 sqlite3 rack vite_rails dry-rb haml-rails rspec-rails=rspec rspec
+minitest"""
+
+_PHP = """laravel/framework=Laravel symfony/framework-bundle=Symfony slim/slim=Slim
+cakephp/cakephp=CakePHP yiisoft/yii2=Yii codeigniter4/framework=CodeIgniter drupal/core=Drupal
+livewire/livewire=Livewire inertiajs/inertia-laravel=Inertia filament/filament=Filament
+doctrine/orm=Doctrine api-platform/core=API_Platform guzzlehttp/guzzle=Guzzle twig/twig=Twig
+illuminate/database=Eloquent psr/http-message=PSR-7 pestphp/pest=Pest phpunit/phpunit=PHPUnit"""
+
+_DOTNET = """Microsoft.AspNetCore=ASP.NET_Core Microsoft.NET.Sdk.Web=ASP.NET_Core
+Microsoft.EntityFrameworkCore=EF_Core Avalonia Microsoft.Maui=MAUI Blazor MediatR Dapper
+Microsoft.Orleans=Orleans MassTransit Newtonsoft.Json Serilog xunit=xUnit NUnit=NUnit
+MSTest=MSTest"""
+
+_ELIXIR = """phoenix phoenix_live_view=live_view ash ecto ecto_sql=ecto absinthe oban nerves
+broadway plug bandit"""
+
+_DART = """flutter flutter_riverpod=riverpod riverpod flutter_bloc=bloc bloc provider get=GetX
+shelf serverpod dart_frog dio drift hive freezed go_router"""
+
+
+def _table(text: str) -> dict[str, tuple[int, str]]:
+    found = {}
+    for rank, word in enumerate(text.split()):
+        name, _, shown = word.partition("=")
+        found[name.lower()] = (rank, (shown or name).replace("_", " ") if shown else name)
+    return found
+
+
+_TABLES = {
+    "python": _PYTHON,
+    "node": _NODE,
+    "rust": _RUST,
+    "go": _GO,
+    "jvm": _JVM,
+    "ruby": _RUBY,
+    "php": _PHP,
+    "dotnet": _DOTNET,
+    "elixir": _ELIXIR,
+    "dart": _DART,
+}
+# names that stand for everything that is published below them
+_PREFIXED = frozenset({"go", "jvm", "dotnet"})
+# test tools say little about a product
+_WEAK = frozenset("pytest jest vitest mocha ava playwright cypress testify JUnit xUnit".split())
+
+
+def notable(
+    family: str, dependencies: Mapping[str, str | None], *, own: Iterable[str] = (), most: int = 6
+) -> list[str]:
+    """The dependencies that matter, with their major version, the most telling first.
+
+    Where none is known, the first ones of the project's own list say more than nothing.
+    """
+    table = _table(_TABLES.get(family, ""))
+    mine = {name.lower() for name in own}
+    ranked: dict[str, tuple[int, str]] = {}
+    for name, version in dependencies.items():
+        lower = name.lower()
+        if lower in mine:
+            continue
+        known = table.get(lower) or (_below(lower, table) if family in _PREFIXED else None)
+        if known:
+            rank, shown = known
+            text = f"{shown} {version}" if version else shown
+            if shown not in ranked or version:
+                ranked[shown] = (min(rank, ranked.get(shown, (rank,))[0]), text)
+    found = [text for _, text in sorted(ranked.values())]
+    strong = [text for text in found if text.split(" ")[0] not in _WEAK]
+    if strong:
+        return (strong + [text for text in found if text not in strong])[:most]
+    others = [n.rpartition("/")[2] if family == "go" else n for n in dependencies]
+    return (found or [name for name in others if name.lower() not in mine])[:3]
+
+
+def _below(name: str, table: Mapping[str, tuple[int, str]]) -> tuple[int, str] | None:
+    for end in range(len(name), 0, -1):
+        if (end == len(name) or name[end] in "./:") and name[:end] in table:
+            return table[name[:end]]
+    return None
+
+
+def major(version: object) -> str | None:
+    """The major version that a range asks for: 19 of ^19.1.0, 0.7 of ~0.7.2."""
+    found = re.match(r"[\^~>=v ]*(\d{1,4})(?:\.(\d{1,4}))?", version) if isinstance(version, str) else None
+    if not found:
+        return None
+    if found.group(1) == "0":
+        return f"0.{found.group(2)}" if found.group(2) else None
+    return found.group(1)
+
+
+def at_least(version: object) -> str | None:
+    """A short text for the oldest version that is allowed: ≥3.11 of >=3.11,<4."""
+    if not isinstance(version, str):
+        return None
+    cleaned = version.split("||")[0].split(",")[0].strip()
+    found = re.match(r"(>=|\^|~=|~|==|=|>)?\s*v?(\d{1,4}(?:\.\d{1,4}){0,2})(?:\.\*|\.x)?", cleaned)
+    if not found:
+        return None
+    number = re.sub(r"\.0(?:\.0)?$", "", found.group(2)) if found.group(2).count(".") else found.group(2)
+    return number if found.group(1) in ("==", "=") else f"≥{number}"

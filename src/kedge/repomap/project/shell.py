@@ -1,0 +1,306 @@
+"""What a line of shell does for the project: install, build, test, lint, format, check, run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from kedge.repomap.project.parts import Kind
+
+# names of targets, scripts and sessions, the plainest first
+_NAMES: dict[Kind, str] = {
+    "test": "test tests test-unit unit-test unit-tests unittest unittests unit pytest test-all "
+    "testall test-core test-ci test-python test-go test-js test-run jest vitest rspec phpunit "
+    "spec tests-unit run-tests runtests test-fast quicktest testsuite test-quick",
+    "lint": "lint lint-all linters linter lint-check lint-code lint-fix lint-js lint-python "
+    "lint-go golangci-lint golangci eslint ruff flake8 pylint rubocop clippy phpcs standard "
+    "credo stylelint vet check-lint biome checkstyle oxlint",
+    "format": "format fmt format-all format-code reformat format-fix format-write prettier "
+    "prettify style pretty black gofmt fix-format formatter code-style cs-fix fix-style beautify "
+    "prettier-write prettier-fix fix-cs pint fix spotless-apply format-python format-js",
+    "typecheck": "typecheck type-check check-types types typing mypy pyright tsc typecheck-all "
+    "check-ts ts-check typescript type-checking types-check test-types test-typecheck typings "
+    "test-typescript phpstan psalm stan static-analysis analyse analyze dialyzer svelte-check "
+    "lint-types lint-ts tsc-check ty",
+    "build": "build build-all compile bundle dist binary build-dev build-prod package all "
+    "assemble build-packages build-lib hugo",
+    "run": "dev run start serve server develop run-dev start-dev dev-server devserver runserver "
+    "run-server up watch start-server dev-start",
+    "install": "setup install bootstrap deps install-dev dev-setup init-dev develop-deps "
+    "dependencies install-deps dev-install venv prepare-dev setup-dev install-dependencies "
+    "dev-env dev-deps get-deps vendor-deps devinstall tools install-tools",
+}
+_RANKS: dict[str, tuple[Kind, int]] = {
+    name: (kind, rank) for kind, names in _NAMES.items() for rank, name in enumerate(names.split())
+}
+_FIRST: dict[str, Kind] = {
+    "test": "test", "tests": "test", "lint": "lint", "format": "format", "fmt": "format",
+    "typecheck": "typecheck", "build": "build", "dev": "run", "start": "run", "run": "run",
+    "serve": "run",
+}  # fmt: skip
+FAR = 40  # the rank of a name that only begins like one
+_NOT_ALONE = re.compile(
+    r"watch|update|snapshot|debug|clean|release|publish|deploy|docker|image|coverage|cov|report|"
+    r"bench|perf|fuzz|e2e|browser|win|mac|linux|arm|upgrade|help|version|doc|example|ui|storybook|"
+    r"upload|push|regress|flak|stress|prod|profile|race|website|clean|site|list|generate|setup|diff"
+)
+
+
+def rank_of_name(name: str) -> tuple[Kind, int] | None:
+    """The kind that a target's name stands for, and how plainly (0 is plainest)."""
+    normal = re.sub(r"[:_./]+", "-", name.lower()).strip("-")
+    if found := _RANKS.get(normal):
+        return found
+    first, dash, rest = normal.partition("-")
+    if dash and first in _FIRST:
+        return _FIRST[first], FAR + (30 if _NOT_ALONE.search(rest) else 0) + min(len(rest), 20)
+    return None
+
+
+_SUBCOMMANDS: dict[str, dict[str, Kind]] = {
+    "cargo": {
+        "test": "test", "nextest": "test", "build": "build", "clippy": "lint", "fmt": "format",
+        "run": "run", "check": "typecheck", "hack": "test",
+    },
+    "go": {
+        "test": "test", "build": "build", "vet": "lint", "run": "run", "fmt": "format",
+        "install": "build",
+    },
+    "ruff": {"check": "lint", "format": "format"},
+    "biome": {"check": "lint", "lint": "lint", "format": "format", "ci": "lint"},
+    "dotnet": {
+        "test": "test", "build": "build", "run": "run", "restore": "install", "format": "format",
+    },
+    "mix": {
+        "test": "test", "compile": "build", "format": "format", "credo": "lint",
+        "dialyzer": "typecheck", "deps.get": "install", "setup": "install", "phx.server": "run",
+    },
+    "swift": {"test": "test", "build": "build", "run": "run"},
+    "swiftlint": {"": "lint", "lint": "lint"},
+    "deno": {"test": "test", "lint": "lint", "fmt": "format", "check": "typecheck"},
+    "flutter": {"test": "test", "build": "build", "analyze": "lint", "pub": "install",
+                "run": "run"},
+    "dart": {"test": "test", "analyze": "lint", "format": "format", "pub": "install"},
+    "zig": {"build": "build", "test": "test", "fmt": "format"},
+    "stack": {"test": "test", "build": "build"},
+    "cabal": {"test": "test", "build": "build"},
+    "dune": {"build": "build", "test": "test", "runtest": "test", "fmt": "format"},
+    "bazel": {"build": "build", "test": "test"},
+    "bazelisk": {"build": "build", "test": "test"},
+    "lein": {"test": "test", "deps": "install"},
+    "golangci-lint": {"run": "lint", "fmt": "format"},
+    "pre-commit": {"run": "lint"},
+    "prek": {"run": "lint"},
+    "meson": {"test": "test", "compile": "build"},
+    "cmake": {"--build": "build"},
+    "symfony": {"serve": "run"},
+    "next": {"dev": "run", "build": "build", "lint": "lint"},
+    "vite": {"build": "build", "dev": "run", "": "run"},
+    "nuxt": {"dev": "run", "build": "build"},
+    "astro": {"dev": "run", "build": "build", "check": "typecheck"},
+    "ng": {"test": "test", "build": "build", "lint": "lint", "serve": "run"},
+    "turbo": {"test": "test", "build": "build", "lint": "lint", "dev": "run"},
+    "playwright": {"test": "test"},
+    "cypress": {"run": "test"},
+    "node": {"--test": "test"},
+    "uv": {"sync": "install", "build": "build", "pip": "install"},
+    "poetry": {"install": "install", "build": "build"},
+    "pdm": {"install": "install", "build": "build", "sync": "install"},
+    "pip": {"install": "install"},
+    "pip3": {"install": "install"},
+    "pipenv": {"install": "install", "sync": "install"},
+    "bundle": {"install": "install"},
+    "hatch": {"test": "test", "build": "build", "fmt": "format"},
+    "gem": {"build": "build"},
+    "yarn": {"install": "install", "--immutable": "install", "--frozen-lockfile": "install"},
+    "npm": {"ci": "install", "install": "install", "i": "install"},
+    "pnpm": {"install": "install", "i": "install"},
+    "bun": {"install": "install", "test": "test"},
+    "composer": {"install": "install"},
+    "rails": {"test": "test", "server": "run"},
+    "manage.py": {"test": "test", "runserver": "run"},
+    "artisan": {"test": "test", "serve": "run"},
+}  # fmt: skip
+_PROGRAMS: dict[str, Kind] = {
+    "pytest": "test", "py.test": "test", "tox": "test", "unittest": "test", "ctest": "test",
+    "jest": "test", "vitest": "test", "mocha": "test", "ava": "test", "rspec": "test",
+    "phpunit": "test", "pest": "test", "stestr": "test", "karma": "test", "gotestsum": "test",
+    "trial": "test", "nose2": "test", "runtests.py": "test", "runtests": "test", "tap": "test",
+    "flake8": "lint", "pylint": "lint", "eslint": "lint", "rubocop": "lint", "standardrb": "lint",
+    "stylelint": "lint", "phpcs": "lint", "shellcheck": "lint", "staticcheck": "lint",
+    "revive": "lint", "clang-tidy": "lint", "oxlint": "lint", "detekt": "lint",
+    "black": "format", "isort": "format", "prettier": "format", "gofmt": "format",
+    "goimports": "format", "gofumpt": "format", "rustfmt": "format", "clang-format": "format",
+    "dprint": "format", "pint": "format", "php-cs-fixer": "format", "swiftformat": "format",
+    "swift-format": "format", "scalafmt": "format", "stylua": "format", "oxfmt": "format",
+    "mypy": "typecheck", "pyright": "typecheck", "basedpyright": "typecheck", "ty": "typecheck",
+    "tsc": "typecheck", "vue-tsc": "typecheck", "svelte-check": "typecheck", "pyrefly": "typecheck",
+    "phpstan": "typecheck", "psalm": "typecheck", "attw": "typecheck",
+    "rollup": "build", "webpack": "build", "tsup": "build", "esbuild": "build", "unbuild": "build",
+    "tsdown": "build", "ninja": "build", "goreleaser": "build", "parcel": "build", "gulp": "build",
+    "tsx": "run", "nodemon": "run", "uvicorn": "run", "gunicorn": "run", "ts-node": "run",
+    "rackup": "run", "puma": "run",
+}  # fmt: skip
+# programs whose first plain word is the name of a target or a script of the project
+_RUNNERS = frozenset(
+    "make gmake just task mage rake npm pnpm yarn bun poe invoke inv composer nx lerna hatch pdm "
+    "gradlew gradle mvnw mvn sbt grunt gulp tox nox turbo moon rush pixi melos ./dev".split()
+)
+_GOALS: dict[str, Kind] = {
+    "test": "test", "check": "test", "verify": "test", "build": "build", "assemble": "build",
+    "package": "build", "install": "build", "compile": "build", "spotlessapply": "format",
+    "spotless:apply": "format", "spotlesscheck": "lint", "spotless:check": "lint",
+    "bootrun": "run", "run": "run", "spring-boot:run": "run", "checkstyle:check": "lint",
+    "ktlintformat": "format", "ktlintcheck": "lint", "detekt": "lint", "lint": "lint",
+    "scalafmtcheckall": "lint", "scalafmtall": "format", "scalafmtcheck": "lint",
+    "formatall": "format", "format": "format",
+}  # fmt: skip
+_GOAL_RUNNERS = frozenset({"gradlew", "gradle", "mvnw", "mvn", "sbt", "mill"})
+_TAKES_VALUE = frozenset(
+    "-C -f -F --filter --prefix --cwd -w --workspace -p --project -s -e --session --directory "
+    "--package --extra --group --with --python -P --file --makefile".split()
+)
+_WRAPPERS: tuple[tuple[str, ...], ...] = (
+    ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("rye", "run"), ("bundle", "exec"),
+    ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "exec"), ("yarn", "dlx"), ("npm", "exec"),
+    ("python", "-m"), ("python3", "-m"), ("coverage", "run"), ("npx",), ("bunx",), ("uvx",),
+    ("time",), ("exec",), ("env",), ("command",), ("xvfb-run",), ("cross-env",), ("dotenv",),
+    ("pdm", "run"), ("bash",), ("sh",), ("python",), ("python3",), ("php",), ("ruby",), ("pixi", "run"),
+    ("coverage",), ("opam", "exec", "--"), ("pipx", "run"), ("gotestsum", "--"),
+)  # fmt: skip
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a simple command, without the assignments before it."""
+    if "'" not in line and '"' not in line and "\\" not in line and "#" not in line:
+        words = line.split()
+    else:
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:
+            return []
+    while words and _ASSIGNMENT.match(words[0]):
+        words = words[1:]
+    return words
+
+
+def kind_of(line: str) -> Kind | None:
+    """What a simple command is for, or None when that is not plain."""
+    return _kind_of(_unwrapped(words_of(line)))
+
+
+def step_of(line: str) -> str:
+    """The command without wrappers and flags: two spellings of one step are equal here."""
+    words = _unwrapped(words_of(line))
+    program = _program(words)
+    if not program:
+        return ""
+    plain = [word for word in _plain(words[1:]) if word not in (".", "./...", "--workspace")]
+    if program in _RUNNERS and plain[:1] == ["run"]:
+        plain = plain[1:]
+    return " ".join([program, *plain[:1]])
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    for _ in range(4):
+        while words and _ASSIGNMENT.match(words[0]):
+            words = words[1:]
+        found = next((w for w in _WRAPPERS if tuple(words[: len(w)]) == w), None)
+        rest = words[len(found) :] if found else words
+        rest = rest if found is None else _without_leading_flags(rest)
+        if found is None or not rest:
+            break
+        words = rest
+    return words
+
+
+def _without_leading_flags(words: list[str]) -> list[str]:
+    position = 0
+    while position < len(words) and words[position].startswith("-"):
+        takes = words[position] in _TAKES_VALUE or words[position] == "-X"
+        position += 2 if takes else 1
+    return words[position:]
+
+
+def _program(words: Sequence[str]) -> str:
+    return words[0].rpartition("/")[2].removesuffix(".cmd").removesuffix(".bat") if words else ""
+
+
+def _plain(words: Sequence[str]) -> list[str]:
+    found = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in _TAKES_VALUE:
+            skip = True
+        elif not word.startswith(("-", "+")) and not _ASSIGNMENT.match(word):
+            found.append(word)
+    return found
+
+
+def _kind_of(words: list[str]) -> Kind | None:
+    program = _program(words)
+    if not program:
+        return None
+    plain = _plain(words[1:])
+    subcommand = plain[0] if plain else ""
+    if program in _GOAL_RUNNERS:
+        return _kind_of_goals(plain)
+    table = _SUBCOMMANDS.get(program, {})
+    if subcommand in table and (subcommand or not words[1:]):
+        return table[subcommand]
+    for word in words[1:3]:
+        if word.startswith("-") and word in table:
+            return table[word]
+    if program == "tsc" and not {"--noEmit", "-noEmit", "--build", "-b"} & set(words):
+        return "build"
+    if program in _PROGRAMS:
+        return _kind_of_program(program, words)
+    if program in _RUNNERS:
+        return _kind_of_target(program, words, plain)
+    return _kind_of_script(words[0])
+
+
+def _kind_of_program(program: str, words: Sequence[str]) -> Kind:
+    if program in ("tox", "nox"):
+        return _kind_of_target(program, words, []) or "test"
+    return _PROGRAMS[program]
+
+
+def _kind_of_goals(plain: Sequence[str]) -> Kind | None:
+    kinds = []
+    for word in plain:
+        goal = word.rpartition(":")[2] if word.startswith(":") else word
+        kinds.append(_GOALS.get(goal.lower()))
+    known = [kind for kind in kinds if kind]
+    return "test" if "test" in known else known[0] if known else None
+
+
+def _kind_of_target(program: str, words: Sequence[str], plain: list[str]) -> Kind | None:
+    if program in ("tox", "nox"):
+        for flag, value in zip(words, words[1:], strict=False):
+            if flag in ("-e", "-s", "--session"):
+                found = rank_of_name(value)
+                return found[0] if found else "test" if value.startswith("py") else None
+        return "test" if len(words) == 1 else None
+    if plain[:1] == ["run"] and program not in ("make", "just", "task"):
+        plain = plain[1:]
+    if plain[:1] == ["test"]:
+        return "test"
+    if not plain:
+        return {"make": "build", "gmake": "build", "yarn": "install"}.get(program)  # type: ignore[return-value]
+    name = plain[0].rpartition(":")[2] if program in ("hatch", "nx") else plain[0]
+    found = rank_of_name(name)
+    return found[0] if found and (found[1] < FAR + 30 or program != "make") else None
+
+
+def _kind_of_script(path: str) -> Kind | None:
+    """A script of the project that is named for what it does: `./scripts/test.sh`."""
+    if "/" not in path and not path.endswith((".sh", ".py")):
+        return None
+    stem = re.sub(r"\.(?:sh|py|bash|rb|js|mjs|ts)$", "", path.rpartition("/")[2])
+    found = rank_of_name(stem)
+    return found[0] if found and found[1] < FAR else None

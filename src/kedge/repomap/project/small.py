@@ -1,0 +1,102 @@
+"""Ecosystems that one file proves and a few fixed commands describe."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kedge.repomap.project.parts import Findings, Kind, join
+from kedge.repomap.project.source import Project
+
+
+@dataclass(frozen=True, slots=True)
+class _Small:
+    family: str
+    text: str
+    files: tuple[str, ...]
+    commands: tuple[tuple[Kind, str], ...]
+
+
+_ALL = (
+    _Small(
+        "zig", "Zig (build.zig)", ("build.zig",),
+        (("build", "zig build"), ("test", "zig build test")),
+    ),
+    _Small(
+        "haskell", "Haskell (stack)", ("stack.yaml",),
+        (("build", "stack build"), ("test", "stack test")),
+    ),
+    _Small(
+        "haskell", "Haskell (cabal)", ("cabal.project",),
+        (("build", "cabal build all"), ("test", "cabal test all")),
+    ),
+    _Small(
+        "ocaml", "OCaml (dune)", ("dune-project",),
+        (("build", "dune build"), ("test", "dune test")),
+    ),
+    _Small(
+        "clojure", "Clojure (Leiningen)", ("project.clj",),
+        (("install", "lein deps"), ("test", "lein test")),
+    ),
+    _Small("clojure", "Clojure (deps.edn)", ("deps.edn",), ()),
+    _Small(
+        "erlang", "Erlang (rebar3)", ("rebar.config",),
+        (("build", "rebar3 compile"), ("test", "rebar3 eunit")),
+    ),
+    _Small(
+        "julia", "Julia", ("Project.toml",),
+        (("test", "julia --project -e 'using Pkg; Pkg.test()'"),),
+    ),
+    _Small("crystal", "Crystal (shards)", ("shard.yml",),
+           (("install", "shards install"), ("test", "crystal spec"))),
+    _Small("perl", "Perl", ("cpanfile", "Makefile.PL", "dist.ini"), (("test", "prove -lr t"),)),
+    _Small("r", "R package", ("DESCRIPTION",), (("test", "Rscript -e 'devtools::test()'"),)),
+    _Small("terraform", "Terraform", ("main.tf",),
+           (("install", "terraform init"), ("lint", "terraform validate"),
+            ("format", "terraform fmt -recursive"))),
+    _Small("solidity", "Solidity (Foundry)", ("foundry.toml",),
+           (("build", "forge build"), ("test", "forge test"), ("format", "forge fmt"))),
+    _Small("nix", "Nix flake", ("flake.nix",), ()),
+)  # fmt: skip
+
+
+def read(project: Project) -> list[Findings]:
+    found = []
+    for small in _ALL:
+        path = project.first("", *small.files)
+        if path is None or project.census.weight(small.family) == 0:
+            continue
+        findings = Findings(small.family)
+        findings.tech(small.text)
+        for kind, command in small.commands:
+            findings.command(kind, command, path, 58)
+        found.append(findings)
+    return found
+
+
+def read_swift(project: Project) -> Findings:
+    findings = Findings("swift")
+    for home in project.homes("Package.swift", limit=2):
+        path = join(home, "Package.swift")
+        script = project.head(path)
+        version = re.match(r"//\s{0,4}swift-tools-version:\s{0,4}(\d+\.\d+)", script)
+        known = [name for name in ("vapor", "swift-nio", "swift-syntax") if f"/{name}" in script]
+        inside = "; ".join(filter(None, ("SwiftPM", ", ".join(known))))
+        findings.tech(f"Swift{f' ≥{version.group(1)}' if version else ''} ({inside})", home)
+        findings.command("build", "swift build", path, 60, home)
+        if join(home, "Tests") in project.directories:
+            findings.command("test", "swift test", path, 62, home)
+        for place in project.inside(join(home, "Sources")) + project.named("main.swift")[:3]:
+            if place.endswith("main.swift"):
+                findings.entry(place, "main program")
+    if lint := project.first("", ".swiftlint.yml"):
+        findings.command("lint", "swiftlint", lint, 56)
+    if style := project.first("", ".swiftformat"):
+        findings.command("format", "swiftformat .", style, 56)
+    elif style := project.first("", ".swift-format"):
+        findings.command("format", "swift format --in-place --recursive .", style, 50)
+    if not findings.techs:
+        bundles = {p.split("/")[0] for p in project.paths if ".xcodeproj/" in p or ".xcworkspace/" in p}
+        if bundles:
+            findings.tech("Swift (Xcode)")
+    return findings

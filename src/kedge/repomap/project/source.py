@@ -1,0 +1,164 @@
+"""The repository as the readers see it: its paths, and its files once each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+from kedge.repomap.project import formats
+from kedge.repomap.project.census import Census, is_aside
+from kedge.repomap.project.parts import join, parent
+
+MAX_BYTES = 1_000_000
+MAX_HEAD = 65_536
+
+
+class Source(Protocol):
+    """A repository: what is in it, and the bytes of one file.
+
+    `paths` are relative, separated by `/`, sorted, without what is ignored, vendored or
+    generated. `read` gives None for what is missing or cannot be read.
+    """
+
+    @property
+    def paths(self) -> Sequence[str]: ...
+
+    def read(self, path: str) -> bytes | None: ...
+
+
+class Project:
+    """Answers about a repository. What cannot be read is kept in `problems`, once each."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.paths = tuple(path for path in source.paths if path.isprintable())
+        self.problems: dict[str, str] = {}
+        self._files = frozenset(self.paths)
+        self._parsed: dict[tuple[str, str], Any] = {}
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """Paths by the file's name, the shallowest first."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self.paths:
+            found[path.rpartition("/")[2]].append(path)
+        for paths in found.values():
+            if len(paths) > 1:
+                paths.sort(key=lambda path: (path.count("/"), path))
+        return found
+
+    @cached_property
+    def census(self) -> Census:
+        return Census(self.paths)
+
+    @cached_property
+    def directories(self) -> frozenset[str]:
+        found: set[str] = set()
+        for path in self.paths:
+            directory = parent(path)
+            while directory and directory not in found:
+                found.add(directory)
+                directory = parent(directory)
+        return frozenset(found)
+
+    def has(self, *paths: str) -> bool:
+        return any(path in self._files for path in paths)
+
+    def first(self, directory: str, *names: str) -> str | None:
+        """The first of these files that is in the directory."""
+        for name in names:
+            if (path := join(directory, name)) in self._files:
+                return path
+        return None
+
+    def inside(self, directory: str) -> list[str]:
+        """The files right in the directory."""
+        return self._by_directory.get(directory, [])
+
+    @cached_property
+    def _by_directory(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self.paths:
+            found[path.rpartition("/")[0]].append(path)
+        return found
+
+    def named(self, name: str) -> list[str]:
+        return self.names.get(name, [])
+
+    def homes(self, *names: str, limit: int = 4) -> list[str]:
+        """The directories that a file of this name makes a project of its own.
+
+        The root alone where it has one; else the shallowest, without examples and tests.
+        """
+        if any(name in self._files for name in names):
+            return [""]
+        return self._shallow(names)[:limit]
+
+    def below(self, *names: str, family: str) -> list[str]:
+        """The directories, the root aside, that such a file and code of the family make one."""
+        return [home for home in self._shallow(names) if self.census.weight(family, home)]
+
+    def _shallow(self, names: Sequence[str]) -> list[str]:
+        directories = {parent(path) for name in names for path in self.named(name)} - {""}
+        kept = {name for name in directories if name.count("/") < 3 and not is_aside(name)}
+        tops = {name for name in kept if not any(up in kept for up in _ancestors(name))}
+        return sorted(tops, key=lambda name: (-self.census.files_in(name), name))
+
+    def text(self, path: str) -> str | None:
+        """All of a configuration file, or None when it is missing or too large."""
+        return self._once("text", path, lambda text: text)
+
+    def head(self, path: str) -> str:
+        """The beginning of any file, however large; empty where there is none."""
+        key = ("head", path)
+        if key not in self._parsed:
+            data = self.source.read(path) if path in self._files else None
+            self._parsed[key] = _decoded((data or b"")[:MAX_HEAD])
+        found: str = self._parsed[key]
+        return found
+
+    def json(self, path: str) -> formats.Table:
+        return formats.table(self._once("json", path, formats.parse_json))
+
+    def toml(self, path: str) -> formats.Table:
+        return formats.table(self._once("toml", path, formats.parse_toml))
+
+    def yaml(self, path: str) -> Any:
+        return self._once("yaml", path, formats.parse_yaml)
+
+    def ini(self, path: str) -> dict[str, dict[str, str]]:
+        return self._once("ini", path, formats.parse_ini) or {}
+
+    def _once(self, format: str, path: str, parse: Callable[[str], Any]) -> Any:
+        key = (format, path)
+        if key not in self._parsed:
+            self._parsed[key] = self._parse(path, parse)
+        return self._parsed[key]
+
+    def _parse(self, path: str, parse: Callable[[str], Any]) -> Any:
+        if path not in self._files:
+            return None
+        data = self.source.read(path)
+        if data is None:
+            self.problems[path] = f"{path}: cannot be read"
+            return None
+        if len(data) > MAX_BYTES:
+            self.problems[path] = f"{path}: larger than {MAX_BYTES // 1_000_000} MB, not read"
+            return None
+        try:
+            return parse(_decoded(data))
+        except formats.Broken as broken:
+            self.problems[path] = f"{path}: {broken}"
+            return None
+
+
+def _ancestors(directory: str) -> Iterator[str]:
+    while directory := parent(directory):
+        yield directory
+
+
+def _decoded(data: bytes) -> str:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return data.decode(encoding, "replace").replace("\r\n", "\n")

@@ -1,0 +1,62 @@
+; What JavaScript and TypeScript share.
+
+(function_declaration name: (identifier) @name) @function
+(generator_function_declaration name: (identifier) @name) @function
+(class_declaration name: (_) @name) @class
+(class_body (method_definition name: (_) @name) @method)
+(export_statement "default" @name value: [(function_expression) (arrow_function)] @function)
+(export_statement "default" @name value: (class) @class)
+
+; A constant that holds a function.
+(program
+  (_ (variable_declarator
+    name: (identifier) @name
+    value: [(arrow_function body: (_) @body)
+            (function_expression body: (_) @body)
+            (generator_function body: (_) @body)]) @function) @head)
+(export_statement
+  (_ (variable_declarator
+    name: (identifier) @name
+    value: [(arrow_function body: (_) @body)
+            (function_expression body: (_) @body)
+            (generator_function body: (_) @body)]) @function) @head)
+
+; A constant that holds an object: its functions are members.
+(program
+  (_ (variable_declarator
+    name: (identifier) @name value: (object) @inside) @variable) @head
+  (#match? @name "^[A-Z]"))
+(export_statement
+  (_ (variable_declarator
+    name: (identifier) @name value: (object) @inside) @variable) @head)
+(variable_declarator
+  value: (object (method_definition name: (_) @name) @method))
+(variable_declarator
+  value: (object
+    (pair key: (_) @name
+          value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method))
+
+(program
+  (_ (variable_declarator name: (identifier) @name) @variable) @head
+  (#match? @name "^[A-Z]"))
+(export_statement
+  (_ (variable_declarator name: (identifier) @name) @variable) @head)
+
+; Ship.prototype.dock = function …, exports.moor = …, Ship.create = …
+(program
+  (expression_statement
+    (assignment_expression
+      left: (member_expression
+        object: (member_expression object: (_) @in property: (_) @_prototype)
+        property: (property_identifier) @name)
+      right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function)
+  (#eq? @_prototype "prototype"))
+(program
+  (expression_statement
+    (assignment_expression
+      left: (member_expression object: (_) @in property: (property_identifier) @name)
+      right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function))
+
+; What a call is given at top level, such as the body of a test.
+(program (expression_statement (call_expression
+  arguments: (arguments (arrow_function) @opaque))))

@@ -1,0 +1,23 @@
+; The types and signatures that JavaScript does not have.
+
+(abstract_class_declaration name: (type_identifier) @name) @class
+(interface_declaration name: (type_identifier) @name) @interface
+(type_alias_declaration name: (type_identifier) @name) @type
+(enum_declaration name: (identifier) @name) @enum
+(function_signature name: (identifier) @name) @function
+(internal_module name: (_) @name) @namespace
+(module name: (_) @name) @namespace
+(class_body (method_signature name: (_) @name) @method)
+(class_body (abstract_method_signature name: (_) @name) @method)
+(interface_body (method_signature name: (_) @name) @method)
+(interface_body
+  (property_signature
+    name: (property_identifier) @name
+    type: (type_annotation (function_type))) @method)
+(class_body
+  (public_field_definition
+    name: (property_identifier) @name
+    value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method)
+(class_body (public_field_definition name: (property_identifier) @name) @property)
+(ambient_declaration
+  (_ (variable_declarator name: (identifier) @name) @variable) @head)

@@ -1,0 +1,624 @@
+"""Documents of features: their tasks are read, and of a task only its state is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from difflib import ndiff
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.errors import BrokenTasks, LockTimeout, ReadOnly, WrongState
+from kedge.model.ids import TaskId
+from kedge.model.task import Block, BlockType, Status, Task, checked
+from kedge.tasks.backend import Backend, Change
+from kedge.tasks.board import Board
+from kedge.tasks.feature_docs import FeatureDocs, parse_tasks
+from kedge.testing.tasks import draft
+
+TASKS = """\
+# Tasks: Mooring
+
+Intro, with **Status:** of its own.
+
+## Phase 1
+
+### Task 1.1: Tie up `the ship`
+
+Why it matters.
+
+**Done when:**
+- [ ] it is tied
+- [x] it stays tied
+
+#### Notes
+```bash
+### Task 9.9: not a task
+**Status:** done
+```
+
+---
+
+#### Task 1.2: Cast off ##
+- **Depends on:** 1.1
+- **Files:** `src/quay.py`
+- **Done when:** the rope is loose
+  and dry
+- not a criterion
+
+## Phase 2
+
+## Task 2: Sail
+**Depends on:** Task 1.1, Task 1.2 (both)
+**Acceptance criteria:** it sails
+"""
+
+
+def put(
+    root: Path, text: str | bytes, feature: str = "021-mooring", name: str = "tasks.md"
+) -> Path:
+    path = root / "docs" / "features" / feature / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def board(root: Path) -> Board:
+    return Board(FeatureDocs(root))
+
+
+def task_of(root: Path, body: str) -> Task:
+    """The task whose heading stands above the body."""
+    put(root, "### Task 1: x\n" + body)
+    listing = FeatureDocs(root).read()
+    assert listing.warnings == ()
+    (task,) = (task for task in listing.tasks if task.type == "task")
+    return task
+
+
+def diff(old: bytes, new: bytes) -> list[str]:
+    """The lines that went and came, with their sign and their ends."""
+    lines = ndiff(old.decode().split("\n"), new.decode().split("\n"))
+    return [line for line in lines if line[0] in "+-"]
+
+
+def test_the_tasks_of_a_document() -> None:
+    found = parse_tasks("\ufeff" + TASKS.replace("\n", "\r\n"))
+    assert [(s.number, s.title, s.line, s.end_line) for s in found] == [
+        ("1.1", "Tie up `the ship`", 7, 21),
+        ("1.2", "Cast off", 23, 28),
+        ("2", "Sail", 32, 34),
+    ]
+    assert found == parse_tasks(TASKS)
+    assert found[1].body == "\n".join(TASKS.split("\n")[23:28])
+    assert parse_tasks("") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Task 1: too high",
+        "##### Task 1: too low",
+        "###Task 1: no space",
+        "### Task one: no number",
+        "### Task 1:",
+        "### Task 1 no colon",
+        "    ### Task 1: code",
+        "```\n### Task 1: fenced\n```",
+        "~~~~ md\n```\n### Task 1: fenced\n~~~\n### Task 2: fenced too\n~~~~",
+        "```` md\n``` \n### Task 1: fenced\n",
+        "- item\n  ```\n### Task 1: fenced\n  ```",
+        "Task 1: text",
+    ],
+)
+def test_what_is_no_task(text: str) -> None:
+    assert parse_tasks(text) == []
+
+
+def test_a_fence_ends_where_it_ends() -> None:
+    text = "```\n### Task 1: no\n```\n### Task 2: yes\n``` not ` a fence\n  ### Task 3.1b: yes\n"
+    assert [section.number for section in parse_tasks(text)] == ["2", "3.1b"]
+
+
+def test_all_that_a_document_says_is_read(tmp_path: Path) -> None:
+    put(tmp_path, TASKS)
+    listing = FeatureDocs(tmp_path).read()
+    assert listing.warnings == ()
+    epic, first, second, third = listing.tasks
+    assert epic == Task(TaskId("021"), "Mooring", type="epic")
+    assert first == Task(
+        TaskId("021-1.1"),
+        "Tie up `the ship`",
+        epic=TaskId("021"),
+        description="\n".join(TASKS.split("\n")[8:21]),
+        acceptance=("it is tied", "it stays tied"),
+    )
+    assert second.acceptance == ("the rope is loose and dry",)
+    assert second.depends_on == ("021-1.1",)
+    assert second.description.startswith("- **Depends on:** 1.1\n- **Files:**")
+    assert third.acceptance == ("it sails",)
+    assert third.depends_on == ("021-1.1", "021-1.2")
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ("", {}),
+        ("**Status:** open", {}),
+        ("**Status:** pending", {}),
+        ("- **Status**: Not started", {}),
+        ("**Status:** in progress", {"status": Status.IN_PROGRESS}),
+        (
+            "**Status:** in progress (claimed by ada (the first))",
+            {"status": Status.IN_PROGRESS, "assignee": "ada (the first)"},
+        ),
+        (
+            "**Status:** blocked (spec-unclear): which: tide (low)?",
+            {
+                "status": Status.BLOCKED,
+                "blocked": Block(BlockType.SPEC_UNCLEAR, "which: tide (low)?"),
+            },
+        ),
+        (
+            "**Status:** Blocked (vendor): no rope",
+            {
+                "status": Status.BLOCKED,
+                "blocked": Block(BlockType.EXTERNAL, "vendor: no rope"),
+            },
+        ),
+        ("**Status:** blocked", {"status": Status.BLOCKED}),
+        ("**Status:** failed: sunk", {"status": Status.FAILED, "close_reason": "sunk"}),
+        ("**Status:** abandoned", {"status": Status.FAILED}),
+        ("**Status:** done  ", {"status": Status.DONE}),
+        ("**Status:** ✅ Completed", {"status": Status.DONE}),
+        ("**Status:** done: it: is", {"status": Status.DONE, "close_reason": "it: is"}),
+        ("text\n\n  - **Status:** done\n", {"status": Status.DONE}),
+        ("**Status:** done\n**Status:** failed", {"status": Status.DONE}),
+        ("- [x] a\n1. [X] b", {"status": Status.DONE}),
+        ("- [x] a\n- [ ] b", {}),
+        ("- [x] a\n```\n- [ ] code\n```", {"status": Status.DONE}),
+        ("- [x] a\n**Status:** open", {}),
+    ],
+)
+def test_the_ways_to_tell_the_state(tmp_path: Path, body: str, fields: dict[str, Any]) -> None:
+    task = task_of(tmp_path, body)
+    found = {
+        name: getattr(task, name) for name in ("status", "assignee", "blocked", "close_reason")
+    }
+    plain = {"status": Status.OPEN, "assignee": None, "blocked": None, "close_reason": None}
+    assert found == {**plain, **fields}
+    assert "**Status:** in progress" not in task.description
+
+
+@pytest.mark.parametrize(
+    ("body", "criteria"),
+    [
+        ("**Done when:** one line", ("one line",)),
+        ("**Done When**: one line", ("one line",)),
+        ("**Done when:**\none line\nand more", ("one line and more",)),
+        ("**Acceptance criteria:**\n\n- a\n  more\n\n- b\n\ntext\n- c", ("a more", "b")),
+        ("**Done when:** all of\n1. a\n2) b\n* [ ] c\n+ d", ("all of", "a", "b", "c", "d")),
+        ("- **Done when:**\n  - [ ] a\n  - b\n- c", ("a", "b")),
+        ("**Done when:**\n- a\n**Files:** x\n- b", ("a",)),
+        ("**Done when:**\n- a\n#### More\n- b", ("a",)),
+        ("**Done when:**\n- a\n```\n- code\n```\n- b", ("a", "b")),
+        ("**Done when:** a\n**Acceptance criteria:** b", ("a", "b")),
+        ("**Done when:**", ()),
+        ("no criteria\n- a", ()),
+    ],
+)
+def test_the_ways_to_give_criteria(tmp_path: Path, body: str, criteria: tuple[str, ...]) -> None:
+    assert task_of(tmp_path, body).acceptance == criteria
+
+
+@pytest.mark.parametrize(
+    ("text", "needs"),
+    [
+        ("**Depends on:** 1.1, 1.2", ["021-1.1", "021-1.2"]),
+        ("- **Depends on:** Task 1.1 and Tasks 1.2", ["021-1.1", "021-1.2"]),
+        ("**Depends on:** T1.1 (schema, 7), 1.1", ["021-1.1"]),
+        ("**Depends on:** 1.1-1.3", ["021-1.1", "021-1.2", "021-1.3"]),
+        ("**Depends on:** 020-4.1", ["020-4.1"]),
+        ("**Dependencies:** 9.9", ["021-9.9"]),
+        ("**Blocked by:** 1.1; 1.3", ["021-1.1", "021-1.3"]),
+        ("**Depends on:** none", []),
+        ("**Depends on:** the 1st phase", []),
+        ("**Depends on:** 1st phase", []),
+        ("```\n**Depends on:** 1.1\n```", []),
+    ],
+)
+def test_the_ways_to_depend(tmp_path: Path, text: str, needs: list[str]) -> None:
+    heads = "".join(f"## Task 1.{n}: x\n" for n in (1, 2, 3))
+    put(tmp_path, heads + "## Task 2: y\n" + text)
+    assert list(board(tmp_path).get("021-2").depends_on) == needs
+
+
+def test_the_epic_takes_its_title_where_there_is_one(tmp_path: Path) -> None:
+    put(tmp_path, "no heading", "001-one")
+    put(tmp_path, "# Tasks\n", "002-two")
+    put(tmp_path, "# PRD: The second\n", "002-two", "prd.md")
+    put(tmp_path, "```\n# code\n```\n", "003-three")
+    put(tmp_path, "# Spec: The third\n# Other", "003-three", "spec.md")
+    put(tmp_path, "# " + "x" * 600, "004-four")
+    put(tmp_path, "# Task force", "005-five")
+    titles = [task.title for task in FeatureDocs(tmp_path).read().tasks]
+    assert titles == ["one", "The second", "The third", "x" * 500, "Task force"]
+
+
+@pytest.mark.parametrize(
+    ("meta", "epic", "task"),
+    [
+        ({"status": "completed"}, Status.DONE, Status.DONE),
+        ({"status": "abandoned"}, Status.FAILED, Status.OPEN),
+        ({"status": "active"}, Status.OPEN, Status.OPEN),
+        ({"status": 7}, Status.OPEN, Status.OPEN),
+        ([], Status.OPEN, Status.OPEN),
+    ],
+)
+def test_the_record_of_a_feature_tells_its_end(
+    tmp_path: Path, meta: Any, epic: Status, task: Status
+) -> None:
+    put(tmp_path, "## Task 1: x\n## Task 2: y\n**Status:** open\n")
+    put(tmp_path, json.dumps(meta), name=".meta.json")
+    tasks = board(tmp_path).tasks()
+    assert board(tmp_path).warnings == ()
+    assert tasks[TaskId("021")].status is epic
+    assert tasks[TaskId("021-1")].status is task
+    assert tasks[TaskId("021-2")].status is Status.OPEN
+    ready = (
+        [] if epic is Status.FAILED else ["021-2"] if task is Status.DONE else ["021-1", "021-2"]
+    )
+    assert [found.id for found in board(tmp_path).ready()] == ready
+
+
+def test_features_that_share_a_number_go_by_their_names(tmp_path: Path) -> None:
+    put(tmp_path, "## Task 1: x\n", "002-sail")
+    put(tmp_path, "## Task 1: y\n**Depends on:** 1\n", "002-dock")
+    put(tmp_path, "## Task 1: z\n", "003-sink")
+    ids = [task.id for task in FeatureDocs(tmp_path).read().tasks]
+    assert ids == ["002-dock", "002-dock-1", "002-sail", "002-sail-1", "003", "003-1"]
+    board(tmp_path).claim("002-sail-1", "ada")
+    assert board(tmp_path).get("002-sail-1").assignee == "ada"
+
+
+def test_what_cannot_be_read_is_one_warning_each(tmp_path: Path) -> None:
+    root = tmp_path / "repo"
+    outside = tmp_path / "outside"
+    put(outside, "## Task 1: secret\n", "030-out")
+    put(root, "## Task 1: fine\n", "001-fine")
+    put(root, "# T\n## Task 1: Käse\n".encode("latin-1"), "010-latin")
+    put(root, b"## Task 1: x\n\0\n", "011-nul")
+    put(root, "## Task 1: x\n", "twelve")
+    (root / "docs/features/013-dir/tasks.md").mkdir(parents=True)
+    (root / "docs/features/014-link").mkdir()
+    (root / "docs/features/014-link/tasks.md").symlink_to(
+        outside / "docs/features/030-out/tasks.md"
+    )
+    (root / "docs/features/015-linked").symlink_to(outside / "docs/features/030-out")
+    (root / "docs/features/016-loop").mkdir()
+    (root / "docs/features/016-loop/tasks.md").symlink_to("tasks.md")
+    (root / "docs/features/017-pipe").mkdir()
+    os.mkfifo(root / "docs/features/017-pipe/tasks.md")
+    put(root, "## Task 1: a\n\n## Task 1: again\n## Task 2: c\n**Status:** who knows\n", "018-odd")
+    put(root, f"## Task 1: {'x' * 501}\n## Task 2: d\n", "019-long")
+    put(root, "## Task 1: e\n", "020-meta")
+    put(root, "[" * 100_000, "020-meta", ".meta.json")
+    put(root, "## Task 1: f\n", "040-link-meta")
+    (root / "docs/features/040-link-meta/.meta.json").symlink_to(outside / "x")
+    put(root, "not a feature", "041-plan", "plan.md")
+    put(root, "not a feature", "README", "notes.md")
+    listing = FeatureDocs(root).read()
+    assert [task.title for task in listing.tasks if task.type == "task"] == [
+        *("fine", "a", "d", "e", "f")
+    ]
+    short = [warning.removeprefix("docs/features/") for warning in listing.warnings]
+    assert short == [
+        "010-latin/tasks.md:2: it is not UTF-8",
+        "011-nul/tasks.md:2: there is a NUL in it",
+        "013-dir/tasks.md: is not a file",
+        "014-link/tasks.md: is a link that leads out of the repository",
+        "015-linked/tasks.md: is a link that leads out of the repository",
+        "016-loop/tasks.md: cannot be read: too many levels of symbolic links",
+        "017-pipe/tasks.md: is not a file",
+        "018-odd/tasks.md:3: '018-1' is the task of line 1 already",
+        "018-odd/tasks.md:4: 'who knows' is not a status",
+        "019-long/tasks.md:1: title has 501 characters; at most 500 are kept",
+        "020-meta/.meta.json: it is not JSON",
+        "040-link-meta/.meta.json: is a link that leads out of the repository",
+        "twelve: its name is not <number>-<name>",
+    ]
+
+
+def test_a_directory_that_leads_out_is_not_read(tmp_path: Path) -> None:
+    put(tmp_path / "outside", "## Task 1: secret\n")
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "docs").symlink_to(tmp_path / "outside" / "docs")
+    listing = FeatureDocs(tmp_path / "repo").read()
+    assert listing.tasks == ()
+    assert listing.warnings == ("docs/features: leads out of the repository",)
+    assert FeatureDocs(tmp_path / "nowhere").read().tasks == ()
+    (tmp_path / "file" / "docs").mkdir(parents=True)
+    (tmp_path / "file" / "docs" / "features").write_text("")
+    assert FeatureDocs(tmp_path / "file").read().warnings == ("docs/features: not a directory",)
+
+
+def test_an_epic_is_not_done_while_a_task_cannot_be_read(tmp_path: Path) -> None:
+    put(tmp_path, "## Task 1: x\n**Status:** done\n## Task 2: y\n**Status:** who knows\n")
+    assert board(tmp_path).get("021").status is Status.OPEN
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_state_is_one_line_below_the_heading(tmp_path: Path, end: str, mark: str) -> None:
+    text = mark + TASKS.replace("\n", end) + "trailing  \t"
+    path = put(tmp_path, text)
+    cr = end.removesuffix("\n")
+    old = path.read_bytes()
+
+    def came() -> list[str]:
+        new = path.read_bytes()
+        lines, before = new.split(b"\n"), old.split(b"\n")
+        if lines[7].startswith(b"**Status:**"):
+            assert [*lines[:7], *lines[8:]] == before
+        return diff(old, new)
+
+    board(tmp_path).claim("021-1.1", "alice")
+    assert came() == [f"+ **Status:** in progress (claimed by alice){cr}"]
+    board(tmp_path).block("021-1.1", Block(BlockType.SPEC_UNCLEAR, "which tide?"))
+    assert came() == [f"+ **Status:** blocked (spec-unclear): which tide?{cr}"]
+    board(tmp_path).reopen("021-1.1")
+    assert came() == [f"+ **Status:** open{cr}"]
+    board(tmp_path).close("021-1.1", "sunk", failed=True)
+    assert came() == [f"+ **Status:** failed: sunk{cr}"]
+    board(tmp_path).reopen("021-1.1")
+    board(tmp_path).close("021-1.1")
+    assert came() == [f"+ **Status:** done{cr}"]
+    board(tmp_path).reopen("021-1.1")
+    board(tmp_path).close("021-1.1", "  tied ")
+    assert came() == [f"+ **Status:** done: tied{cr}"]
+    task = board(tmp_path).get("021-1.1")
+    assert (task.status, task.close_reason, task.updated_at) == (Status.DONE, "tied", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "### Task 1: x\ntext\n\n- **Status**:  pending  \nmore\n",
+            "### Task 1: x\ntext\n\n- **Status**:  in progress (claimed by ada)  \nmore\n",
+        ),
+        (
+            "### Task 1: x\r\n**Status:**\r\nmore",
+            "### Task 1: x\r\n**Status:** in progress (claimed by ada)\r\nmore",
+        ),
+        ("### Task 1: x", "### Task 1: x\n**Status:** in progress (claimed by ada)"),
+        (
+            "# a\r\n### Task 1: x",
+            "# a\r\n### Task 1: x\r\n**Status:** in progress (claimed by ada)",
+        ),
+        (
+            "### Task 1: x\n```\n**Status:** done\n```\n",
+            "### Task 1: x\n**Status:** in progress (claimed by ada)\n```\n**Status:** done\n```\n",
+        ),
+    ],
+)
+def test_where_the_state_goes(tmp_path: Path, text: str, wanted: str) -> None:
+    path = put(tmp_path, text)
+    board(tmp_path).claim("021-1", "ada")
+    assert path.read_bytes().decode() == wanted
+
+
+def test_a_ticked_task_can_be_opened_again(tmp_path: Path) -> None:
+    path = put(tmp_path, "## Task 1: x\n- [x] a\n## Task 2: y\n- [ ] b\n")
+    assert [task.id for task in board(tmp_path).ready()] == ["021-2"]
+    board(tmp_path).reopen("021-1")
+    assert path.read_text().startswith("## Task 1: x\n**Status:** open\n- [x] a\n")
+    assert [task.id for task in board(tmp_path).ready()] == ["021-1", "021-2"]
+    put(tmp_path, '{"status": "completed"}', name=".meta.json")
+    assert board(tmp_path).get("021-2").status is Status.DONE
+    board(tmp_path).reopen("021-2")
+    assert board(tmp_path).get("021-2").status is Status.OPEN
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"title": "other"},
+        {"description": "other"},
+        {"acceptance": ("other",)},
+        {"priority": "P0"},
+        {"labels": ("a",)},
+        {"depends_on": ()},
+        {"scope_in": ("a",)},
+        {"type": "bug"},
+        {"epic": None},
+        {"extra": {"a": 1}},
+        {"assignee": "ada"},
+        {"blocked": Block(BlockType.TOOLING, "x")},
+        {"close_reason": "x"},
+    ],
+)
+def test_what_the_document_says_is_changed_by_hand(tmp_path: Path, values: dict[str, Any]) -> None:
+    path = put(tmp_path, TASKS)
+    backend = FeatureDocs(tmp_path)
+    task = next(task for task in backend.read().tasks if task.id == "021-1.2")
+    with pytest.raises(ReadOnly) as caught:
+        backend.write([Change(task, replace(task, **values))])
+    assert caught.value.hint == "edit docs/features/021-mooring/tasks.md:23"
+    assert path.read_text() == TASKS
+
+
+def test_no_task_is_added(tmp_path: Path) -> None:
+    path = put(tmp_path, TASKS)
+    with pytest.raises(ReadOnly) as caught:
+        board(tmp_path).add(draft("new"))
+    assert "docs/features/<id>-<name>/tasks.md" in str(caught.value.hint)
+    with pytest.raises(ReadOnly) as caught:
+        board(tmp_path).add(draft("new", "021-9", epic=TaskId("021")))
+    assert "docs/features/021-mooring/tasks.md:35" in str(caught.value.hint)
+    assert path.read_text() == TASKS
+
+
+def test_a_state_that_is_no_line_is_refused(tmp_path: Path) -> None:
+    path = put(tmp_path, TASKS)
+    calls: list[Callable[[], object]] = [
+        lambda: board(tmp_path).block("021-1.1", Block(BlockType.TOOLING, "two\nlines")),
+        lambda: board(tmp_path).close("021-1.1", "two\r\nlines"),
+        lambda: board(tmp_path).claim("021-1.1", "two\u2028lines"),
+    ]
+    for call in calls:
+        with pytest.raises(ReadOnly, match=r"one line in docs/features/021-mooring/tasks\.md:7"):
+            call()
+    with pytest.raises(ReadOnly, match="safely"):
+        board(tmp_path).claim("021-1.1", "ada) : (x")
+    assert path.read_text() == TASKS
+
+
+def test_an_epic_s_state_follows_and_is_not_written(tmp_path: Path) -> None:
+    path = put(tmp_path, TASKS)
+    calls: list[Callable[[], object]] = [
+        lambda: board(tmp_path).close("021", failed=True),
+        lambda: board(tmp_path).block("021", Block(BlockType.TOOLING, "x")),
+        lambda: board(tmp_path).update("021", lambda epic: replace(epic, assignee="ada")),
+    ]
+    for call in calls:
+        with pytest.raises(ReadOnly, match=r"docs/features/021-mooring/\.meta\.json"):
+            call()
+    with pytest.raises(ReadOnly):
+        board(tmp_path).update("021", lambda epic: replace(epic, title="x"))
+    with pytest.raises(WrongState):
+        board(tmp_path).close("021")
+    put(tmp_path, '{"status": "abandoned"}', name=".meta.json")
+    with pytest.raises(ReadOnly):
+        board(tmp_path).reopen("021")
+    assert path.read_text() == TASKS
+
+
+def test_a_whole_life(tmp_path: Path) -> None:
+    path = put(tmp_path, TASKS)
+    assert [task.id for task in board(tmp_path).ready()] == ["021-1.1"]
+    with pytest.raises(WrongState):
+        board(tmp_path).claim("021-1.2", "ada")
+    board(tmp_path).claim("021-1.1", "ada")
+    assert board(tmp_path).get("021-1.1").assignee == "ada"
+    assert board(tmp_path).claim("021-1.1", "ada").task.assignee == "ada"
+    with pytest.raises(WrongState):
+        board(tmp_path).claim("021-1.1", "bob")
+    board(tmp_path).block("021-1.1", Block(BlockType.EXTERNAL, "no tide"))
+    assert board(tmp_path).ready() == []
+    board(tmp_path).reopen("021-1.1")
+    board(tmp_path).claim("021-1.1", "bob")
+    board(tmp_path).close("021-1.1", "tied up")
+    assert [task.id for task in board(tmp_path).ready()] == ["021-1.2"]
+    board(tmp_path).close("021-1.2")
+    assert board(tmp_path).get("021").status is Status.OPEN
+    result = board(tmp_path).close("021-2")
+    assert [(epic.id, epic.status) for epic in result.followed] == [("021", Status.DONE)]
+    assert board(tmp_path).get("021").status is Status.DONE
+    result = board(tmp_path).reopen("021-2")
+    assert [(epic.id, epic.status) for epic in result.followed] == [("021", Status.OPEN)]
+    assert board(tmp_path).get("021").status is Status.OPEN
+    assert diff(TASKS.encode(), path.read_bytes()) == [
+        "+ **Status:** done: tied up",
+        "+ **Status:** done",
+        "+ **Status:** open",
+    ]
+
+
+def test_a_document_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = put(tmp_path, TASKS)
+    backend = FeatureDocs(tmp_path)
+    task = next(task for task in backend.read().tasks if task.id == "021-2")
+    path.write_text(TASKS.replace("it sails", "it sinks"))
+    with pytest.raises(BrokenTasks, match="changed by somebody else"):
+        backend.write([Change(task, replace(task, status=Status.DONE))])
+    assert "**Status:** done" not in path.read_text().split("Task 2")[1]
+    with FeatureDocs(tmp_path).lock(), pytest.raises(LockTimeout):
+        Board(FeatureDocs(tmp_path, lock_timeout=0.05)).claim("021-1.1", "ada")
+
+
+def test_all_changes_are_kept_or_none(tmp_path: Path) -> None:
+    one = put(tmp_path, "## Task 1: x\n## Task 2: y\n", "001-one")
+    two = put(tmp_path, "## Task 1: x\n", "002-two")
+    backend: Backend = FeatureDocs(tmp_path)
+    tasks = {task.id: task for task in backend.read().tasks if task.type == "task"}
+    done = [Change(task, replace(task, status=Status.DONE)) for task in tasks.values()]
+    (two.parent / ".tasks.md.kedge-new").mkdir()
+    with pytest.raises(Exception, match="cannot write"):
+        backend.write(done)
+    assert one.read_text() == "## Task 1: x\n## Task 2: y\n"
+    (two.parent / ".tasks.md.kedge-new").rmdir()
+    backend.write(done)
+    assert one.read_text() == "## Task 1: x\n**Status:** done\n## Task 2: y\n**Status:** done\n"
+    assert two.read_text() == "## Task 1: x\n**Status:** done\n"
+
+
+LINES = st.one_of(
+    st.sampled_from(
+        [
+            *("# A", "## B", "### Task 1: one", "## Task 2.1: two", "#### Task 3: three  ", "```"),
+            *("~~~", "````", "**Status:** pending", "- **Status**: done  ", "**Status:** odd"),
+            *(
+                "- [ ] open",
+                "- [x] ticked",
+                "**Done when:** x",
+                "**Depends on:** 1",
+                "",
+                "  ",
+                "---",
+            ),
+        ]
+    ),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0"), max_size=12),
+)
+
+
+@given(
+    st.lists(st.tuples(LINES, st.sampled_from(["\n", "\r\n"])), max_size=25),
+    st.sampled_from(
+        [
+            {"status": Status.DONE, "close_reason": "because"},
+            {"status": Status.OPEN},
+            {"status": Status.IN_PROGRESS, "assignee": "ada"},
+            {"status": Status.BLOCKED, "blocked": Block(BlockType.TOOLING, "it: broke")},
+        ]
+    ),
+    st.booleans(),
+)
+@settings(max_examples=300)
+def test_whatever_stands_there_one_line_changes(
+    lines: list[tuple[str, str]], state: dict[str, Any], last_end: bool
+) -> None:
+    text = "".join(line + end for line, end in lines)
+    text = text if last_end else text.rstrip("\r\n")
+    plain = {"assignee": None, "blocked": None, "close_reason": None}
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        path = put(root, text)
+        for task in FeatureDocs(root).read().tasks:
+            if task.type == "epic":
+                continue
+            backend = FeatureDocs(root)
+            before = {found.id: found for found in backend.read().tasks}
+            old = path.read_bytes().split(b"\n")
+            wanted = checked(replace(before[task.id], **{**plain, **state}))
+            backend.write([Change(before[task.id], wanted)])
+            after = {found.id: found for found in FeatureDocs(root).read().tasks}
+            assert after[task.id] == wanted
+            assert all(after[i] == before[i] for i in before if i not in (task.id, "021"))
+            new = path.read_bytes().split(b"\n")
+            if len(new) == len(old):
+                assert sum(a != b for a, b in zip(old, new, strict=True)) <= 1
+            else:
+                if new[-1].startswith(b"**Status:** ") and new[-2] == old[-1] + b"\r":
+                    old[-1] += b"\r"  # the heading was the last line, and had no end
+                place = next(i for i, line in enumerate(new) if line not in old[i : i + 1])
+                assert new.pop(place).startswith(b"**Status:** ")
+                assert new == old
