@@ -75,10 +75,11 @@ def hostile() -> Iterator[tuple[str, str]]:
     for unit in (
         "a", "_", ".", '"', "'", "\\", "-", "\n", "eyJ", "eyJ.", "://", "://a:", "://a@", "SK",
         "SG.", "token", "password", "pwd", "token=", "token:", "token=token:", "token: ",
-        "--token ", 'token="', "password='", 'token="password=\'', "PASSWORD=", "passwordA", "key=",
-        "api_key=", "-----BEGIN ", header, f"{header}\n", "bearer ", "authorization: ", "machine ", "curl ",
-        "curl -u a:", " -u", "machine x login ", "AKIA", "ghp_", "_aaaaaaaaaaaaaaaaaaaaa", "sk-",
-        "hooks.slack.com/", ":AA", "[redacted:token]", "İ", "\U0001f511token=", "password\n",
+        "--token ", 'token="', "password='", 'token="password=\'', "PASSWORD=", "passwordA",
+        "key=", "api_key=", "a.TOKEN=/$=1", "-----BEGIN ", header, f"{header}\n", "bearer ",
+        "authorization: ", "machine ", "machine x login ", "curl ", "curl -u a:", "curl \\\n",
+        " -u", "AKIA", "ghp_", "_aaaaaaaaaaaaaaaaaaaaa", "sk-", "hooks.slack.com/", ":AA",
+        "[redacted:token]", "İ", "\U0001f511token=", "password\n",
     ):  # fmt: skip
         yield f"{unit!r:.32} repeated", (unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE]
 

@@ -162,13 +162,13 @@ def _special(place: Path) -> dict[str, tuple[Path, str]]:
     (place / "directory").mkdir()
     os.mkfifo(place / "pipe")
     (place / "loop").symlink_to("loop")
-    (place / "null").symlink_to("/dev/null")
+    (place / "to-pipe").symlink_to("pipe")
     return {
         "below a file": (place / "plain" / "x", "a part of the path is a file"),
         "far below a file": (place / "plain" / "x" / "y", "a part of the path is a file"),
         "a directory": (place / "directory", "there is a directory of that name"),
         "a pipe": (place / "pipe", "plain file"),
-        "a link to a device": (place / "null", "plain file"),
+        "a link to a pipe": (place / "to-pipe", "plain file"),
         "a link to itself": (place / "loop", "a symbolic link"),
         "a long name": (place / ("n" * 300), "too long"),
         "the kernel's": (Path("/proc/self/none/file"), ""),
@@ -182,7 +182,7 @@ def _special(place: Path) -> dict[str, tuple[Path, str]]:
         "far below a file",
         "a directory",
         "a pipe",
-        "a link to a device",
+        "a link to a pipe",
         "a link to itself",
         "a long name",
         "the kernel's",
@@ -198,7 +198,7 @@ def test_what_cannot_be_written_is_left_with_a_hint(tmp_path: Path, name: str) -
     assert hint in caught.value.hint
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "plain").read_bytes() == b"old"
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_disk_that_fills_up_leaves_the_old_bytes(tmp_path: Path) -> None:
@@ -452,11 +452,24 @@ def test_append_line_that_fails_has_a_hint(tmp_path: Path) -> None:
     assert caught.value.hint == "there is a directory of that name"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_append_line_on_a_full_disk() -> None:
-    with pytest.raises(FileError) as caught:
-        files.append_line(Path("/dev/full"), b"x")
-    assert caught.value.hint == "the disk is full"
+def test_append_line_on_a_disk_that_fills_up(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    code = (
+        "import resource\n"
+        "from kedge.errors import FileError\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "files.append_line(Path(sys.argv[1]), b'one')\n"
+        "try:\n"
+        "    files.append_line(Path(sys.argv[1]), b'x' * 100_000)\n"
+        "except FileError as error:\n"
+        "    print(error.message, error.hint, sep='\\n')\n"
+    )
+    message, hint = _python(code, path).splitlines()
+    assert message == f"cannot append to {path}: file too large"
+    assert hint
+    files.append_line(path, b"three")
+    one, two, three = path.read_bytes().splitlines()
+    assert (one, set(two), three) == (b"one", {ord("x")}, b"three")
 
 
 _HOLD = "with files.lock(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"

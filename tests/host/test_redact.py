@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -429,10 +430,11 @@ def test_a_value_may_be_nested_deeper_than_the_stack() -> None:
 
 PIECES = [
     *(secret for _, secret in SHAPED), *(swap(text, secret) for _, text, secret in PLACED + NAMED),
-    *CODE, "token", "password", "PASSWORD", "secret", "api_key", "=", ": ", '"', "'", "`", "\\", "\n",
-    " ", "--", "<", ">", "/", "://", "@", "{", "}", "[", "]", ",", "curl ", " -u ", "Bearer ", "eyJ",
-    "AKIA", BEGIN, END, "é", "İ", "\U0001f511", "\ud800", "[redacted:token]", "hunter2", PLAIN, "_", "-",
-    "machine ", "login ", "authorization", "sk-", "SK", "1", "M", ".", "x", "name", "value",
+    *CODE, "token", "password", "PASSWORD", "secret", "api_key", "authorization", "curl ", " -u ",
+    "Bearer ", "machine ", "login ", "name", "value", "eyJ", "AKIA", "sk-", "SK", BEGIN, END, PLAIN,
+    "hunter2", "[redacted:token]", "=", ": ", '"', "'", "`", "\\", "\n", " ", "--", "<", ">", "/",
+    "://", "@", "{", "}", "[", "]", ",", "_", "-", ".", "1", "M", "x", "é", "İ",
+    "\U0001f511", "\ud800",
 ]  # fmt: skip
 anything = st.one_of(
     st.text(st.characters(codec=None, exclude_categories=())),
@@ -450,7 +452,7 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert redact(once) is once
     found = scan(text)
     assert all(0 <= f.start < f.end <= len(text) for f in found)
-    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(found))
 
 
 @given(anything, st.sampled_from(SHAPED), anything)
@@ -494,11 +496,11 @@ SIZED: dict[str, Callable[[], str]] = {
     "dense": lambda: "\n".join(f"{'x = call(y)  # words ' * 20}\n{secret}" for _, secret in SHAPED),
 }
 HOSTILE = [
-    "curl \\\n", "password=1" + "-" * 30 + "!", "xoxb-12345678901", "a.TOKEN=/$=1",
     "a", "_", "-", ".", '"', "'", "\\", "eyJ", "eyJ.", "://", "://a:", "SK", "sk-", "AKIA", "token",
-    "password", "pwd", "token=", "token:", "token: ", 'token="', "token='\"", "PASSWORD=", "api_key=",
-    "-----BEGIN ", BEGIN, f"{BEGIN}\n", "bearer ", "authorization: ", "machine ", "curl ", "curl -u a:",
-    "token=abcdefgh1", "password=a1?", "_" + fill(20), "-" + fill(20), "." + fill(6), f"SK{hexa(32)}",
+    "password", "pwd", "token=", "token:", "token: ", 'token="', "token='\"", "PASSWORD=",
+    "api_key=", "token=abcdefgh1", "password=a1?", "password=1" + "-" * 30 + "!", "a.TOKEN=/$=1",
+    "-----BEGIN ", BEGIN, f"{BEGIN}\n", "bearer ", "authorization: ", "machine ", "curl ",
+    "curl -u a:", "curl \\\n", "xoxb-12345678901", "_" + PLAIN, "-" + PLAIN, f"SK{hexa(32)}",
 ]  # fmt: skip
 
 
@@ -517,11 +519,15 @@ def test_a_megabyte_takes_less_than_a_second(unit: str) -> None:
     pytest.fail(f"{min(taken):.2f} s")
 
 
-def test_importing_loads_nothing_heavy() -> None:
-    script = "import json, sys; known = set(sys.modules); import kedge.host.redact as r; "
-    script += f"r.redact('no secrets here'); print(sorted(set(sys.modules) - known)); "
-    script += "print(r.redact('password = \"hunter2\"'))"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded, redacted = run.stdout.splitlines()
-    assert loaded == "['kedge', 'kedge.host', 'kedge.host.redact']"
-    assert redacted == 'password = "[redacted:password]"'
+def test_importing_loads_nothing_that_an_agent_hook_would_wait_for() -> None:
+    script = """
+import json, sys
+module = {"__name__": "redact"}
+exec(open(sys.argv[1], encoding="utf-8").read(), module)
+module["redact"]("no secrets here")
+print({"typing", "dataclasses", "hashlib"} & set(sys.modules))
+print(module["redact"]("password = 'hunter2'"))
+"""
+    command = [sys.executable, "-I", "-c", script, redact.__code__.co_filename]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["set()", "password = '[redacted:password]'"]

@@ -29,9 +29,9 @@ from kedge.host import files
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, BlockType, Status, Task
 from kedge.tasks.backend import Backend, Change
-from kedge.tasks.beads import Beads
-from kedge.tasks.beads_issue import list_items, read_export, to_tasks
-from kedge.tasks.beads_plan import plan
+from kedge.tasks.beads.backend import Beads
+from kedge.tasks.beads.issue import list_items, read_export, to_tasks
+from kedge.tasks.beads.plan import plan
 from kedge.tasks.board import Board
 from kedge.testing import fake_bd
 from kedge.testing.tasks import BackendSuite, draft
@@ -673,7 +673,7 @@ def test_what_bd_refuses_is_said_and_leaves_no_trace(world: World) -> None:
 def test_a_link_that_an_import_leaves_out_is_said(world: World) -> None:
     one = draft("x", "kx-c1", depends_on=(TaskId("kx-c2"),))
     two = draft("x", "kx-c2", depends_on=(TaskId("kx-c1"),))
-    with pytest.raises(TaskError, match="bd refused a dependency: kx-c2 -> kx-c1: .* cycle"):
+    with pytest.raises(TaskError, match=r"bd refused a dependency: kx-c2 -> kx-c1: .* cycle"):
         world.beads().write([Change(None, one), Change(None, two)])
     world.agree("kx-c2")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import PRIORITIES, Block, BlockType, Status, Task
 from kedge.tasks.backend import Backend
-from kedge.tasks.beads import Beads
+from kedge.tasks.beads.backend import Beads
 from kedge.tasks.board import Board, Imported, Result
 from kedge.tasks.jsonl import Jsonl
 from kedge.tasks.task_yaml import TaskYaml
@@ -144,5 +145,5 @@ def test_jsonl_and_beads(bd: str, operations: list[Operation]) -> None:
         one, two = Path(scratch, "one"), Path(scratch, "two")
         one.mkdir()
         two.mkdir()
-        fake_bd.init(two)
+        subprocess.run([bd, "init", "--prefix", "x"], cwd=two, check=True)
         compare([lambda: Jsonl(Project(one, None)), lambda: Beads(two, program=bd)], operations)

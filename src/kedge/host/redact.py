@@ -35,6 +35,7 @@ _PEM_WHOLE = (
     r"(?=(?:(?!-----)[\s\S]){0,400}?[A-Za-z0-9+/=]{20})\2"
 )
 _PRIVATE_KEY = rf"({_PEM}(?:{_PEM_WHOLE}|{_PEM_LINE}++{_PEM_LAST}?|{_PEM_LAST}))|{_PEM}"
+_OPENAI = r"(?:proj|svcacct|admin|None|or-v1)"
 _JWT_BODY = r"(?:eyJ[\w-]{8,}+|[\w-]{16,}+\.[\w-]{8,}+)(?:\.[\w-]*+){0,3}"
 _AWS_PAIR = r"""["']?[,:;|\t ]+["']?[A-Za-z0-9/+]{40}(?![\w/+])"""  # as in a credentials file
 
@@ -43,8 +44,7 @@ _AWS_PAIR = r"""["']?[,:;|\t ]+["']?[A-Za-z0-9/+]{40}(?![\w/+])"""  # as in a cr
 # with one. Patterns take all they can: no second secret may hide in the tail of a first one.
 _SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("anthropic-key", ("sk-ant-",), r"sk-ant-[\w-]{16,}"),
-    ("openai-key", ("sk-",), r"sk-(?:proj|svcacct|admin|None|or-v1)-[\w-]{20,}"),
-    ("openai-key", ("sk-",), r"(?<![A-Za-z0-9])sk-[A-Za-z0-9]{20,}"),
+    ("openai-key", ("sk-",), rf"sk-(?:{_OPENAI}-[\w-]{{20,}}|(?<!\wsk-)[A-Za-z0-9]{{20,}})"),
     ("aws-key", ("AKIA",), rf"(AKIA[A-Z0-9]{{16}}(?![A-Za-z0-9])(?:{_AWS_PAIR})?)|AKIA[A-Z0-9]*"),
     ("aws-key", ("ASIA",), rf"(ASIA[A-Z0-9]{{16}}(?![A-Za-z0-9])(?:{_AWS_PAIR})?)|ASIA[A-Z0-9]*"),
     ("google-key", ("AIza",), r"AIza[\w-]{35,}"),
@@ -216,7 +216,7 @@ _VALUE = r"""(?x)
       | \\+["']((?:[^"'\\\n]|\\\\)*+)
     )
   | ([^\s"'`<>&,;|(){}\[\]\\]{1,64}+)"""
-_BARE = 5
+_BARE, _BARE_SAMPLE = 5, 64  # the group, and how much of it is judged
 _BARE_REST = r"""[^\s"'`<>&,;|(){}\[\]\\]*"""
 _CODE = r"^(?:[A-Za-z_$][\w$]*(?:\.|::|->|\?\.))+[A-Za-z_]\w*$|^-?\d+$|^:|^/\*|\?"
 _FOLDING = bytes(range(256)).lower().replace(b"-", b"_")
@@ -294,11 +294,14 @@ def _named(text: str, folded: str) -> Iterator[Span]:
                 assert name  # it matches the empty string
                 resume = name.end()
                 value = take.match(text, resume) if name[2] else None
+                end = 0
                 if value and (digit.search(value[0]) or rule.startswith("pass")):
                     end = _secret_end(text, pos, name, value, rule)
-                    if end:
-                        yield value.start(value.lastindex or 0), end, rule
-                        resume = end
+                if value and end:
+                    yield value.start(value.lastindex or 0), end, rule
+                    resume = end
+                elif value and value.end(_BARE) - resume == _BARE_SAMPLE:
+                    resume = value.end()
             pos = folded.find(word, resume)
 
 

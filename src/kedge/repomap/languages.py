@@ -58,6 +58,7 @@ LANGUAGES: tuple[Language, ...] = (
         "JavaScript",
         ".js .jsx .mjs .cjs .es6",
         grammar="tree_sitter_javascript",
+        query="ecmascript javascript",
         shebangs="node nodejs bun",
         files="Jakefile",
         **_SLASHES,
@@ -68,6 +69,7 @@ LANGUAGES: tuple[Language, ...] = (
         ".ts .mts .cts",
         grammar="tree_sitter_typescript",
         function="language_typescript",
+        query="ecmascript typescript",
         shebangs="deno ts-node tsx",
         **_SLASHES,
     ),
@@ -77,7 +79,7 @@ LANGUAGES: tuple[Language, ...] = (
         ".tsx",
         grammar="tree_sitter_typescript",
         function="language_tsx",
-        query="typescript",
+        query="ecmascript typescript",
         **_SLASHES,
     ),
     _row("go", "Go", ".go", grammar="tree_sitter_go", **_SLASHES),
@@ -90,6 +92,7 @@ LANGUAGES: tuple[Language, ...] = (
         "C++",
         ".cc .cpp .cxx .c++ .cppm .ixx .hh .hpp .hxx .h++ .ipp .inl .tpp .cu .cuh .ino",
         grammar="tree_sitter_cpp",
+        query="c cpp",
         **_SLASHES,
     ),
     _row("csharp", "C#", ".cs .csx", grammar="tree_sitter_c_sharp", **_SLASHES),
@@ -105,7 +108,7 @@ LANGUAGES: tuple[Language, ...] = (
     _row(
         "php",
         "PHP",
-        ".php .phtml .php5 .php7 .inc",
+        ".php .phtml .php5 .php7",
         grammar="tree_sitter_php",
         function="language_php",
         shebangs="php",
@@ -203,7 +206,7 @@ _CPP_HEADER = re.compile(
     rb"^[ \t]*#[ \t]*include[ \t]*<(?:c?std\w+|string|vector|map|memory|iostream|utility)>",
     re.MULTILINE,
 )
-_C_GUARDS = re.compile(rb"#[ \t]*if[^\n]*\b__cplusplus\b.*?#[ \t]*endif", re.DOTALL)
+_C_GUARDS = re.compile(rb"#[ \t]*if[^\n]*\b__cplusplus\b.{0,400}?#[ \t]*endif", re.DOTALL)
 
 
 def language_of(path: str, first_line: bytes = b"") -> Language | None:
@@ -221,9 +224,9 @@ def language_of(path: str, first_line: bytes = b"") -> Language | None:
     return _BY_FILE.get(stem) if stem in ("Dockerfile", "Makefile") else None
 
 
-def refine(language: Language, source: bytes) -> Language:
+def refine(language: Language, path: str, source: bytes) -> Language:
     """The language that the text is in, where suffixes are shared: a header may be C++."""
-    if language.name == "c" and _CPP_HEADER.search(_C_GUARDS.sub(b"", source[:200_000])):
+    if path.endswith(".h") and language.name == "c" and _CPP_HEADER.search(_C_GUARDS.sub(b"", source[:200_000])):
         return BY_NAME["cpp"]
     return language
 

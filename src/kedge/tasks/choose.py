@@ -13,7 +13,7 @@ def backend(project: Project, settings: TaskSettings) -> Backend:
     if name == "beads":
         import shutil
 
-        from kedge.tasks.beads import Beads
+        from kedge.tasks.beads.backend import Beads
 
         return Beads(project.root, program=shutil.which(settings.bd), lock_timeout=timeout)
     if name == "task_yaml":

@@ -127,7 +127,7 @@ def priority(value: Any) -> str:
 
 
 def _beads(text: str, name: str) -> list[Task]:
-    from kedge.tasks.beads_issue import read_export
+    from kedge.tasks.beads.issue import read_export
 
     tasks, warnings = read_export(text.encode(), name)
     if warnings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kedge.errors import DependencyCycle, InvalidValue, TaskNotFound, WrongState
@@ -63,11 +63,15 @@ def ready(tasks: Tasks) -> list[Task]:
     return sorted(found, key=lambda task: task.priority)
 
 
-def check_links(tasks: Tasks, new: Iterable[Task]) -> None:
-    """Refuse epics and dependencies of the new tasks that do not exist or close a circle."""
+def check_links(tasks: Tasks, new: Sequence[Task]) -> None:
+    """Refuse epics and dependencies that do not exist or close a circle.
+
+    Links that a task had before are left alone: other tools allow what kedge would refuse.
+    """
     after = {**tasks, **{task.id: task for task in new}}
     for task in new:
-        if task.epic is not None:
+        before = tasks.get(task.id)
+        if task.epic is not None and (before is None or before.epic != task.epic):
             epic = find(after, task.epic)
             if epic.type != EPIC:
                 raise InvalidValue(
@@ -75,7 +79,8 @@ def check_links(tasks: Tasks, new: Iterable[Task]) -> None:
                     hint=f"kedge task update {epic.id} --type epic",
                 )
         for other in task.depends_on:
-            find(after, other)
+            if before is None or other not in before.depends_on:
+                find(after, other)
     path = _circle(after, [task.id for task in new])
     if path:
         raise DependencyCycle(

@@ -5,7 +5,7 @@ flags that it does not know are refused as bd refuses them. Where kedge depends 
 bd does, not what would be convenient: `import` adds labels and links but removes none, leaves
 alone some columns of an issue that is there, skips lines older than what it holds, and does not
 look at what waits for an issue that it closes; stamps are kept to the second; `dep add` takes an
-id of another prefix for another project's. Standard library only: it runs as `python -I -S <file>`.
+id of another prefix for another project's. Standard library only: it runs in isolation.
 """
 
 from __future__ import annotations
@@ -66,12 +66,14 @@ class Refused(Exception):
 
 
 def install(directory: Path) -> Path:
-    """Write an executable `bd` into the directory that runs this file."""
+    """Write an executable `bd` that runs this file, compiled, since it starts often."""
+    import py_compile
     import shlex
 
     directory.mkdir(parents=True, exist_ok=True)
-    program = directory / "bd"
-    words = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).resolve())])
+    program = directory.resolve() / "bd"
+    py_compile.compile(__file__, cfile=f"{program}.pyc", doraise=True)
+    words = shlex.join([sys.executable, "-I", "-S", f"{program}.pyc"])
     program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     program.chmod(0o755)
     return program

@@ -59,17 +59,10 @@ _BY_EXTENSION = {
 _HEADERS = {"h": ("C", "c")}
 
 _TESTS = frozenset(
-    "test tests spec specs __tests__ __test__ e2e testdata test-data test_data cypress "
-    "fixtures __fixtures__ __mocks__ mocks snapshots integration-tests integration_tests "
-    "integrationtest inttest functional_tests unittests unit_tests testsuite test-suite "
-    "androidtest testfixtures jvmtest commontest js_tests testutil testutils test_utils "
-    "testscripts system-test playwright smoke-test smoke-tests".split()
+    ["test", "tests", "spec", "specs", "__tests__", "__test__", "e2e", "testdata", "test-data", "test_data", "cypress", "fixtures", "__fixtures__", "__mocks__", "mocks", "snapshots", "integration-tests", "integration_tests", "integrationtest", "inttest", "functional_tests", "unittests", "unit_tests", "testsuite", "test-suite", "androidtest", "testfixtures", "jvmtest", "commontest", "js_tests", "testutil", "testutils", "test_utils", "testscripts", "system-test", "playwright", "smoke-test", "smoke-tests"]
 )
 _ASIDE = _TESTS | frozenset(
-    "doc docs documentation example examples sample samples demo demos playground playgrounds "
-    "benchmark benchmarks bench benches template templates third_party third-party thirdparty "
-    "vendor external extern node_modules website www site contrib-docs docs_src tutorials "
-    "tutorial boilerplate boilerplates starters cookbook recipes templates-dev evals".split()
+    ["doc", "docs", "documentation", "example", "examples", "sample", "samples", "demo", "demos", "playground", "playgrounds", "benchmark", "benchmarks", "bench", "benches", "template", "templates", "third_party", "third-party", "thirdparty", "vendor", "external", "extern", "node_modules", "website", "www", "site", "contrib-docs", "docs_src", "tutorials", "tutorial", "boilerplate", "boilerplates", "starters", "cookbook", "recipes", "templates-dev", "evals"]
 )
 # Harbour.Api.Tests, core-tests
 _TEST_ENDINGS = (".tests", ".test", "-tests", "_tests", ".unittests")

@@ -115,12 +115,12 @@ def read_go(project: Project) -> Findings:
     return findings
 
 
-_GO_REQUIRE = re.compile(r"^\s*(?:require\s+)?([\w.~/-]{3,200})\s+(v\d[\w.+-]{0,80})\s*(//.*)?$", re.M)
+_GO_REQUIRE = re.compile(r"^\s*(?:require\s+)?([\w.~/-]{3,200})\s+(v\d[\w.+-]{0,80})\s*(//.*)?$", re.MULTILINE)
 
 
 def _go_line(go_mod: str, has_work: bool) -> str:
-    version = re.search(r"^go\s+(\d+\.\d+)", go_mod, re.M)
-    module = re.search(r"^module\s+\"?([^\s\"]{1,200})", go_mod, re.M)
+    version = re.search(r"^go\s+(\d+\.\d+)", go_mod, re.MULTILINE)
+    module = re.search(r"^module\s+\"?([^\s\"]{1,200})", go_mod, re.MULTILINE)
     needs: dict[str, str | None] = {}
     for found in _GO_REQUIRE.finditer(go_mod):
         if "indirect" not in (found.group(3) or ""):
@@ -141,7 +141,7 @@ def _go_mains(findings: Findings, project: Project, home: str) -> None:
         directory = parent(path)
         if (own and not path.startswith(own)) or path.count("/") > 4 or is_aside(directory):
             continue
-        if not re.search(r"^package main\b", project.head(path)[:8000], re.M):
+        if not re.search(r"^package main\b", project.head(path)[:8000], re.MULTILINE):
             continue
         name = directory.rpartition("/")[2] or "the program"
         if "internal/" in path or "hack/" in path or "tools/" in path:
@@ -167,7 +167,7 @@ def read_c(project: Project) -> Findings:
     if path := project.first("", "CMakeLists.txt"):
         findings.tech(_cmake_line(project.head(path), top))
         findings.command("build", "cmake -B build && cmake --build build", path, 58)
-        if re.search(r"enable_testing|include\s*\(\s*CTest", _cmake_texts(project), re.I):
+        if re.search(r"enable_testing|include\s*\(\s*CTest", _cmake_texts(project), re.IGNORECASE):
             findings.command("test", "ctest --test-dir build", path, 54)
     elif path := project.first("", "meson.build"):
         findings.tech(f"{top} (Meson)")
@@ -194,11 +194,11 @@ def read_c(project: Project) -> Findings:
 
 
 def _cmake_line(cmake: str, language: str) -> str:
-    version = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+(\d+\.\d+)", cmake, re.I)
+    version = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+(\d+\.\d+)", cmake, re.IGNORECASE)
     standard = re.search(r"CMAKE_CXX_STANDARD\s+(\d\d)|cxx_std_(\d\d)", cmake)
     if standard:
         language = f"C++{standard.group(1) or standard.group(2)}"
-    packages = [name for name in re.findall(r"find_package\s*\(\s*(\w{2,40})", cmake, re.I)]
+    packages = [name for name in re.findall(r"find_package\s*\(\s*(\w{2,40})", cmake, re.IGNORECASE)]
     known = {"Qt5": "Qt 5", "Qt6": "Qt 6", "Boost": "Boost", "OpenCV": "OpenCV", "SDL2": "SDL2"}
     shown = [known[name] for name in dict.fromkeys(packages) if name in known]
     tool = f"CMake{f' ≥{version.group(1)}' if version else ''}"

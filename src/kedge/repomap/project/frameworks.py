@@ -92,7 +92,7 @@ _TABLES = {
 # names that stand for everything that is published below them
 _PREFIXED = frozenset({"go", "jvm", "dotnet"})
 # test tools say little about a product
-_WEAK = frozenset("pytest jest vitest mocha ava playwright cypress testify JUnit xUnit".split())
+_WEAK = frozenset(["pytest", "jest", "vitest", "mocha", "ava", "playwright", "cypress", "testify", "JUnit", "xUnit"])
 
 
 def notable(

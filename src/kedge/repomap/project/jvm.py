@@ -114,7 +114,7 @@ def _read_gradle(findings: Findings, project: Project, home: str) -> None:
         pattern = rf"(?:id|apply plugin|plugin)[ :(]{{0,4}}['\"][\w.-]*{re.escape(mark)}['\"]"
         if mark == "application":
             pattern += r"|^\s{0,8}application\s{0,4}$"
-        if any(re.search(pattern, one, re.M) for one in scripts[: 1 if kind == "run" else None]):
+        if any(re.search(pattern, one, re.MULTILINE) for one in scripts[: 1 if kind == "run" else None]):
             findings.command(kind, f"{call} {task}", path, score, home)  # type: ignore[arg-type]
 
 
@@ -134,7 +134,7 @@ def _member_script(project: Project, member: str) -> str:
 
 
 _MAIN_NAME = re.compile(r"(?:Application|Main|App|main|Launcher|Server)\.(?:java|kt)$")
-_MAIN = re.compile(r"@SpringBootApplication|public static void main\s?\(|^fun main\s?\(", re.M)
+_MAIN = re.compile(r"@SpringBootApplication|public static void main\s?\(|^fun main\s?\(", re.MULTILINE)
 
 
 def _add_mains(findings: Findings, project: Project) -> None:

@@ -26,8 +26,7 @@ _BUILDERS = {"turbo.json": "turbo", "nx.json": "nx", "lerna.json": "lerna", "rus
 _NEEDS = ("dependencies", "devDependencies", "peerDependencies")
 # run by the package manager itself at its own times
 _LIFECYCLE = frozenset(
-    "prepare install preinstall postinstall prepack postpack prepublish prepublishOnly "
-    "preversion version postversion".split()
+    ["prepare", "install", "preinstall", "postinstall", "prepack", "postpack", "prepublish", "prepublishOnly", "preversion", "version", "postversion"]
 )
 
 

@@ -234,7 +234,7 @@ def _read_scripts(python: Python) -> None:
                 python.scripts.setdefault(name, target)
     lines = python.setup.get("options.entry_points", {}).get("console_scripts", "")
     declared = _SETUP_SCRIPTS.findall(python.project.head(python.at("setup.py")))
-    declared += re.findall(r"^\s*([\w.-]{1,60})\s*=\s*([\w.]{1,120}:[\w.]{1,80})\s*$", lines, re.M)
+    declared += re.findall(r"^\s*([\w.-]{1,60})\s*=\s*([\w.]{1,120}:[\w.]{1,80})\s*$", lines, re.MULTILINE)
     for name, target in declared:
         python.scripts.setdefault(name, target)
 

@@ -296,7 +296,7 @@ def _add_tox(findings: Findings, python: Python, run: str) -> None:
 
 
 _SESSION = re.compile(
-    r"^@(?:nox\.)?session\b([^\n]*(?:\n(?!def )[^\n]*){0,12})\n(?:async )?def (\w{1,60})", re.M
+    r"^@(?:nox\.)?session\b([^\n]*(?:\n(?!def )[^\n]*){0,12})\n(?:async )?def (\w{1,60})", re.MULTILINE
 )
 
 

@@ -6,13 +6,21 @@ import re
 from collections.abc import Iterator
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.formats import items, named, table, tags, text, texts, without_xml_comments
+from kedge.repomap.project.formats import (
+    items,
+    named,
+    table,
+    tags,
+    text,
+    texts,
+    without_xml_comments,
+)
 from kedge.repomap.project.frameworks import at_least, major, notable
 from kedge.repomap.project.parts import Findings, base, join, parent
 from kedge.repomap.project.source import Project
 from kedge.repomap.project.targets import Target, add_targets
 
-_GEM = re.compile(r"^[ \t]*gem[ \t(]+['\"]([\w.-]{1,80})['\"](?:[ \t]*,[ \t]*['\"]([^'\"]{1,40})['\"])?", re.M)
+_GEM = re.compile(r"^[ \t]*gem[ \t(]+['\"]([\w.-]{1,80})['\"](?:[ \t]*,[ \t]*['\"]([^'\"]{1,40})['\"])?", re.MULTILINE)
 
 
 def read_ruby(project: Project) -> Findings:
@@ -25,7 +33,7 @@ def read_ruby(project: Project) -> Findings:
         for spec in specs if not home else []:
             for name in re.findall(r"add_(?:runtime_)?dependency[ (]+['\"]([\w.-]{1,80})", project.head(spec)):
                 gems.setdefault(name, None)
-        wanted = re.search(r"^ruby[ (]+['\"]([^'\"]{1,30})", project.head(path), re.M)
+        wanted = re.search(r"^ruby[ (]+['\"]([^'\"]{1,30})", project.head(path), re.MULTILINE)
         wanted = wanted or next(
             (m for spec in specs if (m := re.search(r"required_ruby_version\s{0,6}=\s{0,4}['\"]([^'\"]{1,30})", project.head(spec)))),
             None,

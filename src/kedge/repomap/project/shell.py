@@ -144,8 +144,7 @@ _PROGRAMS: dict[str, Kind] = {
 }  # fmt: skip
 # programs whose first plain word is the name of a target or a script of the project
 _RUNNERS = frozenset(
-    "make gmake just task mage rake npm pnpm yarn bun poe invoke inv composer nx lerna hatch pdm "
-    "gradlew gradle mvnw mvn sbt grunt gulp tox nox turbo moon rush pixi melos ./dev".split()
+    ["make", "gmake", "just", "task", "mage", "rake", "npm", "pnpm", "yarn", "bun", "poe", "invoke", "inv", "composer", "nx", "lerna", "hatch", "pdm", "gradlew", "gradle", "mvnw", "mvn", "sbt", "grunt", "gulp", "tox", "nox", "turbo", "moon", "rush", "pixi", "melos", "./dev"]
 )
 _GOALS: dict[str, Kind] = {
     "test": "test", "check": "test", "verify": "test", "build": "build", "assemble": "build",
@@ -158,8 +157,7 @@ _GOALS: dict[str, Kind] = {
 }  # fmt: skip
 _GOAL_RUNNERS = frozenset({"gradlew", "gradle", "mvnw", "mvn", "sbt", "mill"})
 _TAKES_VALUE = frozenset(
-    "-C -f -F --filter --prefix --cwd -w --workspace -p --project -s -e --session --directory "
-    "--package --extra --group --with --python -P --file --makefile".split()
+    ["-C", "-f", "-F", "--filter", "--prefix", "--cwd", "-w", "--workspace", "-p", "--project", "-s", "-e", "--session", "--directory", "--package", "--extra", "--group", "--with", "--python", "-P", "--file", "--makefile"]
 )
 _WRAPPERS: tuple[tuple[str, ...], ...] = (
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("rye", "run"), ("bundle", "exec"),

@@ -11,7 +11,7 @@ from kedge.repomap.project.shell import FAR, kind_of, rank_of_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,59}\Z")
 _COMPOSITE = frozenset(
-    "check checks ci verify validate qa precommit pre-commit all-checks check-all test-lint".split()
+    ["check", "checks", "ci", "verify", "validate", "qa", "precommit", "pre-commit", "all-checks", "check-all", "test-lint"]
 )
 _STUB = re.compile(r"no test specified|exit 1\s*$|not implemented", re.IGNORECASE)
 _CHECKS_ONLY = re.compile(r"--check\b|--list-different|(?<!\S)-l\b|--dry-run|--diff\b")

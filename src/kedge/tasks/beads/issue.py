@@ -1,4 +1,4 @@
-"""Issues of beads as tasks of kedge. `beads_plan` has the way back.
+"""Issues of beads as tasks of kedge. `plan` has the way back.
 
 What bd has a field for is kept there. The rest is in the issue's `metadata` under the one key
 "kedge": scope, checks and area, why a task is blocked, that it failed (to bd it is blocked, so

@@ -22,8 +22,8 @@ from kedge.host import files, proc
 from kedge.host.clock import now
 from kedge.model.ids import TaskId, is_id
 from kedge.tasks.backend import Change, Listing
-from kedge.tasks.beads_issue import Issue, read_issues, to_tasks
-from kedge.tasks.beads_plan import Plan, plan
+from kedge.tasks.beads.issue import Issue, read_issues, to_tasks
+from kedge.tasks.beads.plan import Plan, plan
 
 FILE = ".beads/issues.jsonl"
 TIMEOUT = 30.0

@@ -1,4 +1,4 @@
-"""What bd is to be told to make a change of a task. `beads_issue` reads what it then holds."""
+"""What bd is to be told to make a change of a task. `issue` reads what it then holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kedge.errors import ReadOnly
 from kedge.model.ids import TaskId
 from kedge.model.task import PRIORITIES, Status, Task
 from kedge.tasks.backend import Change
-from kedge.tasks.beads_issue import (
+from kedge.tasks.beads.issue import (
     BLOCKS,
     COUNTS,
     KEY,

@@ -1,0 +1,145 @@
+"""Grammars and their queries: loaded when first needed, compiled once per process.
+
+The queries are in `queries/*.scm`. In them, a capture names the kind of the definition that it
+covers, except for these:
+
+    @name        what it is called
+    @in          what it belongs to, where that is not the definition around it
+    @declarator  C and C++: the declarator that holds the name
+    @head        the statement that begins the signature: `const` of `const a = 1, b = 2`
+    @body        where the signature ends, if not at the node's own body
+    @last        the last thing in the signature
+    @value       the value of a constant
+    @fold        shown as {…}
+    @inside      what is defined in there belongs to it, though it is no type
+    @scope       not a definition; what is defined in there belongs to its @name
+    @opaque      not a definition; what is defined in there is local
+    @_…          used by the query alone
+
+Where two patterns match one node, the one that comes first counts.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kedge.repomap.languages import Language
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Query, QueryCursor, Tree
+
+QUERIES = Path(__file__).with_name("queries")
+_HELPERS = frozenset({"name", "in", "declarator", "head", "body", "last", "value", "fold", "inside"})
+_CAPTURE = re.compile(rb"@([a-z]+)")
+_CHUNK = 2048  # bytes between two looks at the clock
+_CROWD = 2000  # tokens in a row that no rule of the grammar could place
+
+
+class Unreadable(Exception):
+    """Why a file's definitions cannot be listed, in words for the user."""
+
+
+class Match(NamedTuple):
+    kind: str
+    node: Node
+    captures: dict[str, list[Node]]
+
+
+class Reader:
+    """A grammar with its query."""
+
+    def __init__(self, parser: Parser, cursor: QueryCursor, kinds: list[str]) -> None:
+        self._parser = parser
+        self._cursor = cursor
+        self._kinds = kinds
+
+    def matches(self, source: bytes, seconds: float) -> list[Match]:
+        """In document order, the outer before the inner."""
+        root = self._parse(source, seconds).root_node
+        if root.has_error and _is_crowded(root):
+            raise Unreadable("too many errors to make sense of")
+        found = []
+        for pattern, captures in self._cursor.matches(root):
+            kind = self._kinds[pattern]
+            node = captures[kind][0]
+            found.append((node.start_byte, -node.end_byte, pattern, len(found), kind, captures))
+        found.sort(key=lambda row: row[:4])
+        return [Match(kind, captures[kind][0], captures) for *_, kind, captures in found]
+
+    def _parse(self, source: bytes, seconds: float) -> Tree:
+        # The callback for progress crashes in tree-sitter 0.26 and is not there in 0.24: the end
+        # of the file comes early instead.
+        deadline = time.monotonic() + seconds
+        late = False
+
+        def read(offset: int, _point: object) -> bytes:
+            nonlocal late
+            if late or time.monotonic() > deadline:
+                late = True
+                return b""
+            return source[offset : offset + _CHUNK]
+
+        try:
+            tree = self._parser.parse(read)
+        except SystemError as error:  # what was raised in the callback, such as an interrupt
+            raise error.__cause__ or error from None
+        if late:
+            raise Unreadable(f"took longer than {seconds:g} s to parse")
+        return tree
+
+
+@cache  # failures raise, so they are not kept
+def reader(language: Language) -> Reader:
+    from importlib import import_module
+
+    try:
+        from tree_sitter import Language as Grammar
+        from tree_sitter import Parser, Query, QueryCursor
+
+        grammar = Grammar(getattr(import_module(str(language.grammar)), language.function)())
+    except ImportError as error:
+        raise Unreadable(f"the grammar is not installed ({error.name})") from error
+    except (AttributeError, ValueError) as error:
+        raise Unreadable(f"the grammar does not fit this tree-sitter ({error})") from error
+    names = (language.query or language.name).split()
+    text = "\n".join((QUERIES / f"{name}.scm").read_text(encoding="utf-8") for name in names)
+    try:
+        query = Query(grammar, text)
+    except ValueError as error:
+        raise Unreadable(f"the query does not fit the grammar ({error})") from error
+    return Reader(Parser(grammar), QueryCursor(query), _kinds(query, text.encode()))
+
+
+def _kinds(query: Query, text: bytes) -> list[str]:
+    """The capture of each pattern that is the definition itself."""
+    found = []
+    for pattern in range(query.pattern_count):
+        start, end = query.start_byte_for_pattern(pattern), query.end_byte_for_pattern(pattern)
+        captures = (name.decode() for name in _CAPTURE.findall(text, start, end))
+        found.append(next(name for name in captures if name not in _HELPERS))
+    return found
+
+
+def _is_crowded(root: Node) -> bool:
+    """Whether a node holds thousands of unplaced tokens in a row: a query over such a tree takes
+    time that grows with their square."""
+    cursor = root.walk()
+    going = cursor.goto_first_child()
+    run = 0
+    while going:
+        node = cursor.node
+        run = 0 if node.is_named else run + 1
+        if run > _CROWD:
+            return True
+        if node.has_error and cursor.goto_first_child():
+            run = 0
+            continue
+        while not (going := cursor.goto_next_sibling()):
+            if not cursor.goto_parent():
+                break
+            run = 0
+    return False

@@ -1,0 +1,132 @@
+"""How a definition is called and what it belongs to, from what the query found."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from kedge.repomap.grammars import Match
+
+_LEAVES = frozenset(
+    {
+        "destructor_name",
+        "field_identifier",
+        "identifier",
+        "operator_name",
+        "qualified_identifier",
+        "template_function",
+        "type_identifier",
+    }
+)
+_DECLARATORS = 20  # around one name
+_QUALIFIED = re.compile(r"(?:(.*)::\s*)?(operator\b.*|~?\s*\w+)(?:<.*>)?", re.DOTALL)
+_ARGUMENTS = re.compile(r"[<\[(].*", re.DOTALL)
+_PATH = re.compile(r"\w+")
+_NO_PARENT = frozenset({"exports", "module.exports", "this", "self", "window", "globalThis"})
+# class API Ship : … and BEGIN_NAMESPACE alone on a line are not C++ before the preprocessor ran.
+_API = re.compile(
+    rb"\b(?:class|struct)[ \t]+([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)(?=[ \t]+\w+\s*(?:final\s*)?[:{])"
+)
+_LONE = re.compile(rb"^[ \t]*([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?=[ \t]*\r?$)", re.MULTILINE)
+
+
+class Named(NamedTuple):
+    name: str
+    kind: str
+    parent: str | None  # where the definition itself names it
+    node: Node  # where the name is
+    position: int
+
+
+def named(match: Match, source: bytes, language: str) -> Named | None:
+    captures = match.captures
+    if "declarator" in captures:
+        return _declared(match, captures["declarator"][0], source)
+    node = captures["name"][0]
+    name = _clean(_read(node, source))
+    kind = match.kind
+    parent = None
+    if "in" in captures:
+        text = _read(captures["in"][0], source)
+        parent = _dotted(text) if language in ("lua", "javascript", "typescript", "tsx") else bare(text)
+    elif kind in ("scope", "extension"):
+        name = bare(name)
+    elif match.node.type == "conversion_operator_declaration":
+        name = f"operator {name}"
+    elif language == "ruby" and "::" in name:
+        parent, _, name = name.rpartition("::")
+    return Named(name, kind, parent, node, node.start_byte)
+
+
+def bare(text: str) -> str:
+    """The name of a type without its path, arguments, pointers and lifetimes."""
+    words = _PATH.findall(_ARGUMENTS.sub("", text.lstrip("&*( ")))
+    return words[-1] if words else text.strip()
+
+
+def without_macros(source: bytes) -> bytes:
+    """The same bytes with the macros blanked that hide a declaration from the grammar."""
+    for pattern in (_API, _LONE):
+        source = pattern.sub(_blank, source)
+    return source
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    start, end = match.span(1)
+    whole, first = match[0], match.start()
+    return whole[: start - first] + b" " * (end - start) + whole[end - first :]
+
+
+def _declared(match: Match, node: Node, source: bytes) -> Named | None:
+    """A name in C is somewhere inside of its declarator."""
+    around = node
+    for _ in range(_DECLARATORS):
+        if node.type in _LEAVES:
+            break
+        if node.type == "operator_cast":
+            type_ = node.child_by_field_name("type")
+            name = f"operator {_read(type_, source)}" if type_ else "operator"
+            return Named(name, "function", None, node, node.start_byte)
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            named_children = node.named_children
+            if not named_children:
+                return None
+            inner = named_children[-1]
+        around, node = node, inner
+    else:
+        return None
+    split = _QUALIFIED.fullmatch(_read(node, source))
+    if split is None:
+        return None
+    is_function = around.type == "function_declarator"
+    kind = match.kind
+    if kind in ("function", "prototype", "variable"):
+        kind = "function" if is_function else "variable"
+        if match.kind == "function" and not is_function:
+            return None
+    parent = bare(split[1]) if split[1] else None
+    if kind == "function" and parent:
+        kind = "method"
+    return Named(" ".join(split[2].split()), kind, parent, node, node.start_byte)
+
+
+def _dotted(text: str) -> str | None:
+    text = "".join(text.split())
+    if text in _NO_PARENT or len(text) > 60:
+        return None
+    return text.removeprefix("module.exports.").removeprefix("exports.").removeprefix("window.")
+
+
+def _clean(text: str) -> str:
+    text = " ".join(text.split())
+    if text[:1] in "\"'" and text[-1:] == text[:1]:
+        return text[1:-1]
+    return text.lstrip(":$") if text[:1] in ":$" else text
+
+
+def _read(node: Node, source: bytes) -> str:
+    return source[node.start_byte : node.end_byte].decode(errors="replace")

@@ -1,0 +1,3 @@
+from __future__ import annotations
+def outline(language, source, path, seconds):
+    return ()

@@ -1,0 +1,99 @@
+"""The few files that a newcomer opens first, in the order of their use."""
+
+from __future__ import annotations
+
+import re
+
+from kedge.repomap.project.census import is_aside
+from kedge.repomap.project.parts import Place, base, parent
+from kedge.repomap.project.source import Project
+
+MOST = 14
+_WANTED: tuple[tuple[str, str], ...] = (
+    (r"readme(?:\.(?:md|rst|txt|adoc|rdoc|org))?", "overview"),
+    (r"(?:agents|claude|gemini)\.md", "instructions for agents"),
+    (r"contributing(?:\.(?:md|rst|txt|adoc))?", "how to contribute"),
+    (r"(?:architecture|design|hacking|developing|development)(?:\.(?:md|rst|txt|adoc))?", "design"),
+)
+_INNER: tuple[tuple[str, str], ...] = (
+    (".github/CONTRIBUTING.md", "how to contribute"),
+    ("docs/CONTRIBUTING.md", "how to contribute"),
+    ("docs/contributing.md", "how to contribute"),
+    ("docs/ARCHITECTURE.md", "design"),
+    ("docs/architecture.md", "design"),
+    ("docs/design.md", "design"),
+    ("docs/DESIGN.md", "design"),
+    ("docs/development.md", "design"),
+)
+_MANIFESTS = (
+    "pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod", "go.work", "pom.xml",
+    "build.gradle.kts", "build.gradle", "settings.gradle.kts", "settings.gradle", "Gemfile",
+    "composer.json", "CMakeLists.txt", "meson.build", "configure.ac", "mix.exs", "pubspec.yaml",
+    "Package.swift", "build.sbt", "deno.json", "deno.jsonc", "Directory.Build.props",
+)  # fmt: skip
+_RUNNERS = ("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml",
+            "magefile.go", "Rakefile", "noxfile.py", "tox.ini")  # fmt: skip
+_SCHEMAS = ("schema.prisma", "schema.rb", "structure.sql", "schema.sql", "schema.graphql",
+            "openapi.yaml", "openapi.yml", "openapi.json", "alembic.ini")  # fmt: skip
+_AFTER: tuple[tuple[str, str], ...] = (
+    ("Dockerfile", "container image"),
+    ("compose.yaml", "services"),
+    ("compose.yml", "services"),
+    ("docker-compose.yml", "services"),
+    ("docker-compose.yaml", "services"),
+    (".env.example", "environment"),
+    (".env.sample", "environment"),
+    (".env.template", "environment"),
+    ("env.example", "environment"),
+)
+
+
+def key_files(project: Project, workflows: list[str]) -> list[Place]:
+    found: dict[str, str] = {}
+    here = project.inside("")
+    for pattern, what in _WANTED:
+        for path in here:
+            if re.fullmatch(pattern, path.lower()):
+                found.setdefault(path, what)
+    for path, what in _INNER:
+        if project.has(path) and what not in found.values():
+            found[path] = what
+    for names, what, most in ((_MANIFESTS, "project settings", 3), (_RUNNERS, "tasks", 2)):
+        for path in [name for name in names if project.has(name)][:most]:
+            found.setdefault(path, what)
+    for path in _schemas(project):
+        found.setdefault(path, "schema")
+    for path in _migrations(project):
+        found.setdefault(path, "migrations")
+    for path in workflows[:1]:
+        found[path] = "CI"
+    for path, what in _AFTER:
+        if project.has(path):
+            found.setdefault(path, what)
+    for path in here:
+        if re.fullmatch(r"(?:changelog|changes|history|news|releases)(?:\.(?:md|rst|txt))?", path.lower()):
+            found.setdefault(path, "changes")
+            break
+    return [Place(path, what) for path, what in found.items()][:MOST]
+
+
+def _schemas(project: Project) -> list[str]:
+    return [
+        path
+        for name in _SCHEMAS
+        for path in project.named(name)[:1]
+        if path.count("/") <= 3 and not is_aside(parent(path))
+    ][:2]
+
+
+def _migrations(project: Project) -> list[str]:
+    found = [
+        directory
+        for directory in project.directories
+        if base(directory) in ("migrations", "migrate", "migration")
+        and directory.count("/") <= 3
+        and not is_aside(directory)
+    ]
+    found.sort(key=lambda name: (name.count("/"), name))
+    # one per app is a habit of the framework, not a key
+    return [f"{found[0]}/"] if len(found) == 1 or (found and found[0].count("/") <= 1) else []

@@ -1,0 +1,200 @@
+"""The line that shows a definition: its declaration without its body."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from kedge.repomap.grammars import Match
+
+WIDTH = 120
+_VALUE = 60  # how much of a constant's value is shown
+_MARK = 24  # a decorator, annotation or attribute that is longer says too much
+_ACCESSORS = 24
+_NODES = 2000  # of a declaration that are searched for comments
+
+_WRAPPERS = frozenset(
+    {
+        "ambient_declaration",
+        "decorated_definition",
+        "export_statement",
+        "friend_declaration",
+        "template_declaration",
+    }
+)
+_BODIES = frozenset(
+    {
+        "arrow_expression_clause",
+        "block",
+        "class_body",
+        "compound_statement",
+        "computed_property",
+        "constructor_delegation_call",
+        "declaration_list",
+        "enum_body",
+        "enum_class_body",
+        "field_initializer_list",
+        "function_body",
+        "getter",
+        "property_delegate",
+        "setter",
+        "willset_didset_block",
+    }
+)
+_MARKS = frozenset(
+    {
+        "annotation",
+        "attribute",
+        "attribute_declaration",
+        "attribute_list",
+        "attribute_specifier",
+        "decorator",
+        "marker_annotation",
+        "ms_declspec_modifier",
+    }
+)
+_NOISE = re.compile(
+    r"\[\[|__attribute__|__declspec|@(?:Override|NonNull|Nonnull|NotNull|Nullable|Jvm\w+|"
+    r"discardableResult|inlinable|inline|usableFromInline)\b|\[MethodImpl"
+)
+_VALUED = frozenset({"constant", "property", "variable"})
+_COMMENT = re.compile(rb"//|/\*|#|--")
+_SPACE = re.compile(r"\s+")
+_TIDY = re.compile(r"(?<=[(\[]) | (?=[)\]])|,(?= ?[)\]])")
+_OPENING = re.compile(r"[({\[]")
+_CLOSED = {"(": "(…)", "{": "{…}", "[": "[…]"}
+_GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
+
+Hole = tuple[int, int, bytes]
+
+
+def signature(match: Match, source: bytes) -> str:
+    node, captures = match.node, match.captures
+    head = captures["head"][0] if "head" in captures else None
+    start, marks = _marks(_outermost(head or node), source)
+    end = _end(match)
+    equals = _equals(match) if match.kind in _VALUED else None
+    value = ""
+    if equals is not None:
+        value = f" = {_shown(_plain(source, equals.end_byte, max(end, equals.end_byte)))}"
+        end = equals.start_byte
+    elif "value" in captures:
+        first = captures["value"][0]
+        value = f" {_shown(_plain(source, first.start_byte, first.end_byte))}"
+        end = first.start_byte
+    holes = _comments(node, end, source)
+    holes += [(fold.start_byte, fold.end_byte, b"{\xe2\x80\xa6}") for fold in captures.get("fold", ())]
+    if head is None:
+        text = _text(source, start, end, holes)
+    else:
+        text = f"{_prefix(head, node, start, source)} {_text(source, node.start_byte, end, holes)}"
+    text = text.rstrip(" {:=;,")
+    if text.endswith(("=>", "->")):
+        text += " …"
+    return cut(" ".join((*marks, text)) + value)
+
+
+def cut(text: str) -> str:
+    text = _SPACE.sub(" ", text).strip()
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1].rstrip()}…"
+
+
+def _outermost(node: Node) -> Node:
+    while (parent := node.parent) is not None and parent.type in _WRAPPERS:
+        node = parent
+    return node
+
+
+def _marks(node: Node, source: bytes) -> tuple[int, list[str]]:
+    """Where the declaration begins, and the short ones of the marks before that."""
+    kept: list[str] = []
+    for child in node.children:
+        inner = child.children if child.type == "modifiers" else [child]
+        for part in inner:
+            if part.type not in _MARKS and "comment" not in part.type:
+                return part.start_byte, kept
+            text = _plain(source, part.start_byte, part.end_byte)
+            if part.type in _MARKS and len(text) <= _MARK and not _NOISE.match(text):
+                kept.append(text)
+    return node.start_byte, kept
+
+
+def _end(match: Match) -> int:
+    node, captures = match.node, match.captures
+    if "last" in captures:
+        return captures["last"][-1].end_byte
+    if "body" in captures:
+        return captures["body"][0].start_byte
+    if (body := node.child_by_field_name("body")) is not None:
+        lists = [n.start_byte for n in node.children if n.type == "field_initializer_list"]
+        return lists[0] if lists else body.start_byte
+    if (accessors := node.child_by_field_name("accessors")) is not None:
+        short = accessors.end_byte - accessors.start_byte <= _ACCESSORS
+        return accessors.end_byte if short else accessors.start_byte
+    for child in node.children:
+        if child.type in _BODIES:
+            return child.start_byte
+    return node.end_byte
+
+
+def _equals(match: Match) -> Node | None:
+    """The sign before the value."""
+    if "body" in match.captures or "last" in match.captures:
+        return None
+    for node in (match.node, *match.captures.get("declarator", ())):
+        for child in node.children:
+            if child.type in ("=", ":="):
+                return child
+    return None
+
+
+def _shown(value: str) -> str:
+    value = value.rstrip(" ;,")
+    if len(value) <= _VALUE:
+        return value
+    opening = _OPENING.search(value, 0, _VALUE)
+    if opening is None or value[0] in "\"'`":
+        return "…"
+    return value[: opening.start()] + _CLOSED[opening[0]]
+
+
+def _prefix(head: Node, node: Node, start: int, source: bytes) -> str:
+    """What a statement says before the first of the things that it declares."""
+    parent = node.parent or head
+    first = next((child for child in parent.children if child.type == node.type), node)
+    end = max(start, min(first.start_byte, node.start_byte))
+    text = _text(source, start, end, [])
+    group = _GROUP.match(text)
+    return group[1] if group else text
+
+
+def _comments(node: Node, end: int, source: bytes) -> list[Hole]:
+    if not _COMMENT.search(source, node.start_byte, end):
+        return []
+    found: list[Hole] = []
+    nodes = [node]
+    for seen in nodes:
+        if "comment" in seen.type:
+            found.append((seen.start_byte, seen.end_byte, b" "))
+        elif seen.start_byte < end and len(nodes) < _NODES:
+            nodes += seen.children
+    return found
+
+
+def _text(source: bytes, start: int, end: int, holes: list[Hole]) -> str:
+    parts = []
+    for hole_start, hole_end, instead in sorted(holes):
+        if start <= hole_start < end:
+            parts += (source[start:hole_start], instead)
+            start = hole_end
+    parts.append(source[start:end])
+    text = b"".join(parts).decode(errors="replace")
+    folded = _SPACE.sub(" ", text).strip()
+    return _TIDY.sub("", folded) if "\n" in text else folded
+
+
+def _plain(source: bytes, start: int, end: int) -> str:
+    return _text(source, start, end, [])
