@@ -154,7 +154,7 @@ def write_counts(o200k: Any, cl100k: Any) -> None:
 
 def write_vocab(o200k: Any) -> None:
     """Set the bits of each token that is a whole piece and holds no letter above U+00FF."""
-    table, count = bytearray(tokens.SLOTS // 8), 0
+    table, count = bytearray(tokens.SIZE), 0
     for number in range(VOCABULARY):
         piece = o200k.decode([number])
         if not piece or not tokens.pieces().fullmatch(piece) or o200k.encode(piece) != [number]:
@@ -162,9 +162,9 @@ def write_vocab(o200k: Any) -> None:
         if any(char > "\xff" and char.isalpha() for char in piece):
             continue
         crc = crc32(piece.encode(), tokens.SEED)
-        for factor in tokens.FACTORS:
-            slot = (crc * factor & 0xFFFFFFFF) * tokens.SLOTS >> 32
-            table[slot >> 3] |= 1 << (slot & 7)
+        more = crc * tokens.FACTOR >> 8
+        for slot in (crc, more, more >> 14, more >> 28):
+            table[(slot >> 3) % tokens.SIZE] |= 1 << (slot & 7)
         count += 1
     Path(tokens.VOCAB).write_bytes(table)
     tokens._prices.cache_clear()

@@ -224,11 +224,17 @@ def test_a_grandchild_with_the_pipes_does_not_hold_up_the_end(
     tmp_path: Path, grandchild: str
 ) -> None:
     place = tmp_path / "pid"
-    script = f"({grandchild}) & echo $! > {place}; echo leader; exit 4"
-    done = proc.run(["sh", "-c", script], timeout=60)
-    assert done.seconds < SLACK
+    heard = bytearray()
+
+    def listen(_: str, chunk: bytes) -> None:
+        heard.extend(chunk)
+        time.sleep(0.005)  # so that there is always more to read
+
+    script = f"echo leader; ({grandchild}) & echo $! > {place}; exit 4"
+    done = proc.run(["sh", "-c", script], timeout=SLACK, on_output=listen)
     assert (done.code, done.timed_out) == (4, False)
-    assert b"leader\n" in done.stdout
+    assert done.seconds < SLACK
+    assert heard.startswith(b"leader\n")
     _assert_gone(int(_await(place)))
 
 
@@ -253,8 +259,8 @@ def test_an_interrupt_ends_the_group(tmp_path: Path, times: int) -> None:
     """Twice, for those who cannot wait out the grace of a program that ignores the first."""
     place = tmp_path / "pids"
     code = (
-        "from pathlib import Path\n"
         "from kedge.host import proc\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "grace = 60.0 if sys.argv[2] == '2' else 0.2\n"
         "script = f\"trap '' TERM INT; sleep 300 & echo $$ $! > {sys.argv[1]}; wait; wait\"\n"
         "try:\n"
@@ -271,10 +277,12 @@ def test_an_interrupt_ends_the_group(tmp_path: Path, times: int) -> None:
             assert _runs(pids[0])
             child.send_signal(signal.SIGINT)
         assert child.wait(SLACK) == 42
+        _assert_gone(*pids)
     finally:
         child.kill()
         child.wait()
-    _assert_gone(*pids)
+        for pid in filter(_runs, map(int, _await(place).split())):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_what_cannot_be_started_is_said(tmp_path: Path) -> None:

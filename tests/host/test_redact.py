@@ -4,6 +4,7 @@ The secrets are synthetic and built at run time, so that secret scanners stay qu
 """
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -48,7 +49,6 @@ SHAPED = [
     ("aws-key", "AS" + "IA" + fill(16, "Q2W3E4R5")),
     ("google-key", "AI" + "za" + fill(35)),
     ("google-oauth", "GOC" + "SPX-" + fill(28)),
-    ("google-oauth", "ya" + "29." + fill(60)),
     *(("github-token", f"gh{kind}_" + fill(36)) for kind in "pousr"),
     ("github-token", "github" + "_pat_" + fill(22) + "_" + fill(59)),
     ("gitlab-token", "gl" + "pat-" + fill(20)),
@@ -131,7 +131,7 @@ NAMED = [
     ("password", 'password = "{}"', "hunter2"),
     ("password", "password: {}", "hunter2"),
     ("password", '"password": "{}"', "hunter2"),
-    ("password", '"password": "{}"', "swordfish"),
+    ("password", '"password": "{}"', "letmein"),
     ("password", '"password": "{}"', "p@ssphrase!"),
     ("password", '{{\\"password\\": \\"{}\\"}}', "hunter2"),
     ("password", 'config["password"] = "{}"', "hunter2"),
@@ -290,7 +290,7 @@ class="sk-folding-cube-animation-step-12"
 disk-0a1b2c3d4e5f0a1b2c3d4e5f0a1b2c3d
 npm_config_registry_and_a_very_long_name=1
 highs_options_manager_for_all_the_solvers_2=1
-ya29 hvs SG. SK AKIA ASIA AIza dapi eyJ :AA ghp_ sk- xoxb- -----BEGIN ://
+hvs. SG. SK AKIA ASIA AIza dapi eyJ :AA ghp_ sk- xoxb- -----BEGIN ://
 the token, "a1B2", is short
 pwd = os.path.dirname(__file__)
 cd "$(pwd)"/src && echo $PWD/x1
@@ -307,8 +307,8 @@ def swap(text: str, secret: str) -> str:
 @pytest.mark.parametrize(("rule", "secret"), SHAPED)
 def test_a_key_with_a_shape_is_redacted_wherever_it_stands(rule: str, secret: str) -> None:
     for left, right in (("", ""), ("x = '", "'"), ("\n", "\n"), ("(", ")"), ('\\"', '\\"')):
-        left += BEFORE.get(rule, "")
-        assert redact(left + secret + right) == f"{left}[redacted:{rule}]{right}"
+        start = left + BEFORE.get(rule, "")
+        assert redact(start + secret + right) == f"{start}[redacted:{rule}]{right}"
 
 
 @pytest.mark.parametrize(("rule", "text", "secret"), PLACED + NAMED)
@@ -508,15 +508,18 @@ HOSTILE = [
 def test_a_megabyte_takes_less_than_a_second(unit: str) -> None:
     sample = SIZED[unit]() if unit in SIZED else unit
     text = (sample * (MEGABYTE // len(sample) + 1))[:MEGABYTE]
-    taken = []
-    for _ in range(3):  # the machine may be busy with something else
+    words = "\n".join(CODE) * 200
+    ratios = []
+    for _ in range(3):
         start = time.process_time()
-        out = redact(text + f" {GITHUB}")
-        taken.append(time.process_time() - start)
+        out = redact(f"{text} {GITHUB}")
+        taken = time.process_time() - start
         assert GITHUB not in out
-        if taken[-1] < 1:
+        re.findall(r"\w+", words)  # about 30 ms, or longer on a machine that is slow or busy
+        ratios.append(taken / (time.process_time() - start - taken))
+        if taken < 1:
             return
-    pytest.fail(f"{min(taken):.2f} s")
+    assert min(ratios) < 30
 
 
 def test_importing_loads_nothing_that_an_agent_hook_would_wait_for() -> None:

@@ -21,7 +21,7 @@ from kedge.tasks.backend import Backend
 from kedge.tasks.beads.backend import Beads
 from kedge.tasks.board import Board, Imported, Result
 from kedge.tasks.jsonl import Jsonl
-from kedge.tasks.task_yaml import TaskYaml
+from kedge.tasks.task_yaml.backend import TaskYaml
 from kedge.testing import fake_bd
 from kedge.testing.tasks import essence
 

@@ -25,7 +25,7 @@ from kedge.model.ids import TaskId
 from kedge.model.task import Block, BlockType, Status, Task, checked
 from kedge.tasks.backend import Backend, Change
 from kedge.tasks.board import Board
-from kedge.tasks.task_yaml import TaskYaml
+from kedge.tasks.task_yaml.backend import TaskYaml
 from kedge.testing.tasks import BackendSuite, draft
 
 
@@ -187,6 +187,8 @@ def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
         ("labels: [a]\ntags: [b, a]", "labels", ("a", "b")),
         ("epic: E-1", "epic", "E-1"),
         ("epic: null\nparent: E-1", "epic", "E-1"),
+        ("epic: ''", "epic", None),
+        ("priority: ''\nstatus: ''", "priority", "P2"),
         ("priority: 0", "priority", "P0"),
         ("priority: '4'", "priority", "P4"),
         ("priority: p1", "priority", "P1"),
@@ -682,7 +684,9 @@ def test_what_cannot_be_changed_safely_is_refused(
     path = put(tmp_path, text)
     backend = TaskYaml(tmp_path)
     (task,) = backend.read().tasks
-    with pytest.raises(ReadOnly, match=r"cannot change tasks/a\.task\.yaml safely") as caught:
+    names = ", ".join(values)
+    says = rf"cannot change {names} in tasks/a\.task\.yaml safely: "
+    with pytest.raises(ReadOnly, match=says) as caught:
         backend.write([Change(task, replace(task, **values))])
     assert caught.value.hint == "edit the file by hand"
     assert path.read_text() == text

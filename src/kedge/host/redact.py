@@ -35,6 +35,7 @@ _PEM_WHOLE = (
     r"(?=(?:(?!-----)[\s\S]){0,400}?[A-Za-z0-9+/=]{20})\2"
 )
 _PRIVATE_KEY = rf"({_PEM}(?:{_PEM_WHOLE}|{_PEM_LINE}++{_PEM_LAST}?|{_PEM_LAST}))|{_PEM}"
+_DISCORD_USER = r"(?:(?<=[MNO][\w-]{23}\.)|(?<=[MNO][\w-]{25}\.))"
 _OPENAI = r"(?:proj|svcacct|admin|None|or-v1)"
 _JWT_BODY = r"(?:eyJ[\w-]{8,}+|[\w-]{16,}+\.[\w-]{8,}+)(?:\.[\w-]*+){0,3}"
 _AWS_PAIR = r"""["']?[,:;|\t ]+["']?[A-Za-z0-9/+]{40}(?![\w/+])"""  # as in a credentials file
@@ -48,16 +49,15 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("aws-key", ("AKIA",), rf"(AKIA[A-Z0-9]{{16}}(?![A-Za-z0-9])(?:{_AWS_PAIR})?)|AKIA[A-Z0-9]*"),
     ("aws-key", ("ASIA",), rf"(ASIA[A-Z0-9]{{16}}(?![A-Za-z0-9])(?:{_AWS_PAIR})?)|ASIA[A-Z0-9]*"),
     ("google-key", ("AIza",), r"AIza[\w-]{35,}"),
-    ("google-oauth", ("GOCSPX-", "ya29."), r"(?:GOCSPX-|ya29\.)[\w.-]{20,}"),
+    ("google-oauth", ("GOCSPX-",), r"GOCSPX-[\w-]{20,}"),
     ("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{36,}"),
     ("github-token", ("github_pat_",), r"github_pat_\w{22,}"),
     ("gitlab-token", ("glpat-", "gldt-", "glrt-", "glptt-"), r"gl[a-z]+-[\w.-]{20,}"),
     ("slack-token", ("xapp-",), r"xapp-\d[\w-]{10,}"),
-    ("slack-token", ("xox",), r"xox[abcdeoprs]-(?=[a-z-]{0,9}\d)[\w%-]{10,}"),
+    ("slack-token", (*(f"xox{x}-" for x in "abcdeoprs"),), r"xox.-(?=[a-z-]{0,9}\d)[\w%-]{10,}"),
     ("slack-webhook", ("hooks.slack.com/",), r"hooks\.slack\.com/[a-z]+/([\w/-]{20,})"),
     ("discord-webhook", ("/api/webhooks/",), r"/api/webhooks/\d+/([\w-]{40,})"),
-    ("discord-token", (), r"\.(?<=[MNO][\w-]{23}\.)[\w-]{6}\.[\w-]{27,}"),
-    ("discord-token", (), r"\.(?<=[MNO][\w-]{25}\.)[\w-]{6}\.[\w-]{27,}"),
+    ("discord-token", (), rf"\.{_DISCORD_USER}[\w-]{{6}}\.[\w-]{{27,}}"),
     ("stripe-key", ("sk_live_", "rk_live_"), r"(?<![A-Za-z])[rs]k_live_[A-Za-z0-9]{20,}"),
     ("stripe-key", ("sk_test_", "rk_test_"), r"(?<![A-Za-z])[rs]k_test_[A-Za-z0-9]{20,}"),
     ("webhook-secret", ("whsec_",), r"whsec_[A-Za-z0-9+/]{24,}=*"),
@@ -131,7 +131,8 @@ def _random(value: str, least: int = 16) -> bool:
 
 def _literal(value: str, rule: str = "", least: int = 8) -> bool:
     """True when a literal that is given to a secret's name looks like the secret itself."""
-    words = _compiled(r"[a-z]+").findall(value.lower())
+    lower = value.lower()
+    words = _compiled(r"[a-z]+").findall(lower)
     digits, generic = len(_compiled(r"\d").findall(value)), _words(_GENERIC)
     if len(value) < 4 or (digits < 3 and generic.issuperset(words)) or not _given(value):
         return False
@@ -140,10 +141,9 @@ def _literal(value: str, rule: str = "", least: int = 8) -> bool:
         return phrase and generic.isdisjoint(words)
     wordy = _compiled(_WORDY).match(value)
     if rule.startswith("pass"):
-        plain = value.isalpha() and value.islower() and len(value) > 7
-        special = plain or _compiled(r"[^\w.:/-]").search(value) is not None
-        special = special and "passw" not in value.lower()
-        return special or (digits > 0 and not (wordy and "/" in value))
+        plain = value.isalpha() and value.islower() and len(value) > 5
+        special = plain or _compiled(r"[^\w.:/-]").search(value)
+        return not (wordy and "/" in value) if digits else bool(special) and "passw" not in lower
     return len(value) >= least and digits > 0 and bool(words) and not wordy
 
 
@@ -161,10 +161,10 @@ def _credentials(value: str) -> bool:
 _NETRC = r"(?i)machine\s+\S++(?:\s+(?:login|account)\s+\S++){1,2}\s+password\s+(\S+)"
 _CURL = (  # one command, which a backslash carries over the end of a line
     r"""(?i)curl(?=\s)(?:(?!\s-u|\s--(?:proxy-)?user[ =])(?:[^\n\\]|\\[\s\S]))*+\s--?[a-z-]+"""
-    r"""[ =]{0,2}\\?["']?[^\s:"'$]*+["']?:["']?([^\s"'\\]+)|curl(?:[^\n\\]|\\[\s\S])*+"""
+    r"""[ =]{0,2}\\?["']?[^\s:"'$\[]*+["']?:["']?([^\s"'\\]+)|curl(?:[^\n\\]|\\[\s\S])*+"""
 )
 _HEADER = (  # Authorization, with or without a scheme
-    r"""(?i)(?<![a-z])authorization(?:\\{0,3}["'])?\]?(?:\s*[:=,]|[,\s]\s*["']?value["']?\s*[:=])"""
+    r"""(?i)(?<![a-z])authorization(?:\\{0,3}["']\]?)?(?:\s*[:=,]|[,\s]\s*["']?value["']?\s*[:=])"""
     r"""\s*(?:\\{0,3}["'])?(?:[a-z][\w-]{2,15}\s+)?([\w.~+/=:-]{6,}+)(?![(\[]|\s+\[redacted)"""
 )
 # rule, literal in the folded text, pattern at the literal, judge of its group 1: secrets that are
@@ -185,8 +185,7 @@ _BEFORE_KEY = (
     *("api", "access", "private", "secret", "account", "signing", "encryption"),
     *("api_", "access_", "private_", "secret_", "account_", "signing_", "encryption_"),
 )
-_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-_JOINING = frozenset(_NAME_CHARS)
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 # What is no secret although the word is in its name: `next_token`, `token_url`.
 _HARMLESS_PREFIX = (
     r"(?i)(?:next|forward|backward|page|pagination|continuation|starting|idempotency|request|lock|"
@@ -197,26 +196,27 @@ _HARMLESS_SUFFIX = (
     r"expir\w*|digest|format|regex|pattern|policy|at|date|used|signature)$"
 )
 _ASSIGN = r"""(?x)
-    ([\w-]{0,40}+)                                       # the rest of the name
+    ([\w-]{0,40}+)                                           # the rest of the name
     (?:
-        (?:\\{0,3}["'`]\]?)?                             # the quote that closes it
+        (?:\\{0,3}["'`]\]?)?                                 # the quote that closes it
         (
-            [ \t]*+(?::[ \t]*+[\w.\[\]|? ]{1,40}+=(?!=)|=>|[?|]{0,2}={1,3}|:[-=]?)[ \t]*+
+            [ \t]*+(?::[ \t]*+[A-Za-z][\w.\[\]|? ]{0,40}+=(?!=)|=>|[?|]{0,2}={1,3}|:[-=]?)[ \t]*+
           | [,\s]\s{0,40}["']?value["']?[ \t]*[:=][ \t]*     # name: x, value: y
           | ,[ \t]?
           | >
-          | [ \t]{1,4}                                   # --name value
+          | [ \t]{1,4}                                       # --name value
+        )
+        (?:
+            [bBrRfFuU@]{0,2}(?:
+                "([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)
+              | '([^'\\\n]*+(?:\\.[^'\\\n]*+)*+)
+              | `([^`\\\n]*+)
+              | \\+["']((?:[^"'\\\n]|\\\\)*+)
+            )
+          | (\[redacted:[\w-]+\]|[^\s"'`<>&,;|(){}\[\]\\]{1,64}+)
         )
     )?"""
-_VALUE = r"""(?x)
-    [bBrRfFuU@]{0,2}(?:
-        "([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)
-      | '([^'\\\n]*+(?:\\.[^'\\\n]*+)*+)
-      | `([^`\\\n]*+)
-      | \\+["']((?:[^"'\\\n]|\\\\)*+)
-    )
-  | ([^\s"'`<>&,;|(){}\[\]\\]{1,64}+)"""
-_BARE, _BARE_SAMPLE = 5, 64  # the group, and how much of it is judged
+_BARE = 7  # the last group: a value without quotes, or as much of it as is judged
 _BARE_REST = r"""[^\s"'`<>&,;|(){}\[\]\\]*"""
 _CODE = r"^(?:[A-Za-z_$][\w$]*(?:\.|::|->|\?\.))+[A-Za-z_]\w*$|^-?\d+$|^:|^/\*|\?"
 _FOLDING = bytes(range(256)).lower().replace(b"-", b"_")
@@ -283,31 +283,31 @@ def _placed(text: str, folded: str) -> Iterator[Span]:
 
 def _named(text: str, folded: str) -> Iterator[Span]:
     """Values that are secret by the name they are given."""
-    assign, take, digit = _compiled(_ASSIGN), _compiled(_VALUE), _compiled(r"\d")
+    assign, digit = _compiled(_ASSIGN), _compiled(r"\d")
     for word in _WORDS:
         rule = _RULES.get(word, word)
         pos = folded.find(word)
         while pos >= 0:
-            resume = pos + len(word)
-            if _starts_name(text, folded, pos, resume, rule):
-                name = assign.match(text, resume)
-                assert name  # it matches the empty string
-                resume = name.end()
-                value = take.match(text, resume) if name[2] else None
-                end = 0
-                if value and (digit.search(value[0]) or rule.startswith("pass")):
-                    end = _secret_end(text, pos, name, value, rule)
-                if value and end:
-                    yield value.start(value.lastindex or 0), end, rule
-                    resume = end
-                elif value and value.end(_BARE) - resume == _BARE_SAMPLE:
-                    resume = value.end()
-            pos = folded.find(word, resume)
+            stop = pos + len(word)
+            match = assign.match(text, stop) if _names(text, folded, pos, stop, rule) else None
+            if match and match[2]:
+                start, end = match.span(match.lastindex or 0)
+                letters = rule.startswith("pass") and folded.find("passw", start, end) < 0
+                secret = letters or digit.search(text, start, end)
+                stop = _secret_end(text, pos, match, rule) if secret else 0
+                if stop:
+                    yield start, stop, rule
+                else:  # the value may hold a name itself; one that repeats it is judged only once
+                    stop = end if folded.count(word, start, end) > 2 else match.end(2)
+            elif match:
+                stop = match.end()
+            pos = folded.find(word, stop)
 
 
-def _starts_name(text: str, folded: str, pos: int, end: int, rule: str) -> bool:
+def _names(text: str, folded: str, pos: int, end: int, rule: str) -> bool:
+    """True when the word at `pos` is one of a secret's name: not `tokens`, not `primary_key`."""
     if text[end : end + 1].islower() and text[end - 1].islower():
-        return False  # another word: tokens, tokenizer
+        return False
     return rule != "secret-key" or folded.endswith(_BEFORE_KEY, max(0, pos - 12), pos)
 
 
@@ -322,18 +322,14 @@ def _grade(prefix: str, word: str, suffix: str, rule: str) -> int:
     return 1 if suffix.strip("_-0123456789") else 2
 
 
-def _secret_end(text: str, pos: int, name: re.Match[str], value: re.Match[str], rule: str) -> int:
-    """Where the secret value of the name at `pos` ends; 0 if the value is no secret."""
-    bare = value.lastindex == _BARE
-    start, end = value.span(value.lastindex or 0)
-    found, after = text[start:end], text[end : end + 1]
-    password, digit = rule.startswith("pass"), _compiled(r"\d").search(found)
-    if not digit and (not password or "passw" in found.lower()):
-        return 0
+def _secret_end(text: str, pos: int, match: re.Match[str], rule: str) -> int:
+    """Where the value of the name at `pos` ends, if it is a secret; else 0."""
+    start, end = match.span(match.lastindex or 0)
+    found, after, bare = text[start:end], text[end : end + 1], match.lastindex == _BARE
     head = text[max(0, pos - 40) : pos]
-    before = head.rstrip(_NAME_CHARS + ".")
-    prefix, word, separator = head[len(before) :], text[pos : name.start()], name[2].strip()
-    flag, tag = prefix.startswith("--"), separator == ">"
+    before = head.rstrip(_NAME_CHARS)
+    prefix, word, separator = head[len(before) :], text[pos : match.start()], match[2].strip()
+    flag, tag, password = prefix.startswith("--"), separator == ">", rule.startswith("pass")
     if (
         before.endswith((":", "/") if separator == ":" else "::")
         or (not separator and not flag)
@@ -343,11 +339,12 @@ def _secret_end(text: str, pos: int, name: re.Match[str], value: re.Match[str], 
         or (bare and found.isidentifier() and word.lower() in found.lower())
     ):
         return 0
-    grade = _grade(prefix, word, name[1], rule)
-    sure = not bare or tag or (flag and separator) or before.endswith(("?", "&"))
-    sure = sure or (name[2] == "=" and word.isupper()) or (password and before.endswith(";"))
-    sure = sure and (not bare or "." not in prefix)
-    if grade == 2 and separator != "," and (sure or (password and digit and len(found) > 6)):
+    grade = _grade(prefix, word, match[1], rule)
+    env = match[2] == "=" and word.isupper()
+    lead = before.endswith(("?", "&", ";") if password else ("?", "&"))
+    sure = not bare or ("." not in prefix and (env or lead or tag or (flag and separator)))
+    sure = sure or (password and len(found) > 6 and _compiled(r"\d").search(found))
+    if grade == 2 and separator != "," and sure:
         good = _literal(found, rule)
     else:
         good = grade > 0 and _random(found, 12 if bare else 16)
@@ -387,28 +384,40 @@ def scan(text: str) -> list[Finding]:
     ]
 
 
+def _unwanted(text: str, allow: Collection[str]) -> list[Span]:
+    spans = _spans(text)
+    return [s for s in spans if _id(s[2], text[s[0] : s[1]]) not in allow] if allow else spans
+
+
 def redact(text: str, allow: Collection[str] = ()) -> str:
     """`text` with every secret replaced, except those whose id is in `allow`."""
-    touching = True
-    while touching:  # what touched a secret can be one itself once that secret is gone
-        parts: list[str] = []
-        done, touching = 0, False
-        for start, end, rule in _spans(text):
-            if not allow or _id(rule, text[start:end]) not in allow:
-                parts += text[done:start], f"[redacted:{rule}]"
-                around = text[max(0, start - 1) : start] + text[end : end + 1]
-                touching = touching or not _JOINING.isdisjoint(around)
-                done = end
-        if parts:
-            text = "".join([*parts, text[done:]])
+    spans = _unwanted(text, allow)
+    while spans:
+        parts, done = [], 0
+        for start, end, rule in spans:
+            parts += [text[done:start], f"[redacted:{rule}]"]
+            done = end
+        text = "".join([*parts, text[done:]])
+        # What stood next to a secret can turn out to be one once that secret is gone.
+        spans = _unwanted(text, allow) if _unwanted(_marked_lines(text), allow) else []
     return text
+
+
+def _marked_lines(text: str) -> str:
+    lines = []
+    pos = text.find("[redacted:")
+    while pos >= 0:
+        end = text.find("\n", pos) % (len(text) + 1)  # the end of the text if there is none
+        lines.append(text[text.rfind("\n", 0, pos) + 1 : end])
+        pos = text.find("[redacted:", end)
+    return "\n".join(lines)
 
 
 def redact_value(value: object, allow: Collection[str] = ()) -> object:
     """A copy of a JSON-like value, redacted; a string is also judged by the key it is under."""
     root: dict[object, object] = {0: value}
     todo: list[tuple[dict[object, object], object, str]] = [(root, 0, "")]
-    sequences: list[tuple[dict[object, object], object, type]] = []
+    sequences: list[tuple[dict[object, object], object, dict[object, object], type]] = []
     while todo:
         holder, slot, name = todo.pop()
         item = holder[slot]
@@ -424,13 +433,11 @@ def redact_value(value: object, allow: Collection[str] = ()) -> object:
                 label = item.get("name") if key == "value" else key
                 todo.append((copy, known, label if isinstance(label, str) else ""))
         elif isinstance(item, list | tuple):
-            holder[slot] = copy = dict(enumerate(item))
+            copy = dict(enumerate(item))
             todo += [(copy, index, name) for index in copy]
-            sequences.append((holder, slot, tuple if isinstance(item, tuple) else list))
-    for holder, slot, kind in reversed(sequences):  # the inner ones first
-        items = holder[slot]
-        assert isinstance(items, dict)
-        holder[slot] = kind(items.values())
+            sequences.append((holder, slot, copy, tuple if isinstance(item, tuple) else list))
+    for holder, slot, copy, kind in reversed(sequences):  # the inner ones first
+        holder[slot] = kind(copy.values())
     return root[0]
 
 
@@ -441,7 +448,7 @@ def _redact_under(name: str, text: str, allow: Collection[str]) -> str:
     for word in _WORDS:
         pos, rule = folded.rfind(word), _RULES.get(word, word)
         end = pos + len(word)
-        if pos >= 0 and _starts_name(name, folded, pos, end, rule):
+        if pos >= 0 and _names(name, folded, pos, end, rule):
             grade = _grade(name[:pos], name[pos:end], name[end:], rule)
             secret = _literal(text, rule) if grade == 2 else grade == 1 and _random(text)
             if secret and not any(end - start == len(text) for start, end, _ in _spans(text)):

@@ -16,7 +16,9 @@ covers, except for these:
     @opaque      not a definition; what is defined in there is local
     @_…          used by the query alone
 
-Where two patterns match one node, the one that comes first counts.
+Where two patterns match one node, the one that comes first counts. `(#set! name.is "^[A-Z]")`
+keeps what is captured as @name to the pattern, `(#set! name.isnt …)` is the opposite: tree-sitter's
+own predicates ask for the text of each node through the callback that the parser reads from.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from __future__ import annotations
 import re
 import time
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +39,7 @@ QUERIES = Path(__file__).with_name("queries")
 _HELPERS = frozenset({"name", "in", "declarator", "head", "body", "last", "value", "fold", "inside"})
 _CAPTURE = re.compile(rb"@([a-z]+)")
 _CHUNK = 2048  # bytes between two looks at the clock
+_DEEPEST = 14  # levels of the tree below which nothing is defined for others to use
 _CROWD = 2000  # tokens in a row that no rule of the grammar could place
 
 
@@ -49,26 +53,40 @@ class Match(NamedTuple):
     captures: dict[str, list[Node]]
 
 
+class Reading(NamedTuple):
+    matches: list[Match]  # in document order, the outer before the inner
+    errors: list[tuple[int, int]]  # the bytes that the grammar could not place
+
+
 class Reader:
     """A grammar with its query."""
 
-    def __init__(self, parser: Parser, cursor: QueryCursor, kinds: list[str]) -> None:
-        self._parser = parser
-        self._cursor = cursor
-        self._kinds = kinds
+    def __init__(self, parser: Parser, query: Query, text: bytes) -> None:
+        from tree_sitter import QueryCursor
 
-    def matches(self, source: bytes, seconds: float) -> list[Match]:
-        """In document order, the outer before the inner."""
+        self._parser = parser
+        self._cursor = QueryCursor(query)
+        self._cursor.set_max_start_depth(_DEEPEST)
+        self._kinds = _kinds(query, text)
+        self._conditions = [_conditions(query, i) for i in range(query.pattern_count)]
+
+    def read(self, source: bytes, seconds: float) -> Reading:
         root = self._parse(source, seconds).root_node
-        if root.has_error and _is_crowded(root):
-            raise Unreadable("too many errors to make sense of")
+        errors = _errors(root) if root.has_error else []
         found = []
         for pattern, captures in self._cursor.matches(root):
-            kind = self._kinds[pattern]
-            node = captures[kind][0]
-            found.append((node.start_byte, -node.end_byte, pattern, len(found), kind, captures))
-        found.sort(key=lambda row: row[:4])
-        return [Match(kind, captures[kind][0], captures) for *_, kind, captures in found]
+            for capture, regex, wanted in self._conditions[pattern]:
+                subject = captures[capture][0]
+                text = source[subject.start_byte : subject.end_byte]
+                if (regex.search(text) is not None) != wanted:
+                    break
+            else:
+                kind = self._kinds[pattern]
+                node = captures[kind][0]
+                found.append((node.start_byte, -node.end_byte, pattern, len(found), kind, captures))
+        found.sort(key=itemgetter(0, 1, 2, 3))
+        matches = [Match(kind, captures[kind][0], captures) for *_, kind, captures in found]
+        return Reading(matches, errors)
 
     def _parse(self, source: bytes, seconds: float) -> Tree:
         # The callback for progress crashes in tree-sitter 0.26 and is not there in 0.24: the end
@@ -98,7 +116,7 @@ def reader(language: Language) -> Reader:
 
     try:
         from tree_sitter import Language as Grammar
-        from tree_sitter import Parser, Query, QueryCursor
+        from tree_sitter import Parser, Query
 
         grammar = Grammar(getattr(import_module(str(language.grammar)), language.function)())
     except ImportError as error:
@@ -111,7 +129,7 @@ def reader(language: Language) -> Reader:
         query = Query(grammar, text)
     except ValueError as error:
         raise Unreadable(f"the query does not fit the grammar ({error})") from error
-    return Reader(Parser(grammar), QueryCursor(query), _kinds(query, text.encode()))
+    return Reader(Parser(grammar), query, text.encode())
 
 
 def _kinds(query: Query, text: bytes) -> list[str]:
@@ -124,22 +142,30 @@ def _kinds(query: Query, text: bytes) -> list[str]:
     return found
 
 
-def _is_crowded(root: Node) -> bool:
-    """Whether a node holds thousands of unplaced tokens in a row: a query over such a tree takes
-    time that grows with their square."""
+def _conditions(query: Query, pattern: int) -> list[tuple[str, re.Pattern[bytes], bool]]:
+    found = []
+    for key, value in sorted(query.pattern_settings(pattern).items()):
+        capture, _, verb = key.partition(".")
+        found.append((capture, re.compile(str(value).encode()), verb == "is"))
+    return found
+
+
+def _errors(root: Node) -> list[tuple[int, int]]:
+    """Where the errors are. A tree with thousands of tokens in a row that found no place is
+    refused: a query over it takes time that grows with their square."""
+    found = []
     cursor = root.walk()
     going = cursor.goto_first_child()
     run = 0
-    while going:
-        node = cursor.node
+    while going and (node := cursor.node) is not None:
         run = 0 if node.is_named else run + 1
         if run > _CROWD:
-            return True
+            raise Unreadable("too many errors to make sense of")
+        if node.is_error:
+            found.append((node.start_byte, node.end_byte))
         if node.has_error and cursor.goto_first_child():
             run = 0
             continue
-        while not (going := cursor.goto_next_sibling()):
-            if not cursor.goto_parent():
-                break
+        while not (going := cursor.goto_next_sibling()) and cursor.goto_parent():
             run = 0
-    return False
+    return found

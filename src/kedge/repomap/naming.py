@@ -21,24 +21,37 @@ _LEAVES = frozenset(
         "type_identifier",
     }
 )
+_SIGILS = {"php": "$", "ruby": ":"}
 _DECLARATORS = 20  # around one name
 _QUALIFIED = re.compile(r"(?:(.*)::\s*)?(operator\b.*|~?\s*\w+)(?:<.*>)?", re.DOTALL)
 _ARGUMENTS = re.compile(r"[<\[(].*", re.DOTALL)
 _PATH = re.compile(r"\w+")
 _NO_PARENT = frozenset({"exports", "module.exports", "this", "self", "window", "globalThis"})
-# class API Ship : … and BEGIN_NAMESPACE alone on a line are not C++ before the preprocessor ran.
+# API void f(), class API Ship, f() ATTRIBUTE; and BEGIN_NAMESPACE alone on a line are no C before
+# the preprocessor ran.
+_MACRO = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]*"
+_CALLED = _MACRO + rb"(?:\([^()\n]*\))?"
 _API = re.compile(
-    rb"\b(?:class|struct)[ \t]+([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)(?=[ \t]+\w+\s*(?:final\s*)?[:{])"
+    rb"^[ \t]*(?:(?:static|inline|extern|friend|explicit|virtual|constexpr)[ \t]+)*"
+    rb"((?:" + _CALLED + rb"[ \t]+)+)(?=[A-Za-z_]\w*[\s*&<:(])",
+    re.MULTILINE,
 )
-_LONE = re.compile(rb"^[ \t]*([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?=[ \t]*\r?$)", re.MULTILINE)
+_CLASS_API = re.compile(
+    rb"\b(?:class|struct)[ \t]+([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)"
+    rb"(?=[ \t]+\w+\s*(?:final\s*)?[:;{])"
+)
+_TRAILING = re.compile(rb"[)*][ \t]*(" + _CALLED + rb")(?=[ \t]*[;{]|[ \t]+[a-z])")
+_LONE = re.compile(rb"^[ \t]*(" + _MACRO + rb")(?=[ \t]*\r?$)", re.MULTILINE)
+_ANNOTATION = re.compile(rb"^[ \t]*(?:\w+ )*(annotation)(?= class\b)", re.MULTILINE)
+_C = (_API, _CLASS_API, _TRAILING, _LONE)
+_HIDING = {"c": _C, "cpp": _C, "kotlin": (_ANNOTATION,)}
 
 
 class Named(NamedTuple):
     name: str
     kind: str
     parent: str | None  # where the definition itself names it
-    node: Node  # where the name is
-    position: int
+    position: int  # of the name in the source
 
 
 def named(match: Match, source: bytes, language: str) -> Named | None:
@@ -46,7 +59,7 @@ def named(match: Match, source: bytes, language: str) -> Named | None:
     if "declarator" in captures:
         return _declared(match, captures["declarator"][0], source)
     node = captures["name"][0]
-    name = _clean(_read(node, source))
+    name = _clean(_read(node, source), language)
     kind = match.kind
     parent = None
     if "in" in captures:
@@ -54,11 +67,13 @@ def named(match: Match, source: bytes, language: str) -> Named | None:
         parent = _dotted(text) if language in ("lua", "javascript", "typescript", "tsx") else bare(text)
     elif kind in ("scope", "extension"):
         name = bare(name)
-    elif match.node.type == "conversion_operator_declaration":
+    elif match.node.type in ("operator_declaration", "conversion_operator_declaration"):
         name = f"operator {name}"
     elif language == "ruby" and "::" in name:
         parent, _, name = name.rpartition("::")
-    return Named(name, kind, parent, node, node.start_byte)
+    elif language == "cpp" and kind in ("class", "struct"):
+        name = bare(name)
+    return Named(name, kind, parent, node.start_byte)
 
 
 def bare(text: str) -> str:
@@ -67,9 +82,9 @@ def bare(text: str) -> str:
     return words[-1] if words else text.strip()
 
 
-def without_macros(source: bytes) -> bytes:
-    """The same bytes with the macros blanked that hide a declaration from the grammar."""
-    for pattern in (_API, _LONE):
+def readable(source: bytes, language: str) -> bytes:
+    """The same bytes with the words blanked that hide a declaration from the grammar."""
+    for pattern in _HIDING.get(language, ()):
         source = pattern.sub(_blank, source)
     return source
 
@@ -89,7 +104,7 @@ def _declared(match: Match, node: Node, source: bytes) -> Named | None:
         if node.type == "operator_cast":
             type_ = node.child_by_field_name("type")
             name = f"operator {_read(type_, source)}" if type_ else "operator"
-            return Named(name, "function", None, node, node.start_byte)
+            return Named(name, "function", None, node.start_byte)
         inner = node.child_by_field_name("declarator")
         if inner is None:
             named_children = node.named_children
@@ -111,7 +126,7 @@ def _declared(match: Match, node: Node, source: bytes) -> Named | None:
     parent = bare(split[1]) if split[1] else None
     if kind == "function" and parent:
         kind = "method"
-    return Named(" ".join(split[2].split()), kind, parent, node, node.start_byte)
+    return Named(" ".join(split[2].split()), kind, parent, node.start_byte)
 
 
 def _dotted(text: str) -> str | None:
@@ -121,11 +136,11 @@ def _dotted(text: str) -> str | None:
     return text.removeprefix("module.exports.").removeprefix("exports.").removeprefix("window.")
 
 
-def _clean(text: str) -> str:
+def _clean(text: str, language: str) -> str:
     text = " ".join(text.split())
-    if text[:1] in "\"'" and text[-1:] == text[:1]:
+    if text[:1] in ("'", '"') and text[-1:] == text[:1]:
         return text[1:-1]
-    return text.lstrip(":$") if text[:1] in ":$" else text
+    return text.lstrip(_SIGILS.get(language, ""))
 
 
 def _read(node: Node, source: bytes) -> str:

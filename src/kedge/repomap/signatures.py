@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ _WRAPPERS = frozenset(
         "export_statement",
         "friend_declaration",
         "template_declaration",
+        "variable_declaration",
     }
 )
 _BODIES = frozenset(
     {
         "arrow_expression_clause",
-        "block",
         "class_body",
         "compound_statement",
         "computed_property",
@@ -60,12 +61,15 @@ _NOISE = re.compile(
     r"\[\[|__attribute__|__declspec|@(?:Override|NonNull|Nonnull|NotNull|Nullable|Jvm\w+|"
     r"discardableResult|inlinable|inline|usableFromInline)\b|\[MethodImpl"
 )
+_BEFORE_BODY = frozenset({"constructor_initializer", "declaration", "field_initializer_list"})
+_ATTRIBUTE = re.compile(r" ?__attribute__ ?\(\(.*?\)\)(?=$|[ ;])")
 _VALUED = frozenset({"constant", "property", "variable"})
 _COMMENT = re.compile(rb"//|/\*|#|--")
 _SPACE = re.compile(r"\s+")
 _TIDY = re.compile(r"(?<=[(\[]) | (?=[)\]])|,(?= ?[)\]])")
 _OPENING = re.compile(r"[({\[]")
 _CLOSED = {"(": "(…)", "{": "{…}", "[": "[…]"}
+_STRINGS = ('"', "'", "`", "[[", "r\"", "f\"", "b\"", "R\"")
 _GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
 
 Hole = tuple[int, int, bytes]
@@ -76,24 +80,24 @@ def signature(match: Match, source: bytes) -> str:
     head = captures["head"][0] if "head" in captures else None
     start, marks = _marks(_outermost(head or node), source)
     end = _end(match)
-    equals = _equals(match) if match.kind in _VALUED else None
     value = ""
-    if equals is not None:
-        value = f" = {_shown(_plain(source, equals.end_byte, max(end, equals.end_byte)))}"
-        end = equals.start_byte
-    elif "value" in captures:
-        first = captures["value"][0]
-        value = f" {_shown(_plain(source, first.start_byte, first.end_byte))}"
-        end = first.start_byte
+    if match.kind in _VALUED and (given := _value(match, end)) is not None:
+        value = _shown(source[given:end])
+        end = given
     holes = _comments(node, end, source)
     holes += [(fold.start_byte, fold.end_byte, b"{\xe2\x80\xa6}") for fold in captures.get("fold", ())]
     if head is None:
         text = _text(source, start, end, holes)
     else:
         text = f"{_prefix(head, node, start, source)} {_text(source, node.start_byte, end, holes)}"
-    text = text.rstrip(" {:=;,")
-    if text.endswith(("=>", "->")):
-        text += " …"
+    text = _ATTRIBUTE.sub("", text)
+    if value:
+        spaced = source[end - 1 : end].isspace() or not text.endswith("=")
+        value = f" {value}" if spaced else value
+    else:
+        text = text.rstrip(" {:=;,")
+        if text.endswith(("=>", "->")):
+            text += " …"
     return cut(" ".join((*marks, text)) + value)
 
 
@@ -128,9 +132,12 @@ def _end(match: Match) -> int:
         return captures["last"][-1].end_byte
     if "body" in captures:
         return captures["body"][0].start_byte
-    if (body := node.child_by_field_name("body")) is not None:
-        lists = [n.start_byte for n in node.children if n.type == "field_initializer_list"]
-        return lists[0] if lists else body.start_byte
+    body = node.child_by_field_name("body")
+    if body is not None and body.type != "ordered_field_declaration_list":
+        first = (child for child in node.children if child.type in _BEFORE_BODY)
+        return next(first, body).start_byte
+    if "inside" in captures and match.kind not in _VALUED:
+        return captures["inside"][0].start_byte
     if (accessors := node.child_by_field_name("accessors")) is not None:
         short = accessors.end_byte - accessors.start_byte <= _ACCESSORS
         return accessors.end_byte if short else accessors.start_byte
@@ -140,25 +147,28 @@ def _end(match: Match) -> int:
     return node.end_byte
 
 
-def _equals(match: Match) -> Node | None:
-    """The sign before the value."""
-    if "body" in match.captures or "last" in match.captures:
+def _value(match: Match, end: int) -> int | None:
+    """Where the value begins."""
+    captures = match.captures
+    if "value" in captures:
+        return captures["value"][0].start_byte
+    if "body" in captures or "last" in captures:
         return None
-    for node in (match.node, *match.captures.get("declarator", ())):
-        for child in node.children:
-            if child.type in ("=", ":="):
-                return child
+    for node in (match.node, *captures.get("declarator", ())):
+        for sign, value in pairwise(node.children):
+            if sign.type in ("=", ":=") and value.start_byte < end:
+                return value.start_byte
     return None
 
 
-def _shown(value: str) -> str:
-    value = value.rstrip(" ;,")
-    if len(value) <= _VALUE:
-        return value
-    opening = _OPENING.search(value, 0, _VALUE)
-    if opening is None or value[0] in "\"'`":
+def _shown(value: bytes) -> str:
+    whole = _SPACE.sub(" ", value.decode(errors="replace")).strip(" ;,")
+    if len(whole) <= _VALUE and b"\n" not in value.strip():
+        return whole
+    opening = _OPENING.search(whole, 0, _VALUE)
+    if opening is None or whole.startswith(_STRINGS):
         return "…"
-    return value[: opening.start()] + _CLOSED[opening[0]]
+    return whole[: opening.start()] + _CLOSED[opening[0]]
 
 
 def _prefix(head: Node, node: Node, start: int, source: bytes) -> str:

@@ -6,27 +6,35 @@ whatever the files hold, nothing is raised: what cannot be read is named in `pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kedge.repomap.project import (
     ci,
-    compiled,
+    deno,
     docker,
+    dotnet,
+    golang,
     jvm,
+    native,
     node,
+    others,
+    php,
     python,
+    ruby,
     runners,
-    scripted,
+    rust,
     small,
     stack,
 )
 from kedge.repomap.project.choose import choose
-from kedge.repomap.project.conventions import commit_style, conventions
+from kedge.repomap.project.commits import commit_style
+from kedge.repomap.project.conventions import conventions
 from kedge.repomap.project.keyfiles import key_files
 from kedge.repomap.project.modules import modules
 from kedge.repomap.project.parts import KINDS, Command, Findings, Kind, Module, Place
 from kedge.repomap.project.source import Project, Source
+from kedge.repomap.project.standing import Standing
 
 __all__ = [
     "KINDS",
@@ -41,6 +49,22 @@ __all__ = [
 ]
 
 MAX_ENTRIES = 12
+_ECOSYSTEMS: tuple[Callable[[Project], Findings], ...] = (
+    python.read,
+    node.read,
+    deno.read,
+    rust.read,
+    golang.read,
+    native.read,
+    jvm.read,
+    others.read_scala,
+    ruby.read,
+    php.read,
+    dotnet.read,
+    others.read_elixir,
+    others.read_dart,
+    others.read_swift,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +83,19 @@ class Structure:
 def describe(source: Source, subjects: Sequence[str] = ()) -> Structure:
     """The structure of the repository; `subjects` are those of its recent commits."""
     project = Project(source)
-    pipelines, agreed = ci.read(project)
-    ecosystems: list[Findings] = [
-        python.read(project),
-        node.read(project),
-        compiled.read_rust(project),
-        compiled.read_go(project),
-        compiled.read_c(project),
-        jvm.read(project),
-        jvm.read_scala(project),
-        scripted.read_ruby(project),
-        scripted.read_php(project),
-        scripted.read_dotnet(project),
-        scripted.read_elixir(project),
-        scripted.read_dart(project),
-        small.read_swift(project),
-        *small.read(project),
-    ]
-    tooling = [runners.read(project), docker.read(project), pipelines]
+    pipelines = ci.read(project)
+    ecosystems = [read(project) for read in _ECOSYSTEMS] + small.read(project)
+    tooling = [runners.read(project), docker.read(project), pipelines.findings]
     found = [*ecosystems, *tooling]
+    standing = Standing(project.census, found)
     packages = [name for one in ecosystems for name in one.packages]
     return Structure(
-        stack=tuple(stack.lines(project, found)),
+        stack=tuple(stack.lines(project, standing, found)),
         commands=tuple(
-            choose(project.census, [c for one in found for c in one.commands], agreed)
+            choose(standing, [c for one in found for c in one.commands], pipelines.agreed)
         ),
-        entry_points=tuple(stack.entry_points(project, found)[:MAX_ENTRIES]),
-        key_files=tuple(key_files(project, ci.workflows(project))),
+        entry_points=tuple(stack.entry_points(standing, found)[:MAX_ENTRIES]),
+        key_files=tuple(key_files(project, pipelines.main)),
         modules=tuple(modules(project, packages)),
         conventions=tuple(conventions(project, subjects)),
         problems=tuple(sorted(project.problems.values())),

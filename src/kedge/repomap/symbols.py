@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.repomap.languages import Language, refine
 
 if TYPE_CHECKING:
     from kedge.repomap.grammars import Match
+    from kedge.repomap.naming import Named
 
 SECONDS = 5.0  # that one file may take to parse
 _DEEPEST = 40  # definitions around a definition
@@ -44,6 +46,23 @@ class _Around(NamedTuple):
     opaque: bool
     name: str | None
     is_type: bool
+    typedef: str | None = None  # in C, the name that the type inside is given
+
+
+class _Lines:
+    """Line numbers of places that mostly come in order. `Point.row` of tree-sitter 0.26.0 frees
+    the number that it returns."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._place, self._line = 0, 1
+
+    def at(self, place: int) -> int:
+        if place < self._place:
+            self._place, self._line = 0, 1
+        self._line += self._source.count(b"\n", self._place, place)
+        self._place = place
+        return self._line
 
 
 def extract(language: Language, source: bytes, path: str, *, seconds: float = SECONDS) -> Extract:
@@ -54,51 +73,57 @@ def extract(language: Language, source: bytes, path: str, *, seconds: float = SE
 
         return Extract(tuple(outline(language, source, path, seconds)))
     from kedge.repomap.grammars import Unreadable, reader
-    from kedge.repomap.naming import without_macros
+    from kedge.repomap.naming import readable
 
-    if language.name in ("c", "cpp"):
-        source = without_macros(source)
     try:
-        matches = reader(language).matches(source, seconds)
+        matches, errors = reader(language).read(readable(source, language.name), seconds)
     except Unreadable as error:
         return Extract((), str(error))
-    return Extract(tuple(_once(_symbols(matches, source, language.name))))
+    symbols = list(_once(_symbols(matches, source, language.name)))
+    if errors:
+        from kedge.repomap.outlines import lost
+
+        symbols += lost(language, source, errors, {symbol.name for symbol in symbols})
+        symbols.sort(key=attrgetter("line"))
+    return Extract(tuple(symbols))
 
 
 def _symbols(
     matches: Iterable[Match], source: bytes, language: str
 ) -> Iterator[tuple[Symbol, bool]]:
     """Each with whether it has a body elsewhere, as the prototype of a function has."""
-    from kedge.repomap.naming import Named, named
+    from kedge.repomap.naming import named
     from kedge.repomap.signatures import signature
 
     stack: list[_Around] = []
-    seen: set[tuple[int, int, int]] = set()
+    seen: set[tuple[int, ...]] = set()
+    namespaces: set[str] = set()
+    lines = _Lines(source)
     for match in matches:
         span = (match.node.start_byte, match.node.end_byte)
-        while stack and (stack[-1].span[1] <= span[0] or stack[-1].span == span):
+        while stack and stack[-1].span[1] <= span[0]:
             stack.pop()
-        around = stack[-1] if stack else None
-        if (around and around.opaque) or len(stack) > _DEEPEST:
+        around = next((outer for outer in reversed(stack) if outer.span != span), None)
+        if span in seen or (around and around.opaque) or len(stack) > _DEEPEST:
             continue
         if match.kind == "opaque":
+            seen.add(span)
             stack.append(_Around(span, True, None, False))
             continue
-        found: Named | None = named(match, source, language)
+        found = named(match, source, language)
         if found is None or (key := (*span, found.position)) in seen:
             continue
         seen.add(key)
         outer = around.name if around else None
-        if match.kind in ("scope", "namespace"):
-            name = found.name if match.kind == "scope" else outer
-            stack.append(_Around(span, False, name, bool(name)))
-        else:
-            holds = found.kind in _TYPES or found.kind == "module" or "inside" in match.captures
-            stack.append(_Around(span, not holds, found.name, found.kind != "module"))
-        if match.kind == "scope" or not found.name:
+        stack.append(_around(match, found, span, outer, language))
+        if match.kind == "scope" or (around and around.typedef == found.name):
             continue
+        if match.kind == "namespace":
+            namespaces.update(found.name.split("::"))
+        elif found.parent in namespaces:
+            found = found._replace(parent=None, kind="function")
         kind, parent = found.kind, found.parent or outer
-        if kind == "function" and found.parent is None and around and around.name and around.is_type:
+        if kind == "function" and found.parent is None and around and around.is_type:
             kind = "method"
         elif kind == "method" and parent is None:
             kind = "function"
@@ -106,10 +131,26 @@ def _symbols(
         if kind in _VALUES:
             if _is_private(found.name, line, language):
                 continue
-            if kind != "constant" and (found.name.isupper() or _CONSTANT.search(line)):
-                kind = "constant"
-        row = found.node.start_point.row + 1
-        yield Symbol(found.name, kind, row, line, parent), match.kind == "prototype"
+            kind = _valued(kind, found.name, line)
+        number = lines.at(found.position)
+        yield Symbol(found.name, kind, number, line, parent), match.kind == "prototype"
+
+
+def _around(
+    match: Match, found: Named, span: tuple[int, int], outer: str | None, language: str
+) -> _Around:
+    if found.kind == "namespace":
+        return _Around(span, False, outer, False)
+    if language in ("c", "cpp") and found.kind in ("type", "variable"):
+        return _Around(span, False, outer, False, found.name)
+    is_type = found.kind in _TYPES or found.kind == "scope" or "inside" in match.captures
+    opaque = not is_type and found.kind != "module"
+    return _Around(span, opaque, found.name, is_type)
+
+
+def _valued(kind: str, name: str, line: str) -> str:
+    is_constant = (name.isupper() and len(name) > 1) or _CONSTANT.search(line)
+    return "constant" if is_constant else kind
 
 
 def _is_private(name: str, line: str, language: str) -> bool:

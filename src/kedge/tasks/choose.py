@@ -17,11 +17,11 @@ def backend(project: Project, settings: TaskSettings) -> Backend:
 
         return Beads(project.root, program=shutil.which(settings.bd), lock_timeout=timeout)
     if name == "task_yaml":
-        from kedge.tasks.task_yaml import TaskYaml
+        from kedge.tasks.task_yaml.backend import TaskYaml
 
         return TaskYaml(project.root, lock_timeout=timeout)
     if name == "feature_docs":
-        from kedge.tasks.feature_docs import FeatureDocs
+        from kedge.tasks.feature_docs.backend import FeatureDocs
 
         return FeatureDocs(project.root, lock_timeout=timeout)
     from kedge.tasks.jsonl import Jsonl
@@ -36,9 +36,7 @@ def detect(project: Project) -> str:
         return "jsonl"
     if (root / ".beads").is_dir():
         return "beads"
-    if any(
-        True for pattern in ("*.task.yaml", "*.task.yml") for _ in (root / "tasks").glob(pattern)
-    ):
+    if any(True for kind in ("yaml", "yml") for _ in (root / "tasks").rglob(f"*.task.{kind}")):
         return "task_yaml"
     if any(True for _ in (root / "docs" / "features").glob("*/tasks.md")):
         return "feature_docs"

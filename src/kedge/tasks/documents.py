@@ -16,7 +16,9 @@ BOM = "\ufeff"
 
 
 def shown(root: Path, path: Path) -> str:
-    return os.fsencode(path.relative_to(root).as_posix()).decode(errors="replace")
+    """The path as it is named in messages: relative, on one line."""
+    name = os.fsencode(path.relative_to(root).as_posix()).decode(errors="replace")
+    return "".join(c if c.isprintable() else "\ufffd" for c in name)
 
 
 def leads_out(root: Path, path: Path) -> bool:

@@ -6,36 +6,26 @@ import re
 
 from kedge.repomap.project.formats import table, text
 from kedge.repomap.project.parts import base, join
+from kedge.repomap.project.prose import first_sentence, paragraph, readme_sentence
 from kedge.repomap.project.source import Project
 
-MAX_ABOUT = 120
-_READMES = ("README.md", "README.rst", "README", "README.txt", "readme.md", "Readme.md", "README.adoc")
+_READMES = (
+    "README.md",
+    "README.rst",
+    "README",
+    "README.txt",
+    "readme.md",
+    "Readme.md",
+    "README.adoc",
+)
 
 
 def about(project: Project, directory: str) -> str | None:
-    """What the directory is for: its package's own words, else its manifest's, else its README's."""
-    for find in (_python, _go, _rust, _java, _manifest, _readme):
+    """What it is for: its package's own words, else its manifest's, else its README's."""
+    for find in (_python, _go, _rust, _java, _manifest, _script, _readme):
         if found := find(project, directory):
             return found
     return None
-
-
-def first_sentence(words: str) -> str | None:
-    """The first sentence, without markup, on one line; cut at a word where it is long."""
-    plain = re.sub(r"!\[[^\]]{0,300}\]\([^)]{0,600}\)", " ", words[:4000])
-    plain = re.sub(r"\[([^\]]{1,300})\](?:\([^)]{0,600}\)|\[[^\]]{0,100}\])", r"\1", plain)
-    plain = re.sub(r"<[^<>]{1,300}>", " ", plain)
-    plain = re.sub(r"`([^`]{1,200}) <[^>]{1,300}>`_{1,2}", r"\1", plain)
-    plain = re.sub(r":\w{1,20}:`~?([^`]{1,100})`", r"\1", plain)
-    plain = re.sub(r"\{@\w{1,20} ([^}]{1,200})\}", r"\1", plain)
-    plain = " ".join(re.sub(r"[*_]{2,}|``", "", plain).split())
-    found = re.match(r"(.{8,}?[.!?])(?:\s+[A-Z`\"'(]|$)", plain)
-    sentence = (found.group(1) if found else plain).strip().rstrip(".:")
-    sentence = re.sub(r"^[*_#>\s-]+", "", sentence)
-    if len(sentence) > MAX_ABOUT:
-        sentence = sentence[: MAX_ABOUT - 1].rpartition(" ")[0].rstrip(",;:") + "…"
-    letters = sum(letter.isalpha() for letter in sentence)
-    return sentence if sentence.isprintable() and letters >= 6 else None
 
 
 def _python(project: Project, directory: str) -> str | None:
@@ -79,7 +69,9 @@ def _go(project: Project, directory: str) -> str | None:
         comment = "\n".join(lines).partition("\n\n")[0]
         found = re.match(r"(?:Package|Command) ([\w-]+) (.*)", comment, re.DOTALL)
         if found:
-            words = re.sub(r"^(?:is|provides|implements|contains)\s+(?:an?\s|the\s)?", _kept, found.group(2))
+            words = re.sub(
+                r"^(?:is|provides|implements|contains)\s+(?:an?\s|the\s)?", _kept, found.group(2)
+            )
             return first_sentence(words[:1].upper() + words[1:])
     return None
 
@@ -116,6 +108,23 @@ def _java(project: Project, directory: str) -> str | None:
     return first_sentence(" ".join(lines).partition("<p>")[0]) if start else None
 
 
+_MODULE_TAGS = ("@module", "@packageDocumentation", "@file", "@fileoverview", "@overview")
+
+
+def _script(project: Project, directory: str) -> str | None:
+    """The comment that a JavaScript or TypeScript module opens with, when it says so."""
+    path = project.first(directory, "mod.ts", "index.ts", "src/index.ts", "index.js", "src/mod.ts")
+    head = project.head(path) if path else ""
+    for piece in head.split("/**")[1:4]:
+        comment = piece.partition("*/")[0]
+        if any(tag in comment for tag in _MODULE_TAGS):
+            lines = [line.strip().lstrip("*").strip() for line in comment.split("\n")]
+            kept = [re.sub(r"^@(?:file|fileoverview|overview)\s", "", line) for line in lines]
+            words = "\n".join(line for line in kept if not line.startswith("@"))
+            return first_sentence(words.strip().partition("\n\n")[0])
+    return None
+
+
 def _manifest(project: Project, directory: str) -> str | None:
     """The description that a package is published with."""
     found: list[object] = []
@@ -131,15 +140,21 @@ def _manifest(project: Project, directory: str) -> str | None:
         found.append(project.json(path).get("description"))
     for path in project.inside(directory):
         if path.endswith(".gemspec"):
-            summary = re.search(r"\.summary\s{0,8}=\s{0,8}['\"]([^'\"\n]{1,300})", project.head(path))
-            found.append(summary.group(1) if summary else None)
+            found += re.findall(
+                r"\.(?:summary|description)\s{0,8}=\s{0,8}['\"]([^'\"\n]{1,300})",
+                project.head(path),
+            )[:2]
     for value in found:
         words = text(value, 600)
         if words and (sentence := first_sentence(words)):
             return sentence
     for name in ("build.gradle", "build.gradle.kts"):
         if project.has(path := join(directory, name)):
-            said = re.search(r"^description\s{0,4}=\s{0,4}['\"]([^'\"\n]{1,300})", project.head(path), re.MULTILINE)
+            said = re.search(
+                r"^description\s{0,4}=\s{0,4}['\"]([^'\"\n]{1,300})",
+                project.head(path),
+                re.MULTILINE,
+            )
             if said and (sentence := first_sentence(said.group(1))):
                 return sentence
     return None
@@ -148,49 +163,3 @@ def _manifest(project: Project, directory: str) -> str | None:
 def _readme(project: Project, directory: str) -> str | None:
     path = project.first(directory, *_READMES)
     return readme_sentence(project.head(path)) if path else None
-
-
-def readme_sentence(readme: str) -> str | None:
-    """The first sentence of prose in a README, whatever decorates its beginning."""
-    plain = readme
-    if plain.startswith("---\n"):
-        plain = plain[4:].partition("\n---")[2]
-    parts = plain.split("<!--")
-    plain = parts[0] + "".join(part.partition("-->")[2] for part in parts[1:])
-    return first_sentence(paragraph(plain) or "")
-
-
-_DECORATION = re.compile(r"[#=~^*+\-_.<>|!\[\]:`{}]")
-
-
-def paragraph(markup: str) -> str | None:
-    """The first paragraph of prose: no heading, badge, list, table, directive or code."""
-    block: list[str] = []
-    fenced = False
-    lines = markup.split("\n")[:300]
-    for number, raw in enumerate(lines):
-        line = raw.strip()
-        if line.startswith(("```", "~~~")):
-            fenced = not fenced
-            line = ""
-        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        is_title = bool(following) and len(set(following)) == 1 and following[0] in "=-~^#*+\"'"
-        if fenced or is_title or not line or _is_decoration(line):
-            if _is_prose(block):
-                return " ".join(block)
-            block = []
-            continue
-        block.append(line)
-    return " ".join(block) if _is_prose(block) else None
-
-
-def _is_decoration(line: str) -> bool:
-    if line.startswith(("#", "=", "|", ".. ", ":", "[!", "![", "- ", "* ", "+ ", "[![", "include::", "image:", "---", "___", "***", "===")):
-        return True
-    without = re.sub(r"<[^<>]{1,400}>|!?\[[^\]]{0,200}\]\([^)]{0,400}\)|\|[\w .-]{1,60}\|_?", "", line)
-    return sum(letter.isalpha() for letter in without) < 4
-
-
-def _is_prose(block: list[str]) -> bool:
-    words = [word for line in block for word in re.sub(r"<[^<>]{1,400}>", " ", line).split()]
-    return sum(any(letter.isalpha() for letter in word) for word in words) >= 3

@@ -5,36 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kedge.repomap.project.census import Census
 from kedge.repomap.project.parts import KINDS, Candidate, Command, Kind
 from kedge.repomap.project.shell import step_of
+from kedge.repomap.project.standing import Standing
 
 ENOUGH = 30  # below this a command is a guess about some corner of the repository
-CLOSE = 22  # how much worse the second command of a kind may be
+CLOSE = 24  # how much worse the second command of a kind may be
 AGREES = 12  # what it is worth that CI runs the same
 _FAMILIES = {
-    "npm": "node", "pnpm": "node", "yarn": "node", "bun": "node", "npx": "node", "deno": "node",
-    "eslint": "node", "jest": "node", "vitest": "node", "prettier": "node", "tsc": "node",
-    "node": "node", "cargo": "rust", "go": "go", "golangci-lint": "go", "gofmt": "go",
-    "pytest": "python", "tox": "python", "nox": "python", "ruff": "python", "mypy": "python",
-    "black": "python", "flake8": "python", "isort": "python", "pip": "python", "uv": "python",
-    "poetry": "python", "pylint": "python", "pre-commit": "", "mvn": "jvm", "mvnw": "jvm",
-    "gradle": "jvm", "gradlew": "jvm", "dotnet": "dotnet", "bundle": "ruby", "rake": "ruby",
-    "rspec": "ruby", "rubocop": "ruby", "composer": "php", "phpunit": "php", "mix": "elixir",
-    "cmake": "c", "ctest": "c", "ninja": "c", "clang-format": "c", "swift": "swift",
-    "flutter": "dart", "dart": "dart", "sbt": "scala",
-}  # fmt: skip
+    "node": "npm pnpm yarn bun npx deno eslint jest vitest prettier tsc node biome oxlint next",
+    "rust": "cargo rustfmt",
+    "go": "go golangci-lint gofmt staticcheck gotestsum gofumpt goimports",
+    "python": "pytest tox nox ruff mypy black flake8 isort pip uv poetry pdm pylint pyright hatch "
+    "runtests.py",
+    "jvm": "mvn mvnw gradle gradlew",
+    "dotnet": "dotnet",
+    "ruby": "bundle rake rspec rubocop rails",
+    "php": "composer phpunit phpstan pint pest psalm phpcs",
+    "elixir": "mix",
+    "c": "cmake ctest ninja clang-format meson",
+    "swift": "swift swiftlint",
+    "dart": "flutter dart",
+    "scala": "sbt",
+}
+_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 # one command is enough to set up, to build and to start, unless there are two products
 _LONE: frozenset[Kind] = frozenset({"install", "build", "run", "format"})
+_LOSSES = ((0.99, 0), (0.5, 14), (0.25, 24), (0.12, 34), (0.04, 46))
 
 
-def choose(census: Census, found: Iterable[Candidate], agreed: frozenset[str]) -> list[Command]:
+def choose(standing: Standing, found: Iterable[Candidate], agreed: frozenset[str]) -> list[Command]:
     """The best command of each kind, and a second one where it says something else."""
-    judged = [_judged(census, candidate, agreed) for candidate in found]
+    judged = [_judged(standing, candidate, agreed) for candidate in found]
     chosen: list[Command] = []
     for kind in KINDS:
         ranked = [one for one in judged if one.kind == kind and one.score >= ENOUGH]
-        ranked.sort(key=lambda one: (-one.score, len(one.command), one.command))
+        ranked.sort(key=lambda one: (-one.score, len(one.command), one.command, one.source))
         chosen += [Command(one.kind, one.command, one.source) for one in _best(ranked)]
     return chosen
 
@@ -46,43 +52,39 @@ def _best(ranked: list[Candidate]) -> list[Candidate]:
     for second in ranked[1:]:
         if second.score < first.score - CLOSE:
             break
-        other = (first.family, first.where) != (second.family, second.where)
-        if _file(first) == _file(second) or _step(first) == _step(second):
+        if _says_the_same(first, second):
             continue
+        other = (first.family, first.where) != (second.family, second.where)
         if first.kind in _LONE and not (other and second.family and first.family):
             continue
         return [first, second]
     return [first]
 
 
-def _judged(census: Census, candidate: Candidate, agreed: frozenset[str]) -> Candidate:
-    family = candidate.family
-    if family is None:
-        family = _FAMILIES.get(_step(candidate).partition(" ")[0]) or None
-        candidate = replace(candidate, family=family)
-    score = candidate.score
-    if family:
-        score -= _loss(census.share(family, candidate.where))
-    elif candidate.where and census.total:
-        score -= _loss(census.files_in(candidate.where) / census.total)
+def _says_the_same(first: Candidate, second: Candidate) -> bool:
+    if first.where != second.where:
+        # a command for all speaks for its parts too
+        return not first.where and first.family == second.family
+    one, two = _step(first).split(), _step(second).split()
+    # `composer run phpcs` and `vendor/bin/phpcs`
+    return one[:1] == two[:1] or one[-1:] == two[:1] or two[-1:] == one[:1]
+
+
+def _judged(standing: Standing, candidate: Candidate, agreed: frozenset[str]) -> Candidate:
+    family = candidate.family or _FAMILY_OF.get(_step(candidate).partition(" ")[0])
+    score = candidate.score - _loss(standing.of(family, candidate.where))
     if candidate.where:
         score -= 4
-    if f"{candidate.where}:{_step(candidate)}" in agreed and "/workflows/" not in candidate.source:
+    step = f"{candidate.where}:{_step(candidate)}"
+    if step in agreed and not candidate.from_ci:
         score += AGREES
-    return replace(candidate, score=score)
+    return replace(candidate, score=score, family=family)
 
 
-def _loss(share: float) -> int:
-    for least, loss in ((0.35, 0), (0.2, 6), (0.1, 16), (0.03, 34)):
-        if share >= least:
-            return loss
-    return 46
+def _loss(standing: float) -> int:
+    return next((loss for least, loss in _LOSSES if standing >= least), 60)
 
 
 def _step(candidate: Candidate) -> str:
     command = candidate.command
     return step_of(command.partition(" && ")[2] if candidate.where else command)
-
-
-def _file(candidate: Candidate) -> str:
-    return candidate.source.partition(":")[0]

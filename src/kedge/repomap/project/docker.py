@@ -6,7 +6,7 @@ import json
 import re
 
 from kedge.repomap.project.formats import named, table, text
-from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.parts import Findings
 from kedge.repomap.project.source import Project
 
 _COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
@@ -16,17 +16,15 @@ def read(project: Project) -> Findings:
     findings = Findings()
     dockerfile = project.first("", "Dockerfile", "Containerfile", "docker/Dockerfile")
     compose = project.first("", *_COMPOSE)
-    services = []
-    if compose:
-        services = [name for name, _ in named(table(project.yaml(compose), "services"))]
+    services = table(project.yaml(compose), "services") if compose else {}
     if dockerfile or compose:
-        inside = f" (compose: {_listed(services)})" if services else ""
-        findings.tech(f"Docker{inside}")
-    if compose and services:
+        names = [name for name, _ in named(services)]
+        findings.tech(f"Docker (compose: {_listed(names)})" if names else "Docker")
+    # where nothing is built there are only databases and the like for the tests
+    if compose and any("build" in table(service) for _, service in named(services)):
         findings.command("run", "docker compose up", compose, 44)
-    for path in ([dockerfile] if dockerfile else [])[:1]:
-        if started := _starts(project.head(path)):
-            findings.entry(path, f"container runs `{started}`")
+    if dockerfile and (started := _starts(project.head(dockerfile))):
+        findings.entry(dockerfile, f"container runs `{started}`")
     return findings
 
 
@@ -38,13 +36,14 @@ def _listed(names: list[str]) -> str:
 def _starts(dockerfile: str) -> str | None:
     """What the last stage starts: ENTRYPOINT and CMD as one line."""
     parts: dict[str, str] = {}
-    for line in dockerfile.split("\n"):
+    for line in re.sub(r"\\\n[ \t]{0,40}", " ", dockerfile).split("\n"):
         if re.match(r"FROM\s", line, re.IGNORECASE):
             parts = {}
-        found = re.match(r"(ENTRYPOINT|CMD)\s+(\S.*)", line[:300], re.IGNORECASE)
+        found = re.match(r"(ENTRYPOINT|CMD)\s+(\S.*)", line[:600], re.IGNORECASE)
         if found:
             parts[found.group(1).upper()] = _words(found.group(2).strip())
-    return text(" ".join(parts[name] for name in ("ENTRYPOINT", "CMD") if name in parts), 100)
+    words = " ".join(parts[name] for name in ("ENTRYPOINT", "CMD") if name in parts)
+    return text(words if len(words) <= 80 else f"{words[:79].rpartition(' ')[0]} …", 100)
 
 
 def _words(value: str) -> str:
@@ -56,7 +55,3 @@ def _words(value: str) -> str:
         if isinstance(words, list):
             return " ".join(word for word in words if isinstance(word, str))
     return value
-
-
-def home_of(directory: str) -> str:
-    return join(directory, "Dockerfile")

@@ -6,7 +6,6 @@ any value and gives the type that it promises.
 
 from __future__ import annotations
 
-import configparser
 import json
 import re
 import tomllib
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
     import yaml
 
 MAX_DEPTH = 60
+MAY_NEST = 300
 MAX_NODES = 50_000
+MAX_SLOW = 64_000
 MAX_TEXT = 300
 
 Table = dict[str, Any]
@@ -55,12 +56,12 @@ def _without_comments(text: str) -> str:
     parts: list[str] = []
     start = 0
     while found := _JSON_TOKEN.search(text, start):
-        token = found.group()
+        piece = found.group()
         parts.append(text[start : found.start()])
         start = found.end()
-        if token.startswith('"'):
-            parts.append(token)
-        elif token == "/*":
+        if piece.startswith('"'):
+            parts.append(piece)
+        elif piece == "/*":
             end = text.find("*/", start)
             start = len(text) if end < 0 else end + 2
     parts.append(text[start:])
@@ -79,32 +80,45 @@ def parse_toml(text: str) -> Table:
         raise Broken(f"no TOML in line {found.group(1)}" if found else "no TOML") from None
 
 
+_SECTION = re.compile(r"\[([^\]]{1,200})\]")
+_OPTION = re.compile(r"([^\s=:#;\[][^=:]{0,200}?)\s{0,20}[=:](.*)")
+
+
 def parse_ini(text: str) -> dict[str, dict[str, str]]:
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-    try:
-        parser.read_string(text)
-        return {
-            name: {key: value or "" for key, value in parser.items(name)}
-            for name in parser.sections()
-        }
-    except (configparser.Error, ValueError, AttributeError, TypeError):
-        raise Broken("no INI file") from None
+    """Sections with their options, as setup.cfg, tox.ini and mypy.ini are written."""
+    found: dict[str, dict[str, str]] = {}
+    section: dict[str, str] | None = None
+    name = ""
+    for line in text.split("\n"):
+        if not line.strip() or line.lstrip()[0] in "#;":
+            continue
+        if head := _SECTION.match(line):
+            section, name = found.setdefault(head.group(1), {}), ""
+        elif section is not None and line[0].isspace() and name:
+            section[name] += f"\n{line.strip()}"
+        elif section is not None and (option := _OPTION.match(line[:2000])):
+            name = option.group(1).strip().lower()
+            section[name] = option.group(2).strip()
+    if section is None and text.strip():
+        raise Broken("no section")
+    return found
 
 
 def parse_yaml(text: str) -> Any:
     """The first document: scalars as texts with their lines, an alias as what it names."""
     import yaml
 
-    loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         if _may_be_deep(text):
             _check_depth(yaml.parse(text, Loader=loader_type))
-        loader = loader_type(text)
         try:
-            root = loader.get_node() if loader.check_node() else None
-        finally:
-            loader.dispose()
-        return None if root is None else _Builder(text).value(root)
+            root = _first_node(loader_type, text)
+        except yaml.composer.ComposerError as error:
+            if "duplicate anchor" not in str(error) or len(text) > MAX_SLOW:
+                raise
+            root = _first_node(_forgiving_loader(), text)
+        return None if root is None else _Builder().value(root)
     except RecursionError:
         raise Broken("nested too deeply") from None
     except yaml.MarkedYAMLError as error:
@@ -114,12 +128,35 @@ def parse_yaml(text: str) -> Any:
         raise Broken("no YAML") from None
 
 
+def _first_node(loader_type: Any, text: str) -> Any:
+    loader = loader_type(text)
+    try:
+        return loader.get_node() if loader.check_node() else None
+    finally:
+        loader.dispose()
+
+
+def _forgiving_loader() -> Any:
+    """A loader for which an anchor's last place counts, as YAML 1.2 has it. It is slow."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if not self.check_event(yaml.AliasEvent):
+                event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+                self.anchors.pop(event.anchor, None)
+            return super().compose_node(parent, index)
+
+    return Loader
+
+
 def _may_be_deep(text: str) -> bool:
-    # a level of a flow needs a bracket; a level of a block needs a column of its own
-    brackets = text.count("[") + text.count("{")
-    if brackets > MAX_DEPTH:
+    # a level of a flow needs a bracket, a level of a block a column of its own; the brackets of
+    # `${{ … }}` stand in a scalar
+    brackets = text.count("[") + text.count("{") - 2 * text.count("${{")
+    if brackets > MAY_NEST:
         return True
-    return any(len(line) - len(line.lstrip(" -?:\t")) > MAX_DEPTH for line in text.split("\n"))
+    return any(len(line) - len(line.lstrip(" -?:\t")) > MAY_NEST for line in text.split("\n"))
 
 
 def _check_depth(events: Iterator[yaml.Event]) -> None:
@@ -138,12 +175,11 @@ def _check_depth(events: Iterator[yaml.Event]) -> None:
 class _Builder:
     """Turns nodes into values. An alias costs nothing; merging keys is counted."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self) -> None:
         self.seen: dict[int, Any] = {}
         self.left = MAX_NODES
 
-    def value(self, node: yaml.Node) -> Any:
+    def value(self, node: Any) -> Any:
         if id(node) in self.seen:
             return self.seen[id(node)]
         self._count(1)

@@ -36,7 +36,7 @@ github.com/hashicorp/raft=raft go.etcd.io/etcd=etcd github.com/spf13/cobra=cobra
 github.com/urfave/cli=urfave/cli github.com/alecthomas/kingpin=kingpin
 github.com/charmbracelet/bubbletea=bubbletea gorm.io/gorm=gorm entgo.io/ent=ent
 github.com/jmoiron/sqlx=sqlx github.com/jackc/pgx=pgx github.com/prometheus/client_golang=prometheus
-github.com/bep/simplecobra=simplecobra github.com/dolthub/driver=dolt github.com/wailsapp/wails=wails
+github.com/dolthub/driver=dolt github.com/wailsapp/wails=wails
 fyne.io/fyne=fyne github.com/spf13/viper=viper github.com/stretchr/testify=testify"""
 
 _JVM = """org.springframework.boot=Spring_Boot io.quarkus=Quarkus io.micronaut=Micronaut
@@ -92,35 +92,44 @@ _TABLES = {
 # names that stand for everything that is published below them
 _PREFIXED = frozenset({"go", "jvm", "dotnet"})
 # test tools say little about a product
-_WEAK = frozenset(["pytest", "jest", "vitest", "mocha", "ava", "playwright", "cypress", "testify", "JUnit", "xUnit"])
+_WEAK_NAMES = "pytest jest vitest mocha ava playwright cypress testify JUnit xUnit minitest PHPUnit"
+_WEAK = frozenset(_WEAK_NAMES.split())
 
 
 def notable(
-    family: str, dependencies: Mapping[str, str | None], *, own: Iterable[str] = (), most: int = 6
+    family: str,
+    dependencies: Mapping[str, str | None],
+    *,
+    own: Iterable[str] = (),
+    first: Iterable[str] | None = None,
+    most: int = 6,
 ) -> list[str]:
     """The dependencies that matter, with their major version, the most telling first.
 
-    Where none is known, the first ones of the project's own list say more than nothing.
+    Where none is known, some of `first` (else of all) say more than nothing. What the
+    repository itself is called is left out.
     """
     table = _table(_TABLES.get(family, ""))
     mine = {name.lower() for name in own}
     ranked: dict[str, tuple[int, str]] = {}
     for name, version in dependencies.items():
         lower = name.lower()
-        if lower in mine:
-            continue
         known = table.get(lower) or (_below(lower, table) if family in _PREFIXED else None)
-        if known:
-            rank, shown = known
+        if known is None or lower in mine:
+            continue
+        if family in _PREFIXED and known[1].lower() in mine:
+            continue
+        rank, shown = known
+        if shown not in ranked or version:
             text = f"{shown} {version}" if version else shown
-            if shown not in ranked or version:
-                ranked[shown] = (min(rank, ranked.get(shown, (rank,))[0]), text)
-    found = [text for _, text in sorted(ranked.values())]
-    strong = [text for text in found if text.split(" ")[0] not in _WEAK]
-    if strong:
-        return (strong + [text for text in found if text not in strong])[:most]
-    others = [n.rpartition("/")[2] if family == "go" else n for n in dependencies]
-    return (found or [name for name in others if name.lower() not in mine])[:3]
+            ranked[shown] = (min(rank, ranked.get(shown, (rank,))[0]), text)
+    found = [(text.split(" ")[0] in _WEAK, text) for _, text in sorted(ranked.values())]
+    if any(not weak for weak, _ in found):
+        found.sort(key=lambda pair: pair[0])
+        return [text for _, text in found][:most]
+    names = list(dependencies if first is None else first)
+    shown_names = [name.rpartition("/")[2] if family == "go" else name for name in names]
+    return [name for name in shown_names if name.lower() not in mine][:3]
 
 
 def _below(name: str, table: Mapping[str, tuple[int, str]]) -> tuple[int, str] | None:
@@ -130,9 +139,13 @@ def _below(name: str, table: Mapping[str, tuple[int, str]]) -> tuple[int, str] |
     return None
 
 
+_RANGE = re.compile(r"[\^~>=v ]{0,8}(\d{1,4})(?:\.(\d{1,4}))?")
+_LEAST = re.compile(r"(>=|\^|~>|~=|~|==|=|>)?[ ]{0,3}v?(\d{1,4}(?:\.\d{1,4}){0,2})")
+
+
 def major(version: object) -> str | None:
     """The major version that a range asks for: 19 of ^19.1.0, 0.7 of ~0.7.2."""
-    found = re.match(r"[\^~>=v ]*(\d{1,4})(?:\.(\d{1,4}))?", version) if isinstance(version, str) else None
+    found = _RANGE.match(version) if isinstance(version, str) else None
     if not found:
         return None
     if found.group(1) == "0":
@@ -144,9 +157,10 @@ def at_least(version: object) -> str | None:
     """A short text for the oldest version that is allowed: ≥3.11 of >=3.11,<4."""
     if not isinstance(version, str):
         return None
-    cleaned = version.split("||")[0].split(",")[0].strip()
-    found = re.match(r"(>=|\^|~=|~|==|=|>)?\s*v?(\d{1,4}(?:\.\d{1,4}){0,2})(?:\.\*|\.x)?", cleaned)
+    found = _LEAST.match(version.strip())
     if not found:
         return None
-    number = re.sub(r"\.0(?:\.0)?$", "", found.group(2)) if found.group(2).count(".") else found.group(2)
-    return number if found.group(1) in ("==", "=") else f"≥{number}"
+    operator, number = found.groups()
+    number = re.sub(r"(?<=\d)\.0(?:\.0)?$", "", number)
+    exact = operator in ("==", "=") or (operator is None and "||" not in version)
+    return number if exact else f"≥{number}"

@@ -54,7 +54,8 @@ def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 def _skip(places: set[int], pattern: Sequence[str]) -> set[int]:
     found = set(places)
-    for place in sorted(places):
+    for start in sorted(places):
+        place = start
         while place < len(pattern) and pattern[place] == "**":
             place += 1
             found.add(place)

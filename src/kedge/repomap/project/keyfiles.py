@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.parts import Place, base, parent
+from kedge.repomap.project.parts import Place, base, join, parent
 from kedge.repomap.project.source import Project
 
 MOST = 14
+_FOR_AGENTS = "instructions for agents"
 _WANTED: tuple[tuple[str, str], ...] = (
     (r"readme(?:\.(?:md|rst|txt|adoc|rdoc|org))?", "overview"),
-    (r"(?:agents|claude|gemini)\.md", "instructions for agents"),
+    (r"(?:agents|claude|gemini)\.md", _FOR_AGENTS),
     (r"contributing(?:\.(?:md|rst|txt|adoc))?", "how to contribute"),
     (r"(?:architecture|design|hacking|developing|development)(?:\.(?:md|rst|txt|adoc))?", "design"),
 )
@@ -48,52 +49,76 @@ _AFTER: tuple[tuple[str, str], ...] = (
 )
 
 
-def key_files(project: Project, workflows: list[str]) -> list[Place]:
+def key_files(project: Project, pipeline: str | None) -> list[Place]:
     found: dict[str, str] = {}
     here = project.inside("")
     for pattern, what in _WANTED:
-        for path in here:
-            if re.fullmatch(pattern, path.lower()):
-                found.setdefault(path, what)
+        named = [path for path in here if re.fullmatch(pattern, path.lower())]
+        # of README and README.md the one with markup is the one to read
+        best = sorted(named, key=lambda path: (not path.lower().endswith(".md"), "." not in path))
+        for path in best[: 3 if what == _FOR_AGENTS else 1]:
+            found.setdefault(path, what)
     for path, what in _INNER:
         if project.has(path) and what not in found.values():
             found[path] = what
     for names, what, most in ((_MANIFESTS, "project settings", 3), (_RUNNERS, "tasks", 2)):
         for path in [name for name in names if project.has(name)][:most]:
             found.setdefault(path, what)
+    if not any(project.has(name) for name in _MANIFESTS):
+        found |= dict.fromkeys(_inner_manifests(project)[:2], "project settings")
     for path in _schemas(project):
         found.setdefault(path, "schema")
     for path in _migrations(project):
         found.setdefault(path, "migrations")
-    for path in workflows[:1]:
-        found[path] = "CI"
+    if pipeline:
+        found[pipeline] = "CI"
     for path, what in _AFTER:
         if project.has(path):
             found.setdefault(path, what)
     for path in here:
-        if re.fullmatch(r"(?:changelog|changes|history|news|releases)(?:\.(?:md|rst|txt))?", path.lower()):
+        if re.fullmatch(
+            r"(?:changelog|changes|history|news|releases)(?:\.(?:md|rst|txt))?", path.lower()
+        ):
             found.setdefault(path, "changes")
             break
     return [Place(path, what) for path, what in found.items()][:MOST]
 
 
-def _schemas(project: Project) -> list[str]:
+def _inner_manifests(project: Project) -> list[str]:
+    """The manifests of the directories that hold a good part of the code."""
+    census = project.census
     return [
-        path
-        for name in _SCHEMAS
-        for path in project.named(name)[:1]
-        if path.count("/") <= 3 and not is_aside(parent(path))
-    ][:2]
+        join(home, name)
+        for name in _MANIFESTS
+        for home in project.homes(name)[:1]
+        if census.files_in(home) * 5 > census.total
+    ]
+
+
+def _schemas(project: Project) -> list[str]:
+    found = []
+    for name in _SCHEMAS:
+        for path in project.named(name)[:1]:
+            # the names that Rails gives mean little elsewhere
+            if name in ("schema.rb", "structure.sql") and not path.endswith(f"db/{name}"):
+                continue
+            if path.count("/") <= 3 and not is_aside(parent(path)):
+                found.append(path)
+    return found[:2]
+
+
+_MIGRATION = re.compile(r"\d{3,}|V\d+__|.*\.sql$")
 
 
 def _migrations(project: Project) -> list[str]:
+    """The one directory with the steps of the schema, where there is one for all."""
     found = [
         directory
         for directory in project.directories
-        if base(directory) in ("migrations", "migrate", "migration")
-        and directory.count("/") <= 3
+        if base(directory) in ("migrations", "migrate", "migration", "versions")
+        and directory.count("/") <= 4
         and not is_aside(directory)
+        and sum(_MIGRATION.match(base(path)) is not None for path in project.inside(directory)) > 1
     ]
-    found.sort(key=lambda name: (name.count("/"), name))
     # one per app is a habit of the framework, not a key
-    return [f"{found[0]}/"] if len(found) == 1 or (found and found[0].count("/") <= 1) else []
+    return [f"{found[0]}/"] if len(found) == 1 else []

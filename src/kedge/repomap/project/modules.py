@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kedge.repomap.project.about import about
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.parts import Module, join, parent
+from kedge.repomap.project.parts import Module, base, parent
 from kedge.repomap.project.source import Project
 
 MOST = 30
-LARGE = 0.3  # a directory with more of the code than this is shown by its parts
+MANY = 60  # more directories than this are a collection, not a structure
+LARGE = 0.45  # a directory with more of the code than this is shown by its parts
 _MARKS = (
     "package.json", "Cargo.toml", "pyproject.toml", "setup.py", "go.mod", "pom.xml", "README.md",
     "build.gradle", "build.gradle.kts", "composer.json", "__init__.py", "mix.exs", "README.rst",
@@ -18,65 +19,86 @@ _MARKS = (
 )  # fmt: skip
 
 
+_CONTAINER_NAMES = """src lib libs packages crates apps app pkg cmd internal source sources main
+java kotlin scala groovy include python lua com org io net php ruby code commonmain jvmmain"""
+_CONTAINERS = frozenset(_CONTAINER_NAMES.split())
+
+
 def modules(project: Project, packages: Sequence[str]) -> list[Module]:
-    """The packages of a workspace and the top directories, the one with most code first."""
+    """Packages of a workspace and top directories, the one with most code first."""
     census = project.census
     units = _opened(project, _start(project, packages))
-    ranked = sorted(units, key=lambda name: (-units[name], name))[:MOST]
-    return [
-        Module(name, units[name], about(project, name)) for name in ranked if census.files_in(name)
-    ]
+    least = 2 if len(units) > 6 and census.total > 50 else 1
+    ranked = sorted(units, key=lambda name: (-units[name], name))
+    ranked = [name for name in ranked if units[name] >= least][:MOST]
+    return [Module(name, units[name], about(project, name)) for name in ranked]
 
 
 def _start(project: Project, packages: Sequence[str]) -> list[str]:
+    """The packages of the workspace, and the directories that hold none of them."""
     census = project.census
     members = {name for name in packages if name and census.files_in(name) and not is_aside(name)}
-    # a package that holds other packages is shown by those
-    inner = {name for name in members if not _holds(name, members)}
-    tops = [name for name in census.subdirectories("") if not _holds(name, members)]
-    return [*inner, *(_entered(project, name) for name in tops if name not in inner)]
+    above = {up for name in members for up in _ancestors(name)}
+    found = [name for name in sorted(members) if name not in above]
+    waiting = [""]
+    while waiting:
+        for name in census.subdirectories(waiting.pop()):
+            if name in above:
+                waiting.append(name)
+            elif name not in members:
+                found.append(_entered(project, name))
+    return found
 
 
-def _holds(name: str, others: set[str]) -> bool:
-    return any(other.startswith(f"{name}/") for other in others)
+def _ancestors(directory: str) -> Iterator[str]:
+    while directory := parent(directory):
+        yield directory
 
 
 def _entered(project: Project, directory: str) -> str:
-    """The directory behind a chain of directories that hold nothing but the next."""
+    """The directory behind a chain of those that only hold the next: src/main/java/org/x."""
     census = project.census
-    while True:
+    while base(directory).lower() in _CONTAINERS and not project.first(directory, *_MARKS):
         below = census.subdirectories(directory)
-        if len(below) != 1 or project.first(directory, *_MARKS):
-            return directory
-        if census.files_right_in(directory):
-            return directory
+        if len(below) != 1 or census.files_right_in(directory):
+            break
         directory = below[0]
+    return directory
 
 
 def _opened(project: Project, start: list[str]) -> dict[str, int]:
-    """Directories with their files; what is too large is replaced by what is in it."""
+    """Directories with their files; what is too large is followed by what is in it."""
     census = project.census
     units = {name: census.files_in(name) for name in start}
     closed: set[str] = set()
     while True:
-        open_ = [name for name in units if name not in closed]
-        largest = max(open_, key=lambda name: (units[name], name), default=None)
+        waiting = [name for name in units if name not in closed]
+        largest = max(waiting, key=lambda name: (units[name], name), default=None)
         if largest is None or units[largest] <= LARGE * census.total or units[largest] < 8:
             return units
         closed.add(largest)
-        below = [_entered(project, name) for name in census.subdirectories(largest)]
-        if not below or len(below) > MOST or len(units) + len(below) > 2 * MOST:
+        inside, below = _parts(project, largest)
+        if not below or len(below) > MANY:
             continue
-        if len(below) == 1 and census.files_in(below[0]) * 2 < units[largest]:
-            continue
-        rest = census.files_right_in(largest)
-        keep = rest > 0 or project.first(largest, *_MARKS)
-        if keep:
-            units[largest] = census.files_in(largest)
-        else:
+        if not project.first(largest, *_MARKS) and not census.files_right_in(largest):
             del units[largest]
-        units |= {name: census.files_in(name) for name in below}
+            if census.files_right_in(inside) or project.first(inside, *_MARKS):
+                units[inside] = census.files_in(inside)
+                closed.add(inside)
+        below.sort(key=lambda name: (-census.files_in(name), name))
+        units |= {name: census.files_in(name) for name in below[:MOST]}
 
 
-def container_of(path: str) -> str:
-    return join(parent(path), "*")
+def _parts(project: Project, directory: str) -> tuple[str, list[str]]:
+    """What a directory is divided into, looking through one part that has nearly everything."""
+    census = project.census
+    found: list[str] = []
+    while below := census.subdirectories(directory):
+        most = max(below, key=lambda name: (census.files_in(name), name))
+        heavy = census.files_in(most) * 10 >= census.files_in(directory) * 8
+        if not heavy or (len(below) > 1 and base(most).lower() not in _CONTAINERS):
+            found += below
+            break
+        found += [name for name in below if name != most]
+        directory = most
+    return directory, [_entered(project, name) for name in found]

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import Table, items, named, table, text, texts
 from kedge.repomap.project.frameworks import at_least, major, notable
 from kedge.repomap.project.globs import expand
-from kedge.repomap.project.parts import Findings, base, join
+from kedge.repomap.project.node_entries import add_entries, add_page
+from kedge.repomap.project.parts import Findings, counted, join
 from kedge.repomap.project.source import Project
 from kedge.repomap.project.targets import Target, add_targets
 
@@ -26,7 +28,19 @@ _BUILDERS = {"turbo.json": "turbo", "nx.json": "nx", "lerna.json": "lerna", "rus
 _NEEDS = ("dependencies", "devDependencies", "peerDependencies")
 # run by the package manager itself at its own times
 _LIFECYCLE = frozenset(
-    ["prepare", "install", "preinstall", "postinstall", "prepack", "postpack", "prepublish", "prepublishOnly", "preversion", "version", "postversion"]
+    [
+        "prepare",
+        "install",
+        "preinstall",
+        "postinstall",
+        "prepack",
+        "postpack",
+        "prepublish",
+        "prepublishOnly",
+        "preversion",
+        "version",
+        "postversion",
+    ]
 )
 
 
@@ -56,17 +70,15 @@ def read(project: Project) -> Findings:
     homes = project.homes("package.json")
     if homes == [""] and _only_tools(project):
         homes += project.below("package.json", family="node")[:3]
-    for home in homes:
-        node = _open(project, home)
+    nodes = [_open(project, home) for home in homes]
+    told = [node for node in nodes if _libraries(node)] or nodes[:1]
+    for node in nodes:
         findings.packages += node.members
-        if line := _stack_line(node):
-            findings.tech(line, home)
+        if node in told and project.census.weight("node", node.home):
+            findings.tech(_stack_line(node), node.home)
         _add_commands(findings, node)
-        _add_entries(findings, node)
-    _add_deno(findings, project)
-    for path in project.named("index.html")[:1]:
-        if path.count("/") <= 2 and project.has(join(path.rpartition("/")[0], "package.json")):
-            findings.entry(path, "page of the web app")
+        add_entries(findings, project, [node.home, *_largest(node, 6)])
+    add_page(findings, project)
     return findings
 
 
@@ -83,7 +95,8 @@ def _only_tools(project: Project) -> bool:
 def _open(project: Project, home: str) -> Node:
     package = project.json(join(home, "package.json"))
     node = Node(project, home, package, _manager(project, home, package))
-    node.members = expand(project, home, _patterns(node), "package.json")
+    members = expand(project, home, _patterns(node), "package.json")
+    node.members = [name for name in members if not is_aside(name)]
     for member in _largest(node, 40):
         if name := text(project.json(f"{member}/package.json").get("name")):
             node.names.add(name)
@@ -99,7 +112,7 @@ def _manager(project: Project, home: str, package: Table) -> str:
     # a package of a workspace has the lock file of the root
     for where in dict.fromkeys((home, "")):
         for lock, manager in _LOCKS:
-            if project.has(join(where, lock)):
+            if project.exists(join(where, lock)):
                 return manager
     return "npm"
 
@@ -122,14 +135,7 @@ def _largest(node: Node, most: int) -> list[str]:
     return sorted(node.members, key=lambda name: (-census.files_in(name), name))[:most]
 
 
-def _stack_line(node: Node) -> str | None:
-    census = node.project.census
-    languages = census.languages("node", node.home)
-    script = max(
-        ("TypeScript", "JavaScript"), key=lambda name: (languages[name], name == "TypeScript")
-    )
-    if not languages:
-        return None
+def _libraries(node: Node) -> list[str]:
     needs: dict[str, str | None] = {}
     packages = [node.package]
     packages += [node.project.json(f"{name}/package.json") for name in _largest(node, 12)]
@@ -137,10 +143,17 @@ def _stack_line(node: Node) -> str | None:
         for kind in _NEEDS:
             for name, version in named(package.get(kind)):
                 needs[name] = needs.get(name) or major(version)
-    shown = notable("node", needs, own=node.names)
+    own = [name for name, _ in named(node.package.get("dependencies"))]
+    return notable("node", needs, own=node.names, first=own)
+
+
+def _stack_line(node: Node) -> str:
+    languages = node.project.census.languages("node", node.home)
+    is_typed = languages["TypeScript"] >= languages["JavaScript"]
+    shown = _libraries(node)
     tools = [node.manager]
     if node.members:
-        tools[0] += f" workspace of {len(node.members)} packages"
+        tools[0] += f" workspace of {counted(len(node.members), 'package')}"
     tools += [
         tool
         for file, tool in _BUILDERS.items()
@@ -148,6 +161,7 @@ def _stack_line(node: Node) -> str | None:
     ]
     engine = at_least(table(node.package, "engines").get("node"))
     inside = "; ".join(filter(None, (", ".join(tools), ", ".join(shown))))
+    script = "TypeScript" if is_typed else "JavaScript"
     return f"{script}{f', Node {engine}' if engine else ''} ({inside})"
 
 
@@ -188,88 +202,5 @@ def _add_main_member(findings: Findings, node: Node, member: str) -> None:
 
 
 def _has_tests(node: Node) -> bool:
-    return any(
-        re.search(r"[._](?:test|spec)\.[jt]sx?$", path)
-        for path in node.project.paths
-        if path.startswith(node.at(""))
-    )
-
-
-def _add_entries(findings: Findings, node: Node) -> None:
-    for home in dict.fromkeys([node.home, *_largest(node, 6)]):
-        package = node.project.json(join(home, "package.json"))
-        name = text(package.get("name"), 80)
-        bins = package.get("bin")
-        pairs = list(named(bins)) or ([(base(name or ""), bins)] if name else [])
-        for command, target in pairs[:4]:
-            if path := _source_file(node.project, home, target):
-                findings.entry(path, f"command `{command}`")
-        exported = package.get("exports")
-        main = exported if isinstance(exported, str) else table(exported).get(".")
-        for target in (package.get("source"), *_leaves(main), package.get("main")):
-            if path := _source_file(node.project, home, target):
-                findings.entry(path, f"main module of {name}" if name else "main module")
-                break
-        else:
-            if path := _conventional(node.project, home):
-                findings.entry(path, f"main module of {name}" if name else "main module")
-
-
-def _leaves(value: object, depth: int = 0) -> Iterator[object]:
-    if isinstance(value, dict) and depth < 4:
-        for item in list(value.values())[:10]:
-            yield from _leaves(item, depth + 1)
-    elif isinstance(value, str):
-        yield value
-
-
-def _source_file(project: Project, home: str, target: object) -> str | None:
-    """The file that a package names, or the source that its build makes it from."""
-    plain = (text(target) or "").removeprefix("./")
-    if not plain or plain.startswith(("/", "../")):
-        return None
-    stem = re.sub(r"(?:\.d)?\.[cm]?[jt]sx?$", "", plain)
-    inner = stem.partition("/")[2] if "/" in stem else stem
-    candidates = [plain]
-    for where in (stem, f"src/{inner}", f"src/{base(stem)}"):
-        candidates += [f"{where}.{ending}" for ending in ("ts", "tsx", "js", "mjs", "jsx")]
-    candidates += [f"{stem}/index.ts", f"{stem}/index.js"]
-    return project.first(home, *candidates)
-
-
-_STARTS = (
-    "src/main.tsx", "src/main.ts", "src/main.jsx", "src/main.js", "src/index.tsx", "src/index.ts",
-    "src/index.jsx", "src/index.js", "src/server.ts", "src/server.js", "src/app.ts", "src/app.js",
-    "app/layout.tsx", "src/app/layout.tsx", "app/page.tsx", "pages/_app.tsx", "pages/index.tsx",
-    "src/routes/+layout.svelte", "app.vue", "app/app.vue", "server.js", "server.ts", "index.tsx",
-    "app.js", "index.ts", "index.js", "main.ts", "main.js",
-)  # fmt: skip
-
-
-def _conventional(project: Project, home: str) -> str | None:
-    return project.first(home, *_STARTS)
-
-
-def _add_deno(findings: Findings, project: Project) -> None:
-    path = project.first("", "deno.json", "deno.jsonc")
-    if path is None:
-        return
-    config = project.json(path)
-    members = texts(config.get("workspace"))
-    members = members or texts(table(config, "workspace").get("members"))
-    found = expand(project, "", members, "deno.json") + expand(project, "", members, "deno.jsonc")
-    findings.packages += sorted(found)
-    if not project.has("package.json"):
-        note = f"Deno workspace of {len(found)} packages" if found else "Deno"
-        languages = project.census.languages("node")
-        script = "JavaScript" if languages["JavaScript"] > languages["TypeScript"] else "TypeScript"
-        findings.tech(f"{script} ({note})")
-    targets = [
-        Target(name, tuple(texts(body) or texts(table(body).get("command"))), f"{path}:tasks.{name}")
-        for name, body in named(config.get("tasks"))
-    ]
-    add_targets(findings, targets, lambda name: f"deno task {name}", 84)
-    if any(re.search(r"[._]test\.[jt]sx?$", name) for name in project.names):
-        findings.command("test", "deno test", path, 56)
-    findings.command("lint", "deno lint", path, 52)
-    findings.command("format", "deno fmt", path, 52)
+    found = [name for name in node.project.names if re.search(r"[._](?:test|spec)\.[jt]sx?$", name)]
+    return any(path.startswith(node.at("")) for name in found for path in node.project.named(name))

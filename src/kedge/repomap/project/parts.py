@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Kind = Literal["install", "build", "test", "lint", "format", "typecheck", "run"]
+MAX_LINE = 200
 KINDS: tuple[Kind, ...] = ("install", "build", "test", "lint", "format", "typecheck", "run")
 
 
@@ -50,10 +51,7 @@ class Tech:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A command that may be shown: the higher the score, the sooner a maintainer would name it.
-
-    `step` is what it does in a word or two, to see that two spellings are the same step.
-    """
+    """A command that may be shown: the higher the score, the sooner a maintainer would name it."""
 
     kind: Kind
     command: str
@@ -61,35 +59,55 @@ class Candidate:
     score: int
     family: str | None = None
     where: str = ""
+    from_ci: bool = False
 
 
 @dataclass(slots=True)
 class Findings:
-    """What one ecosystem found."""
+    """What one ecosystem found. It is `bare` when no manifest speaks for its code."""
 
     family: str | None = None
     techs: list[Tech] = field(default_factory=list)
     commands: list[Candidate] = field(default_factory=list)
     entries: list[Place] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
-    rules: list[str] = field(default_factory=list)
+    bare: bool = False
 
     def tech(self, text: str, where: str = "") -> None:
         suffix = f" in {where}/" if where else ""
-        self.techs.append(Tech(text + suffix, self.family, where))
+        self.techs.append(Tech(shown(text) + suffix, self.family, where))
 
     def command(self, kind: Kind, command: str, source: str, score: int, where: str = "") -> None:
-        self.commands.append(
-            Candidate(kind, within(where, command), source, score, self.family, where)
-        )
+        self.add(Candidate(kind, within(where, command), source, score, self.family, where))
+
+    def add(self, candidate: Candidate) -> None:
+        """What cannot be typed on one line is not a command."""
+        if candidate.command.isprintable() and len(candidate.command) <= MAX_LINE:
+            self.commands.append(replace(candidate, source=shown(candidate.source)))
 
     def entry(self, path: str, what: str) -> None:
-        self.entries.append(Place(path, what))
+        self.entries.append(Place(path, shown(what)))
+
+
+def shown(text: str) -> str:
+    """The text as it may stand on one line, whatever file it comes from."""
+    if text.isprintable():
+        return text[:MAX_LINE]
+    return "".join(letter for letter in text if letter.isprintable())[:MAX_LINE]
+
+
+def quoted(word: str) -> str:
+    """A name from a file as one word of a command."""
+    return shlex.quote(word)
 
 
 def within(directory: str, command: str) -> str:
     """The command as it is typed in the root of the repository."""
     return f"cd {shlex.quote(directory)} && {command}" if directory else command
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def join(directory: str, name: str) -> str:

@@ -3,65 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 
+from kedge.repomap.project.names import CORNER, EXACT, kind_of_name
 from kedge.repomap.project.parts import Kind
-
-# names of targets, scripts and sessions, the plainest first
-_NAMES: dict[Kind, str] = {
-    "test": "test tests test-unit unit-test unit-tests unittest unittests unit pytest test-all "
-    "testall test-core test-ci test-python test-go test-js test-run jest vitest rspec phpunit "
-    "spec tests-unit run-tests runtests test-fast quicktest testsuite test-quick",
-    "lint": "lint lint-all linters linter lint-check lint-code lint-fix lint-js lint-python "
-    "lint-go golangci-lint golangci eslint ruff flake8 pylint rubocop clippy phpcs standard "
-    "credo stylelint vet check-lint biome checkstyle oxlint",
-    "format": "format fmt format-all format-code reformat format-fix format-write prettier "
-    "prettify style pretty black gofmt fix-format formatter code-style cs-fix fix-style beautify "
-    "prettier-write prettier-fix fix-cs pint fix spotless-apply format-python format-js",
-    "typecheck": "typecheck type-check check-types types typing mypy pyright tsc typecheck-all "
-    "check-ts ts-check typescript type-checking types-check test-types test-typecheck typings "
-    "test-typescript phpstan psalm stan static-analysis analyse analyze dialyzer svelte-check "
-    "lint-types lint-ts tsc-check ty",
-    "build": "build build-all compile bundle dist binary build-dev build-prod package all "
-    "assemble build-packages build-lib hugo",
-    "run": "dev run start serve server develop run-dev start-dev dev-server devserver runserver "
-    "run-server up watch start-server dev-start",
-    "install": "setup install bootstrap deps install-dev dev-setup init-dev develop-deps "
-    "dependencies install-deps dev-install venv prepare-dev setup-dev install-dependencies "
-    "dev-env dev-deps get-deps vendor-deps devinstall tools install-tools",
-}
-_RANKS: dict[str, tuple[Kind, int]] = {
-    name: (kind, rank) for kind, names in _NAMES.items() for rank, name in enumerate(names.split())
-}
-_FIRST: dict[str, Kind] = {
-    "test": "test", "tests": "test", "lint": "lint", "format": "format", "fmt": "format",
-    "typecheck": "typecheck", "build": "build", "dev": "run", "start": "run", "run": "run",
-    "serve": "run",
-}  # fmt: skip
-FAR = 40  # the rank of a name that only begins like one
-_NOT_ALONE = re.compile(
-    r"watch|update|snapshot|debug|clean|release|publish|deploy|docker|image|coverage|cov|report|"
-    r"bench|perf|fuzz|e2e|browser|win|mac|linux|arm|upgrade|help|version|doc|example|ui|storybook|"
-    r"upload|push|regress|flak|stress|prod|profile|race|website|clean|site|list|generate|setup|diff"
-)
-
-
-def rank_of_name(name: str) -> tuple[Kind, int] | None:
-    """The kind that a target's name stands for, and how plainly (0 is plainest)."""
-    normal = re.sub(r"[:_./]+", "-", name.lower()).strip("-")
-    if found := _RANKS.get(normal):
-        return found
-    first, dash, rest = normal.partition("-")
-    if dash and first in _FIRST:
-        return _FIRST[first], FAR + (30 if _NOT_ALONE.search(rest) else 0) + min(len(rest), 20)
-    return None
-
 
 _SUBCOMMANDS: dict[str, dict[str, Kind]] = {
     "cargo": {
         "test": "test", "nextest": "test", "build": "build", "clippy": "lint", "fmt": "format",
-        "run": "run", "check": "typecheck", "hack": "test",
+        "run": "run", "check": "typecheck",
     },
     "go": {
         "test": "test", "build": "build", "vet": "lint", "run": "run", "fmt": "format",
@@ -143,9 +94,10 @@ _PROGRAMS: dict[str, Kind] = {
     "rackup": "run", "puma": "run",
 }  # fmt: skip
 # programs whose first plain word is the name of a target or a script of the project
-_RUNNERS = frozenset(
-    ["make", "gmake", "just", "task", "mage", "rake", "npm", "pnpm", "yarn", "bun", "poe", "invoke", "inv", "composer", "nx", "lerna", "hatch", "pdm", "gradlew", "gradle", "mvnw", "mvn", "sbt", "grunt", "gulp", "tox", "nox", "turbo", "moon", "rush", "pixi", "melos", "./dev"]
-)
+_RUNNER_NAMES = """make gmake just task mage rake npm pnpm yarn bun poe invoke inv composer nx lerna
+hatch pdm gradlew gradle mvnw mvn sbt grunt gulp tox nox turbo moon rush pixi melos"""
+_RUNNERS = frozenset(_RUNNER_NAMES.split())
+_ALONE: dict[str, Kind] = {"make": "build", "gmake": "build", "yarn": "install"}
 _GOALS: dict[str, Kind] = {
     "test": "test", "check": "test", "verify": "test", "build": "build", "assemble": "build",
     "package": "build", "install": "build", "compile": "build", "spotlessapply": "format",
@@ -156,29 +108,29 @@ _GOALS: dict[str, Kind] = {
     "formatall": "format", "format": "format",
 }  # fmt: skip
 _GOAL_RUNNERS = frozenset({"gradlew", "gradle", "mvnw", "mvn", "sbt", "mill"})
-_TAKES_VALUE = frozenset(
-    ["-C", "-f", "-F", "--filter", "--prefix", "--cwd", "-w", "--workspace", "-p", "--project", "-s", "-e", "--session", "--directory", "--package", "--extra", "--group", "--with", "--python", "-P", "--file", "--makefile"]
-)
-_WRAPPERS: tuple[tuple[str, ...], ...] = (
-    ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("rye", "run"), ("bundle", "exec"),
-    ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "exec"), ("yarn", "dlx"), ("npm", "exec"),
-    ("python", "-m"), ("python3", "-m"), ("coverage", "run"), ("npx",), ("bunx",), ("uvx",),
-    ("time",), ("exec",), ("env",), ("command",), ("xvfb-run",), ("cross-env",), ("dotenv",),
-    ("pdm", "run"), ("bash",), ("sh",), ("python",), ("python3",), ("php",), ("ruby",), ("pixi", "run"),
-    ("coverage",), ("opam", "exec", "--"), ("pipx", "run"), ("gotestsum", "--"),
-)  # fmt: skip
+_FLAGS_WITH_VALUE = """-C -f -F --filter --prefix --cwd -w --workspace -p --project -s -e --session
+--directory --package --extra --group --with --python -P --file --makefile -X"""
+_TAKES_VALUE = frozenset(_FLAGS_WITH_VALUE.split())
+_WRAPPER_LINES = """uv run,poetry run,pipenv run,rye run,bundle exec,pnpm exec,pnpm dlx,yarn exec,
+yarn dlx,npm exec,python -m,python3 -m,coverage run,npx,bunx,uvx,time,exec,env,command,xvfb-run,
+cross-env,dotenv,pdm run,pixi run,pipx run,opam exec --,gotestsum --,bash,sh,python,python3,php,
+ruby,coverage"""
+_WRAPPERS: dict[str, list[list[str]]] = {}
+for _line in _WRAPPER_LINES.replace("\n", "").split(","):
+    _WRAPPERS.setdefault(_line.split()[0], []).append(_line.split())
+_WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*+"|'[^']*+')++""")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 def words_of(line: str) -> list[str]:
     """The words of a simple command, without the assignments before it."""
-    if "'" not in line and '"' not in line and "\\" not in line and "#" not in line:
-        words = line.split()
+    if "'" in line or '"' in line:
+        words = [word.strip("\"'") for word in _WORD.findall(line[:1000])]
     else:
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError:
-            return []
+        words = line[:1000].split()
+    if "#" in line:
+        end = next((at for at, word in enumerate(words) if word.startswith("#")), len(words))
+        words = words[:end]
     while words and _ASSIGNMENT.match(words[0]):
         words = words[1:]
     return words
@@ -187,6 +139,12 @@ def words_of(line: str) -> list[str]:
 def kind_of(line: str) -> Kind | None:
     """What a simple command is for, or None when that is not plain."""
     return _kind_of(_unwrapped(words_of(line)))
+
+
+def is_tool(line: str) -> bool:
+    """Whether the command is a well-known program, not a script or a target of the project."""
+    program = _program(_unwrapped(words_of(line)))
+    return program in _SUBCOMMANDS or program in _PROGRAMS
 
 
 def step_of(line: str) -> str:
@@ -202,13 +160,14 @@ def step_of(line: str) -> str:
 
 
 def _unwrapped(words: list[str]) -> list[str]:
+    """The command itself, without what only runs it: `uv run`, `npx`, `bash`, `FOO=1`."""
     for _ in range(4):
         while words and _ASSIGNMENT.match(words[0]):
             words = words[1:]
-        found = next((w for w in _WRAPPERS if tuple(words[: len(w)]) == w), None)
-        rest = words[len(found) :] if found else words
-        rest = rest if found is None else _without_leading_flags(rest)
-        if found is None or not rest:
+        known = _WRAPPERS.get(words[0], ()) if words else ()
+        wrapper = next((one for one in known if words[: len(one)] == one), None)
+        rest = _without_leading_flags(words[len(wrapper) :]) if wrapper else []
+        if not rest:
             break
         words = rest
     return words
@@ -217,8 +176,7 @@ def _unwrapped(words: list[str]) -> list[str]:
 def _without_leading_flags(words: list[str]) -> list[str]:
     position = 0
     while position < len(words) and words[position].startswith("-"):
-        takes = words[position] in _TAKES_VALUE or words[position] == "-X"
-        position += 2 if takes else 1
+        position += 2 if words[position] in _TAKES_VALUE else 1
     return words[position:]
 
 
@@ -279,9 +237,9 @@ def _kind_of_goals(plain: Sequence[str]) -> Kind | None:
 
 def _kind_of_target(program: str, words: Sequence[str], plain: list[str]) -> Kind | None:
     if program in ("tox", "nox"):
-        for flag, value in zip(words, words[1:], strict=False):
+        for flag, value in pairwise(words):
             if flag in ("-e", "-s", "--session"):
-                found = rank_of_name(value)
+                found = kind_of_name(value)
                 return found[0] if found else "test" if value.startswith("py") else None
         return "test" if len(words) == 1 else None
     if plain[:1] == ["run"] and program not in ("make", "just", "task"):
@@ -289,10 +247,10 @@ def _kind_of_target(program: str, words: Sequence[str], plain: list[str]) -> Kin
     if plain[:1] == ["test"]:
         return "test"
     if not plain:
-        return {"make": "build", "gmake": "build", "yarn": "install"}.get(program)  # type: ignore[return-value]
+        return _ALONE.get(program)
     name = plain[0].rpartition(":")[2] if program in ("hatch", "nx") else plain[0]
-    found = rank_of_name(name)
-    return found[0] if found and (found[1] < FAR + 30 or program != "make") else None
+    found = kind_of_name(name)
+    return found[0] if found and found[1] < CORNER else None
 
 
 def _kind_of_script(path: str) -> Kind | None:
@@ -300,5 +258,5 @@ def _kind_of_script(path: str) -> Kind | None:
     if "/" not in path and not path.endswith((".sh", ".py")):
         return None
     stem = re.sub(r"\.(?:sh|py|bash|rb|js|mjs|ts)$", "", path.rpartition("/")[2])
-    found = rank_of_name(stem)
-    return found[0] if found and found[1] < FAR else None
+    found = kind_of_name(stem)
+    return found[0] if found and found[1] <= EXACT else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -33,38 +33,59 @@ class Project:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.paths = tuple(path for path in source.paths if path.isprintable())
         self.problems: dict[str, str] = {}
-        self._files = frozenset(self.paths)
+        self._files: set[str] = set()
         self._parsed: dict[tuple[str, str], Any] = {}
-
-    @cached_property
-    def names(self) -> dict[str, list[str]]:
-        """Paths by the file's name, the shallowest first."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for path in self.paths:
-            found[path.rpartition("/")[2]].append(path)
-        for paths in found.values():
-            if len(paths) > 1:
-                paths.sort(key=lambda path: (path.count("/"), path))
-        return found
+        self._by_directory: dict[str, list[str]] = defaultdict(list)
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        for path in source.paths:
+            if path.isprintable():
+                directory, _, name = path.rpartition("/")
+                self._files.add(path)
+                self._by_directory[directory].append(path)
+                self._by_name[name].append(path)
 
     @cached_property
     def census(self) -> Census:
-        return Census(self.paths)
+        return Census(self._by_directory)
 
     @cached_property
     def directories(self) -> frozenset[str]:
         found: set[str] = set()
-        for path in self.paths:
-            directory = parent(path)
+        for name in self._by_directory:
+            directory = name
             while directory and directory not in found:
                 found.add(directory)
                 directory = parent(directory)
         return frozenset(found)
 
+    @property
+    def names(self) -> Iterable[str]:
+        """The names of all files, without their directories."""
+        return self._by_name
+
+    def named(self, name: str) -> list[str]:
+        """The files of this name, the shallowest first."""
+        return sorted(self._by_name.get(name, ()), key=lambda path: (path.count("/"), path))
+
+    def ending(self, *endings: str) -> list[str]:
+        """The files whose names end like this, the shallowest first."""
+        found = [
+            path for name in self._by_name if name.endswith(endings) for path in self._by_name[name]
+        ]
+        return sorted(found, key=lambda path: (path.count("/"), path))
+
     def has(self, *paths: str) -> bool:
         return any(path in self._files for path in paths)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file, even one that is left out of the paths: a lock file."""
+        if path in self._files:
+            return True
+        key = ("exists", path)
+        if key not in self._parsed:
+            self._parsed[key] = self.source.read(path) is not None
+        return bool(self._parsed[key])
 
     def first(self, directory: str, *names: str) -> str | None:
         """The first of these files that is in the directory."""
@@ -76,16 +97,6 @@ class Project:
     def inside(self, directory: str) -> list[str]:
         """The files right in the directory."""
         return self._by_directory.get(directory, [])
-
-    @cached_property
-    def _by_directory(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = defaultdict(list)
-        for path in self.paths:
-            found[path.rpartition("/")[0]].append(path)
-        return found
-
-    def named(self, name: str) -> list[str]:
-        return self.names.get(name, [])
 
     def homes(self, *names: str, limit: int = 4) -> list[str]:
         """The directories that a file of this name makes a project of its own.
@@ -108,7 +119,8 @@ class Project:
 
     def text(self, path: str) -> str | None:
         """All of a configuration file, or None when it is missing or too large."""
-        return self._once("text", path, lambda text: text)
+        found: str | None = self._once("text", path, str)
+        return found
 
     def head(self, path: str) -> str:
         """The beginning of any file, however large; empty where there is none."""
@@ -131,8 +143,8 @@ class Project:
     def ini(self, path: str) -> dict[str, dict[str, str]]:
         return self._once("ini", path, formats.parse_ini) or {}
 
-    def _once(self, format: str, path: str, parse: Callable[[str], Any]) -> Any:
-        key = (format, path)
+    def _once(self, kind: str, path: str, parse: Callable[[str], Any]) -> Any:
+        key = (kind, path)
         if key not in self._parsed:
             self._parsed[key] = self._parse(path, parse)
         return self._parsed[key]

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from kedge.repomap.project.parts import Findings, Place
 from kedge.repomap.project.source import Project
+from kedge.repomap.project.standing import Standing
 
 MOST = 10
-LEAST = 0.02  # of the code, for a language to be named beside others
-ALONE = 0.1  # of the code, for a language that no manifest speaks for
+LEAST = 0.03  # compared with the main ecosystem, for another one to be named
+STARTS = 0.1  # the same, for its entry points
+ALONE = 0.15  # of the code, for a language that no manifest speaks for
 
 
-def lines(project: Project, found: Sequence[Findings]) -> list[str]:
+def lines(project: Project, standing: Standing, found: Sequence[Findings]) -> list[str]:
     census = project.census
     weighed: list[tuple[float, int, str]] = []
     tooling: list[str] = []
@@ -23,28 +25,23 @@ def lines(project: Project, found: Sequence[Findings]) -> list[str]:
                 tooling.append(tech.text)
                 continue
             known.add(tech.family)
-            share = census.share(tech.family, tech.where)
-            if share >= LEAST or (census.total == 0):
-                weighed.append((-share, order, tech.text))
+            weight = standing.of(tech.family, tech.where)
+            if weight >= LEAST or census.total == 0:
+                weighed.append((-weight, order, tech.text))
     for family in census.families:
-        share = census.share(family)
-        if family not in known and share >= ALONE:
+        if family not in known and census.share(family) >= ALONE:
             language = census.languages(family).most_common(1)[0][0]
-            weighed.append((-share, len(found), language))
+            weighed.append((-standing.of(family), len(found), language))
     weighed.sort()
     return [text for _, _, text in weighed][: MOST - len(tooling)] + tooling
 
 
-def entry_points(project: Project, found: Sequence[Findings]) -> list[Place]:
-    """Those of the largest family first, each path once."""
-    census = project.census
-    ordered = sorted(
-        found, key=lambda one: -census.share(one.family) if one.family else 0.0
-    )
+def entry_points(standing: Standing, found: Sequence[Findings]) -> list[Place]:
+    """Those of the main ecosystem first, each path once."""
+    ordered = sorted(found, key=lambda one: -standing.of(one.family) if one.family else 0.0)
     places: dict[str, Place] = {}
     for findings in ordered:
-        if findings.family and census.share(findings.family) < LEAST:
-            continue
-        for place in findings.entries:
-            places.setdefault(place.path, place)
+        if findings.family is None or standing.of(findings.family) >= STARTS:
+            for place in findings.entries:
+                places.setdefault(place.path, place)
     return list(places.values())

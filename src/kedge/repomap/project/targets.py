@@ -6,19 +6,25 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from kedge.repomap.project.names import CORNER, PARTIAL, kind_of_name
 from kedge.repomap.project.parts import Findings, Kind
-from kedge.repomap.project.shell import FAR, kind_of, rank_of_name
+from kedge.repomap.project.shell import kind_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,59}\Z")
-_COMPOSITE = frozenset(
-    ["check", "checks", "ci", "verify", "validate", "qa", "precommit", "pre-commit", "all-checks", "check-all", "test-lint"]
-)
-_STUB = re.compile(r"no test specified|exit 1\s*$|not implemented", re.IGNORECASE)
+_COMPOSITES = "check checks ci verify validate qa precommit pre-commit all-checks check-all"
+_COMPOSITE = frozenset(_COMPOSITES.split())
+_STUB = re.compile(r"no test specified|exit 1$|not implemented", re.IGNORECASE)
+_PRINTS = re.compile(r"(?:echo|printf|cat)\b|$")
 _CHECKS_ONLY = re.compile(r"--check\b|--list-different|(?<!\S)-l\b|--dry-run|--diff\b")
+_WRITES = re.compile(r"--write|(?<!\S)-w\b|--fix")
 # what installs the product for its users is not what sets up a working copy
 _DOUBTFUL_INSTALLS = frozenset({"install", "tools"})
-# in these the kind that the body shows is more telling than the name
+# in these what the recipe does is more telling than the name
 _VAGUE = frozenset({"dev", "all", "run", "start", "watch", "fix", "style", "types", "dist", "up"})
+_NOT_BY_BODY = re.compile(
+    r"clean|watch|update|release|publish|deploy|^pre|^post|prepare|cov|doc|bench|generate|debug|"
+    r"version|bump|upgrade|tag|^ci|help|push|sync|snapshot|report|diff|install|migrat|seed|debug"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +52,31 @@ def add_targets(
 
 
 def _is_stub(target: Target) -> bool:
-    return len(target.body) == 1 and _STUB.search(target.body[0]) is not None
+    if len(target.body) == 1 and _STUB.search(target.body[0]):
+        return True
+    return bool(target.body) and all(map(_PRINTS.match, target.body))
 
 
 def _judge(target: Target) -> tuple[Kind, int] | None:
+    """The kind of a target, and what it loses against the plainest one."""
     shown = list(dict.fromkeys(kind for line in target.body if (kind := kind_of(line))))
     name = target.name.lower()
     if name in _COMPOSITE:
         return (("test" if "test" in shown else shown[0]), 14) if shown else None
-    named = rank_of_name(target.name)
-    if named is None:
-        return (shown[0], 24) if len(shown) == 1 and shown[0] != "install" else None
-    kind, rank = named
-    if name in _VAGUE and shown and kind not in shown:
-        kind, rank = shown[0], 12
+    named = kind_of_name(target.name)
+    if named is None or named[1] == CORNER:
+        lone = len(shown) == 1 and shown[0] not in ("install", "run", "build")
+        return (shown[0], 24) if lone and not _NOT_BY_BODY.search(name) else None
+    kind, loss = named
+    if shown and kind not in shown and (name in _VAGUE or loss > PARTIAL):
+        if len(shown) > 1:
+            return None
+        kind, loss = shown[0], 12
     if kind == "install" and name in _DOUBTFUL_INSTALLS and "install" not in shown:
         return None
-    if kind == "format" and target.body and all(map(_CHECKS_ONLY.search, target.body)):
-        return "lint", 20
-    return kind, min(rank, 12) if rank < FAR else rank - FAR + 18
+    if kind == "format" and target.body:
+        if all(map(_CHECKS_ONLY.search, target.body)):
+            return "lint", 20
+        if "prettier" in target.body[0] and not any(map(_WRITES.search, target.body)):
+            loss += 20
+    return kind, loss

@@ -25,7 +25,7 @@
 (program
   (_ (variable_declarator
     name: (identifier) @name value: (object) @inside) @variable) @head
-  (#match? @name "^[A-Z]"))
+  (#set! name.is "^[A-Z]"))
 (export_statement
   (_ (variable_declarator
     name: (identifier) @name value: (object) @inside) @variable) @head)
@@ -38,7 +38,7 @@
 
 (program
   (_ (variable_declarator name: (identifier) @name) @variable) @head
-  (#match? @name "^[A-Z]"))
+  (#set! name.is "^[A-Z]"))
 (export_statement
   (_ (variable_declarator name: (identifier) @name) @variable) @head)
 
@@ -49,14 +49,19 @@
       left: (member_expression
         object: (member_expression object: (_) @in property: (_) @_prototype)
         property: (property_identifier) @name)
-      right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function)
-  (#eq? @_prototype "prototype"))
+      right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method)
+  (#set! _prototype.is "^prototype$"))
 (program
   (expression_statement
     (assignment_expression
       left: (member_expression object: (_) @in property: (property_identifier) @name)
       right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function))
 
-; What a call is given at top level, such as the body of a test.
+; What a call is given at top level, such as the body of a test. Where it is a function expression,
+; it may be the body of a module: define(function () {…}).
 (program (expression_statement (call_expression
   arguments: (arguments (arrow_function) @opaque))))
+(program (expression_statement (call_expression
+    function: (identifier) @_call
+    arguments: (arguments (function_expression) @opaque)))
+  (#set! _call.is "^(describe|it|test|suite|context|before|after)"))

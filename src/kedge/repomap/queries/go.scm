@@ -16,10 +16,10 @@
 
 (source_file
   (const_declaration (const_spec name: (identifier) @name) @constant) @head
-  (#match? @name "^[A-Z]"))
+  (#set! name.is "^[A-Z]"))
 (source_file
   (var_declaration (var_spec name: (identifier) @name) @variable) @head
-  (#match? @name "^[A-Z]"))
+  (#set! name.is "^[A-Z]"))
 (source_file
   (var_declaration (var_spec_list (var_spec name: (identifier) @name) @variable)) @head
-  (#match? @name "^[A-Z]"))
+  (#set! name.is "^[A-Z]"))

@@ -1,6 +1,6 @@
 (class_declaration "interface" name: (identifier) @name) @interface
 ((class_declaration (modifiers (class_modifier) @_enum) name: (identifier) @name) @enum
-  (#eq? @_enum "enum"))
+  (#set! _enum.is "^enum$"))
 (class_declaration name: (identifier) @name) @class
 (object_declaration name: (identifier) @name) @object
 (type_alias type: (identifier) @name) @type

@@ -10,6 +10,6 @@
 ((function_call_expression
     function: (name) @_define
     arguments: (arguments . (argument (string (string_content) @name)))) @constant
-  (#eq? @_define "define"))
+  (#set! _define.is "^define$"))
 (anonymous_class) @opaque
 (anonymous_function) @opaque

@@ -3,19 +3,18 @@
 (type_alias_statement left: (type [(identifier) @name (generic_type (identifier) @name)])) @type
 
 (module
-  (expression_statement
-    (assignment left: (identifier) @name) @constant)
-  (#match? @name "^_{0,2}[A-Z]"))
-(module
-  [(if_statement (block (expression_statement (assignment left: (identifier) @name) @constant)))
-   (if_statement (else_clause (block (expression_statement (assignment left: (identifier) @name) @constant))))
-   (try_statement (block (expression_statement (assignment left: (identifier) @name) @constant)))
-   (try_statement (except_clause (block (expression_statement (assignment left: (identifier) @name) @constant))))]
-  (#match? @name "^_{0,2}[A-Z]"))
+  [(expression_statement (assignment left: (identifier) @name) @variable)
+   (if_statement (block (expression_statement (assignment left: (identifier) @name) @variable)))
+   (if_statement
+     (else_clause (block (expression_statement (assignment left: (identifier) @name) @variable))))
+   (try_statement (block (expression_statement (assignment left: (identifier) @name) @variable)))
+   (try_statement
+     (except_clause (block (expression_statement (assignment left: (identifier) @name) @variable))))]
+  (#set! name.is "^_{0,2}[A-Z]."))
 
 ; Objects that other modules use: app = FastAPI(), register = Library(), urlpatterns = [...]
 (module
   (expression_statement
     (assignment left: (identifier) @name right: [(call) (list)]) @variable)
-  (#match? @name "^[a-z]")
-  (#not-any-of? @name "logger" "log" "logging"))
+  (#set! name.is "^[a-z]")
+  (#set! name.isnt "^log(ger|ging)?$"))

@@ -7,11 +7,11 @@
 (impl_item type: (_) @name) @scope
 (type_item name: (type_identifier) @name) @type
 (associated_type name: (type_identifier) @name) @type
-(macro_definition name: (identifier) @name) @macro
+(macro_definition name: (identifier) @name @last) @macro
 (const_item name: (identifier) @name) @constant
 (static_item name: (identifier) @name) @variable
 
 ; The tests of a file are not part of what it offers.
 ((mod_item name: (identifier) @name body: (_)) @opaque
-  (#match? @name "^tests?$"))
+  (#set! name.is "^tests?$"))
 (mod_item name: (identifier) @name body: (_)) @module

@@ -5,12 +5,16 @@
 (protocol_declaration name: (_) @name) @interface
 (typealias_declaration name: (type_identifier) @name) @type
 (associatedtype_declaration name: (_) @name) @type
-(function_declaration name: _ @name) @function
-(protocol_function_declaration name: _ @name) @function
+(function_declaration "func" . name: _ @name) @function
+(protocol_function_declaration "func" . name: _ @name) @function
 (init_declaration "init" @name) @method
 (subscript_declaration "subscript" @name) @method
 (deinit_declaration) @opaque
 
+(source_file
+  (property_declaration
+    (value_binding_pattern mutability: "let")
+    name: (pattern bound_identifier: (_) @name)) @constant)
 (source_file (property_declaration name: (pattern bound_identifier: (_) @name)) @variable)
 (class_body (property_declaration name: (pattern bound_identifier: (_) @name)) @property)
 (enum_class_body (property_declaration name: (pattern bound_identifier: (_) @name)) @property)

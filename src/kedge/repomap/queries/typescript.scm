@@ -5,8 +5,8 @@
 (type_alias_declaration name: (type_identifier) @name) @type
 (enum_declaration name: (identifier) @name) @enum
 (function_signature name: (identifier) @name) @function
-(internal_module name: (_) @name) @namespace
-(module name: (_) @name) @namespace
+(internal_module name: (_) @name) @module
+(module name: (_) @name) @module
 (class_body (method_signature name: (_) @name) @method)
 (class_body (abstract_method_signature name: (_) @name) @method)
 (interface_body (method_signature name: (_) @name) @method)

@@ -1,10 +1,12 @@
 """What a feature's `tasks.md` says about its tasks, as functions of its text.
 
-### Task 1.1: Tie up          a task; what follows up to the next heading is its body
-**Status:** in progress       its state, if it is not open
-**Depends on:** 1.0, Task 2   tasks of the same feature
-**Done when:**                its acceptance criteria
-- [ ] it is tied
+    ### Task 1.1: Tie up          a task; what follows up to the next heading is its body
+    **Status:** in progress       its state, if it is not open
+    **Depends on:** 1.0, Task 2   tasks of the same feature
+    **Done when:**                its acceptance criteria
+    - [ ] it is tied
+
+Fields may also stand in a list, and their colon behind the asterisks.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from kedge.model.task import Block, BlockType, Status, Task, unique
 from kedge.tasks.words import status_of
 
 _NUMBER = r"[0-9]+[A-Za-z]?(?:\.[0-9]+[A-Za-z]?)*"
-_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*\Z")
+_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})[ \t](?P<text>.*)\Z")
 _TASK = re.compile(rf"Task[ \t]+(?P<number>{_NUMBER}):[ \t]*(?P<title>\S.*)\Z")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z")
 _FIELD = re.compile(
@@ -29,7 +31,7 @@ _FIELD = re.compile(
 _ITEM = re.compile(
     r"(?P<lead>[ \t]*)(?:[-*+]|[0-9]+[.)])[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(?P<text>.*)\Z"
 )
-_STATE = re.compile(r"(?P<word>[^():]+?)(?: *\((?P<inside>.*?)\))?(?: *: *(?P<reason>.*))?\Z")
+_STATE = re.compile(r"(?P<word>[^():]+)(?:\((?P<inside>.*?)\))?(?: *:(?P<reason>.*))?\Z")
 _NEEDED = re.compile(
     rf"(?:Tasks?[ \t]+|T)?(?P<first>{_NUMBER})"
     rf"(?:[ \t]*(?:-|–|to)[ \t]*(?:Tasks?[ \t]+|T)?(?P<last>{_NUMBER}))?(?!\w)",
@@ -73,8 +75,13 @@ def parse_tasks(text: str) -> list[Section]:
         task = _task_heading(level, heading)
         if not task:
             continue
-        later = (i for i, n, h in heads[place + 1 :] if n <= level or _task_heading(n, h))
-        body = lines[start + 1 : next(later, len(lines))]
+        stop = len(lines)
+        for index in range(place + 1, len(heads)):
+            at, other, words = heads[index]
+            if other <= level or _task_heading(other, words):
+                stop = at
+                break
+        body = lines[start + 1 : stop]
         while body and not body[-1].strip():
             body.pop()
         end = start + 1 + len(body)
@@ -112,7 +119,8 @@ def parse_body(section: Section, feature: str, numbers: Sequence[str], default: 
 def parse_state(words: str) -> dict[str, Any]:
     """The fields of a task that a status tells; InvalidValue for words that nobody knows."""
     found = _STATE.match(words.strip())
-    status = status_of(re.sub(r"\A\W+|\W+\Z", "", found["word"])) if found else None
+    word = re.search(r"\w(?:.*\w)?", found["word"]) if found else None
+    status = status_of(word.group()) if word else None
     if not found or status is None:
         raise InvalidValue(f"{words.strip()!r} is not a status")
     state: dict[str, Any] = {"status": status}
@@ -186,7 +194,11 @@ def _prose(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _heading(line: str) -> tuple[int, str] | None:
     found = _HEADING.match(line)
-    return (len(found["marks"]), found["text"]) if found else None
+    if not found:
+        return None
+    text: str = found["text"].strip()
+    bare = text.rstrip("#")
+    return len(found["marks"]), bare.rstrip() if bare[-1:] in ("", " ", "\t") else text
 
 
 def _task_heading(level: int, text: str) -> re.Match[str] | None:
@@ -225,7 +237,7 @@ def _criteria(prose: Sequence[tuple[int, str]]) -> list[str]:
 
 
 def _needed(text: str, feature: str, numbers: Sequence[str]) -> Iterator[str]:
-    for part in re.split(r"[,;&/+]|\band\b", re.sub(r"\([^)]*\)", "", text)):
+    for part in re.split(r"[,;&/+]|\band\b", re.sub(r"\([^()]*\)", "", text)):
         found = _NEEDED.match(part.strip())
         if not found:
             continue

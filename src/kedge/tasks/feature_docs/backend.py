@@ -21,9 +21,10 @@ from kedge.host import files
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import FIELDS, MAX_TITLE, Block, Status, Task, checked
-from kedge.tasks import documents, feature_text
+from kedge.tasks import documents
 from kedge.tasks.backend import Change, Listing
-from kedge.tasks.feature_text import parse_tasks
+from kedge.tasks.feature_docs import text as doc
+from kedge.tasks.feature_docs.text import parse_tasks
 from kedge.tasks.rules import EPIC, EPIC_DONE
 from kedge.tasks.words import status_of
 
@@ -101,8 +102,8 @@ class FeatureDocs:
         for task_id in sorted(feature.tasks, key=lambda i: feature.lines[i], reverse=True):
             if after[task_id] != feature.tasks[task_id]:
                 heading, status = feature.lines[task_id]
-                words = feature_text.render_state(after[task_id])
-                text = feature_text.set_state(text, heading, status, words)
+                words = doc.render_state(after[task_id])
+                text = doc.set_state(text, heading, status, words)
         said, _ = self._tasks(feature.path, feature.epic.id, text, feature.told, [])
         if said != after:
             raise ReadOnly(
@@ -203,7 +204,7 @@ class FeatureDocs:
         derived = done and len(tasks) == len(parse_tasks(text))
         epic = Task(
             TaskId(feature_id),
-            (feature_text.title_of(text) or self._title(path, warnings) or slug)[:MAX_TITLE],
+            (doc.title_of(text) or self._title(path, warnings) or slug)[:MAX_TITLE],
             type=EPIC,
             status=told or (Status.DONE if derived else Status.OPEN),
             close_reason=EPIC_DONE if derived and not told else None,
@@ -229,7 +230,7 @@ class FeatureDocs:
                     raise InvalidValue(
                         f"{task_id!r} is the task of line {lines[task_id][0]} already"
                     )
-                body = feature_text.parse_body(section, feature_id, numbers, default)
+                body = doc.parse_body(section, feature_id, numbers, default)
                 tasks[task_id] = checked(
                     Task(
                         task_id,
@@ -249,7 +250,7 @@ class FeatureDocs:
     def _title(self, path: Path, warnings: list[str]) -> str | None:
         for name in ("spec.md", "prd.md"):
             text = self._optional(path / name, warnings)
-            if text and (title := feature_text.title_of(text)):
+            if text and (title := doc.title_of(text)):
                 return title
         return None
 

@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kedge.model.task import FIELDS, LISTS, Block, Status, Task
-from kedge.tasks import yaml_edit
-from kedge.tasks.yaml_fields import LIST_NAMES, Path, item_text, name_of, said, sources, text_at
-from kedge.tasks.yaml_nodes import compose, is_mapping, is_null, is_sequence, pair
+from kedge.tasks.task_yaml import edit as editing
+from kedge.tasks.task_yaml.fields import (
+    LIST_NAMES,
+    Path,
+    item_text,
+    name_of,
+    said,
+    sources,
+    text_at,
+)
+from kedge.tasks.task_yaml.nodes import compose, is_mapping, is_null, is_sequence, pair
 
 if TYPE_CHECKING:
     import yaml
@@ -31,7 +39,7 @@ def write(task: Task, words: Words) -> str:
         "labels": task.labels or None,
         "depends_on": task.depends_on or None,
         "assignee": task.assignee,
-        "description": yaml_edit.Text(task.description) if task.description else None,
+        "description": editing.Text(task.description) if task.description else None,
         "acceptance_criteria": task.acceptance or None,
         "scope": _filled({"in": task.scope_in, "out": task.scope_out}),
         "qa": _filled({"commands": task.checks}),
@@ -48,7 +56,7 @@ def write(task: Task, words: Words) -> str:
         inside = values.get(name)
         both = isinstance(inside, Mapping) and isinstance(value, Mapping)
         values[name] = {**inside, **value} if both and inside else value
-    return yaml_edit.document(values)
+    return editing.document(values)
 
 
 def edit(text: str, before: Task, after: Task, words: Words) -> str:
@@ -65,7 +73,7 @@ def edit(text: str, before: Task, after: Task, words: Words) -> str:
             text = _edit_text(text, field, value, words)
     for name, value in after.extra.items():
         if name not in before.extra or before.extra[name] != value:
-            text = yaml_edit.set_value(text, (name,), value)
+            text = editing.set_value(text, (name,), value)
     return text
 
 
@@ -75,14 +83,14 @@ def _edit_text(text: str, field: str, value: Any, words: Words) -> str:
     if field == "status":
         value = words.get(value, value.value)
     elif field == "description":
-        value = yaml_edit.Text(value)
+        value = editing.Text(value)
     elif field == "priority":
         word = text_at(root, name) or ""
         if word.isdigit():
             value = int(value[1])
         elif word in _PRIORITY_WORDS.values():
             value = _PRIORITY_WORDS.get(value, value)
-    return yaml_edit.set_value(text, (name,), value)
+    return editing.set_value(text, (name,), value)
 
 
 def _edit_list(text: str, field: str, wanted: tuple[str, ...]) -> str:
@@ -90,7 +98,7 @@ def _edit_list(text: str, field: str, wanted: tuple[str, ...]) -> str:
     root = compose(text)
     places = list(sources(root, field))
     if not places:
-        return yaml_edit.set_value(text, _new_path(root, field), list(wanted))
+        return editing.set_value(text, _new_path(root, field), list(wanted))
     saying = [said(text, node, field) for _, node in places]
     homes = {item: index for index in reversed(range(len(places))) for item in saying[index]}
     shares: list[list[str]] = [[] for _ in places]
@@ -108,7 +116,7 @@ def _edit_list(text: str, field: str, wanted: tuple[str, ...]) -> str:
         if shares[index] != saying[index]:
             edits.append((path, old, shares[index]))
     for path, old, new in edits:
-        text = yaml_edit.set_list(text, path, old, new)
+        text = editing.set_list(text, path, old, new)
     return text
 
 
@@ -116,14 +124,14 @@ def _edit_blocked(text: str, block: Block | None) -> str:
     root = compose(text)
     if pair(root, "blocked"):
         value = {"type": block.type.value, "reason": block.reason} if block else None
-        return yaml_edit.set_value(text, ("blocked",), value)
+        return editing.set_value(text, ("blocked",), value)
     kind = "block_type" if pair(root, "block_type") else "blocked_type"
     for name, part in (
         (kind, block.type.value if block else None),
         ("blocked_reason", block.reason if block else None),
     ):
         if part is not None or pair(root, name):
-            text = yaml_edit.set_value(text, (name,), part)
+            text = editing.set_value(text, (name,), part)
     return text
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from kedge.tasks.yaml_nodes import (
+from kedge.tasks.task_yaml.nodes import (
     children,
     compose,
     content_end,

@@ -17,12 +17,14 @@ from kedge.errors import BrokenTasks, ReadOnly, TaskExists
 from kedge.host import files
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
-from kedge.model.task import Status, Task
-from kedge.tasks import documents, yaml_fields, yaml_write
+from kedge.model.task import FIELDS, Status, Task
+from kedge.tasks import documents
 from kedge.tasks.backend import Change, Listing
 from kedge.tasks.documents import BOM
-from kedge.tasks.yaml_edit import CannotEdit
-from kedge.tasks.yaml_nodes import BadYaml
+from kedge.tasks.task_yaml import fields
+from kedge.tasks.task_yaml import write as writing
+from kedge.tasks.task_yaml.edit import CannotEdit
+from kedge.tasks.task_yaml.nodes import BadYaml
 
 ENDINGS = (".task.yaml", ".task.yml")
 
@@ -81,22 +83,23 @@ class TaskYaml:
         """The file, its bytes, and the bytes that say what the change wants."""
         after = change.after
         old: bytes | None = None
+        what = _difference(change)
         if change.before is None:
             path = self._new_path(after.id)
-            new = yaml_write.write(after, self._words).encode()
+            new = writing.write(after, self._words).encode()
         else:
-            path, old, new = self._edited(change.before, after)
+            path, old, new = self._edited(change.before, after, what)
         if len(new) > documents.MAX_BYTES:
-            raise self._refused(path, "it would be too large to be read")
+            raise self._refused(path, what, "it would be too large to be read")
         try:
             said: Task | None = self._parse(path, new).task
         except BrokenTasks:
             said = None
         if said != after:
-            raise self._refused(path, "it would not say what is meant")
+            raise self._refused(path, what, "it would not say what is meant")
         return path, old, new
 
-    def _edited(self, before: Task, after: Task) -> tuple[Path, bytes, bytes]:
+    def _edited(self, before: Task, after: Task, what: str) -> tuple[Path, bytes, bytes]:
         if before.id not in self._paths:
             self.read()
         path = self._paths.get(before.id)
@@ -110,15 +113,15 @@ class TaskYaml:
         text = old.decode()
         body = text.removeprefix(BOM)
         try:
-            new = yaml_write.edit(body, before, after, self._words)
+            new = writing.edit(body, before, after, self._words)
         except (CannotEdit, BadYaml) as error:
-            raise self._refused(path, str(error)) from error
+            raise self._refused(path, what, str(error)) from error
         mark = BOM if body != text else ""
         return path, old, (mark + new).encode()
 
-    def _refused(self, path: Path, why: str) -> ReadOnly:
+    def _refused(self, path: Path, what: str, why: str) -> ReadOnly:
         return ReadOnly(
-            f"cannot change {self._shown(path)} safely: {why}", hint="edit the file by hand"
+            f"cannot {what} {self._shown(path)} safely: {why}", hint="edit the file by hand"
         )
 
     def _new_path(self, task_id: TaskId) -> Path:
@@ -153,15 +156,23 @@ class TaskYaml:
             elif entry.is_dir(follow_symlinks=False):
                 yield from self._files(path, warnings)
 
-    def _parse(self, path: Path, data: bytes) -> yaml_fields.Found:
+    def _parse(self, path: Path, data: bytes) -> fields.Found:
         name = path.name
         for ending in ENDINGS:
             name = name.removesuffix(ending)
         text = documents.decode(self.root, path, data)
         try:
-            return yaml_fields.read(text.removeprefix(BOM), name)
+            return fields.read(text.removeprefix(BOM), name)
         except BadYaml as error:
             raise BrokenTasks(f"{self._shown(path)}:{error.line}: {error.problem}") from error
 
     def _shown(self, path: Path) -> str:
         return documents.shown(self.root, path)
+
+
+def _difference(change: Change) -> str:
+    before, after = change.before, change.after
+    if before is None:
+        return "write"
+    names = [name for name in (*FIELDS, "extra") if getattr(before, name) != getattr(after, name)]
+    return f"change {', '.join(names)} in"

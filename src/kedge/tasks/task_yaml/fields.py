@@ -18,8 +18,7 @@ from kedge.model.task import (
     block_type,
     checked,
 )
-from kedge.tasks.words import is_synonym, status_of
-from kedge.tasks.yaml_nodes import (
+from kedge.tasks.task_yaml.nodes import (
     BadYaml,
     compose,
     content_end,
@@ -32,6 +31,7 @@ from kedge.tasks.yaml_nodes import (
     pairs,
     plain,
 )
+from kedge.tasks.words import is_synonym, status_of
 
 if TYPE_CHECKING:
     import yaml
@@ -57,6 +57,7 @@ LIST_NAMES: dict[str, tuple[Path, ...]] = {
     ),
 }
 _PATHS = {path for paths in LIST_NAMES.values() for path in paths}
+_WORDS = ("id", "type", "status", "priority", "epic")  # nothing in quotes is nothing, too
 _BLOCKS = ("blocked", "blocked_type", "block_type", "blocked_reason")
 _COMMAND_NAMES = ("command", "cmd", "run")
 _ITEM_NAMES = ("criterion", "criteria", "text", "description")
@@ -108,7 +109,7 @@ def _texts(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
     for field in TEXT_NAMES:
         name = name_of(root, field)
         value = text_at(root, name, verbatim=field == "description")
-        if value is None:
+        if value is None or (field in _WORDS and not value.strip()):
             continue
         if field == "status":
             status = status_of(value)

@@ -1,0 +1,87 @@
+"""C#, F# and Visual Basic: solutions and projects of .NET."""
+
+from __future__ import annotations
+
+import re
+
+from kedge.repomap.project.census import is_aside
+from kedge.repomap.project.formats import tags, without_xml_comments
+from kedge.repomap.project.frameworks import notable
+from kedge.repomap.project.parts import Findings, base, counted, parent, quoted
+from kedge.repomap.project.source import Project
+
+_SHARED = ("Directory.Packages.props", "Directory.Build.props", "global.json")
+_FRAMEWORK = re.compile(r"net(?:standard|coreapp)?\d{1,2}(?:\.\d)?")
+_NAME = re.compile(r"(?:Include|Sdk)=\"([\w.]{1,100})")
+
+
+def read(project: Project) -> Findings:
+    findings = Findings("dotnet")
+    projects = project.ending(".csproj", ".fsproj", ".vbproj")
+    if not projects:
+        return findings
+    products = [path for path in projects if not is_aside(parent(path))] or projects
+    products.sort(key=lambda path: (-project.census.files_in(parent(path)), path))
+    findings.packages += [parent(path) for path in products if parent(path)]
+    findings.tech(_stack_line(project, projects, products))
+    _add_commands(findings, project, projects, products)
+    for path in products[:12]:
+        head = project.head(path)
+        is_test = re.search(r"test|bench|sample|fuzz", base(path), re.IGNORECASE)
+        if is_test or ("<OutputType>Exe" not in head and "Sdk.Web" not in head):
+            continue
+        directory = parent(path)
+        call = f"dotnet run --project {quoted(directory)}" if directory else "dotnet run"
+        findings.command("run", call, path, 58)
+        if program := project.first(directory, "Program.cs", "Program.fs", "Program.vb"):
+            findings.entry(program, f"program `{base(path).rpartition('.')[0]}`")
+    return findings
+
+
+def _stack_line(project: Project, projects: list[str], products: list[str]) -> str:
+    targets: list[str] = []
+    needs: dict[str, str | None] = {}
+    for path in [*products[:12], *_SHARED]:
+        body = without_xml_comments(project.head(path))
+        for tag in ("TargetFramework", "TargetFrameworks"):
+            for found in tags(body, tag):
+                targets += _FRAMEWORK.findall(found[:200])
+        needs |= dict.fromkeys(_NAME.findall(body)[:400])
+    language = project.census.languages("dotnet").most_common(1)
+    own = [base(path).rpartition(".")[0] for path in projects]
+    libraries = notable("dotnet", needs, own=own, first=())
+    many = counted(len(projects), "project") if len(projects) > 1 else ""
+    inside = "; ".join(filter(None, (many, ", ".join(libraries))))
+    name = language[0][0] if language else "C#"
+    return f"{name}, {_newest(targets)}{f' ({inside})' if inside else ''}"
+
+
+def _newest(targets: list[str]) -> str:
+    def order(name: str) -> tuple[bool, float]:
+        number = re.search(r"\d+(?:\.\d)?$", name)
+        is_current = re.fullmatch(r"net\d{1,2}\.\d", name) is not None
+        return is_current, float(number.group()) if number else 0.0
+
+    best = max(targets, key=order, default="")
+    if re.fullmatch(r"net\d{1,2}\.\d", best):
+        return f".NET {best[3:].removesuffix('.0')}"
+    if best.startswith("netstandard"):
+        return f".NET Standard {best[11:]}"
+    return f".NET Framework {'.'.join(best[3:])}" if re.fullmatch(r"net\d\d+", best) else ".NET"
+
+
+def _add_commands(
+    findings: Findings, project: Project, projects: list[str], products: list[str]
+) -> None:
+    solutions = [
+        path
+        for path in project.ending(".sln", ".slnx")
+        if path.count("/") <= 2 and not is_aside(parent(path))
+    ]
+    here = [path for path in solutions + projects if "/" not in path]
+    source = (here or solutions or products)[0]
+    argument = "" if len(here) == 1 else f" {quoted(source)}"
+    findings.command("install", f"dotnet restore{argument}", source, 54)
+    findings.command("build", f"dotnet build{argument}", source, 62)
+    if any(re.search(r"test", base(path), re.IGNORECASE) for path in projects):
+        findings.command("test", f"dotnet test{argument}", source, 64)

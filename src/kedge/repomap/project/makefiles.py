@@ -1,0 +1,89 @@
+"""Makefiles: their targets, those that they include and those that they pass on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.source import Project
+from kedge.repomap.project.targets import Target, add_targets
+
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+MAX_LINES = 4000
+_RULE = re.compile(r"([A-Za-z0-9][\w./-]*(?:[ \t]+[A-Za-z0-9][\w./-]*)*)[ \t]*::?(?![=:])(.*)")
+_INCLUDE = re.compile(r"-?include[ \t]+([\w./-]+)[ \t]*$")
+_FORWARD = re.compile(r"%[ \t]*:[ \t]*([A-Za-z][\w.]*[-_])%")
+_INTO = re.compile(r"(?:\bcd[ \t]+|-C[ \t]+|^SUBDIRS[ \t]*[:?]?=[ \t]*)([\w./-]+)")
+_SKIPPED = ("#", "ifeq", "ifneq", "ifdef", "ifndef", "else", "endif")
+
+
+def make_targets(makefile: str, path: str) -> Iterator[Target]:
+    """The targets of a makefile with what they need and do, and their lines."""
+    names: list[str] = []
+    body: list[str] = []
+    start = 0
+    for number, line in enumerate(makefile.split("\n")[:MAX_LINES], 1):
+        if line.startswith("\t"):
+            body.append(line.strip().lstrip("@-+").strip())
+            continue
+        if not line.strip() or line.startswith(_SKIPPED):
+            continue
+        found = _RULE.match(line[:400])
+        if found or (names and not line[0].isspace()):
+            yield from _named(names, body, path, start)
+            names, body = [], []
+        if found and "=" not in found.group(2).partition(";")[0]:
+            names, start = found.group(1).split(), number
+            needs, _, inline = found.group(2).partition(";")
+            body = [f"make {need}" for need in needs.partition("#")[0].split()[:12]]
+            body += [inline.strip()] if inline.strip() else []
+    yield from _named(names, body, path, start)
+
+
+def _named(names: list[str], body: list[str], path: str, line: int) -> Iterator[Target]:
+    for name in names[:10]:
+        yield Target(name, tuple(body[:20]), f"{path}:{line}")
+
+
+def read_makefile(findings: Findings, project: Project, home: str, path: str) -> None:
+    makefile = project.text(path) or ""
+    found = list(make_targets(makefile, path))
+    lines = makefile.split("\n")[:MAX_LINES]
+    for line in lines:
+        included = _INCLUDE.match(line[:200])
+        if included and project.has(other := join(home, included.group(1).removeprefix("./"))):
+            inner = project.text(other) or ""
+            found += list(make_targets(inner, other))
+            lines = lines + inner.split("\n")[:MAX_LINES]
+    # `%: common-%` makes `test` of `common-test`
+    for prefix in [match.group(1) for line in lines if (match := _FORWARD.match(line[:200]))][:3]:
+        found += [
+            Target(one.name.removeprefix(prefix), one.body, one.source)
+            for one in found
+            if one.name.startswith(prefix)
+        ]
+    if any(line.startswith(".DEFAULT:") for line in lines):
+        found += _passed_on(project, home, lines)
+    targets: dict[str, Target] = {}
+    for target in found:
+        if target.name not in targets or not targets[target.name].body:
+            targets[target.name] = target
+    add_targets(findings, targets.values(), lambda name: f"make {name}", 90, home)
+    if "build" not in targets and targets and _compiles(project, home):
+        findings.command("build", "make", path, 70, home)
+
+
+def _passed_on(project: Project, home: str, lines: list[str]) -> list[Target]:
+    """The targets of a directory to which a makefile passes what it does not know itself."""
+    for line in lines:
+        into = _INTO.search(line[:200])
+        if into and (path := project.first(join(home, into.group(1).strip("/")), *MAKEFILES)):
+            return list(make_targets(project.text(path) or "", path))
+    return []
+
+
+def _compiles(project: Project, home: str) -> bool:
+    if project.first(home, "CMakeLists.txt", "meson.build", "configure.ac"):
+        return False
+    return project.census.weight("c", home) * 3 > project.census.files_in(home)

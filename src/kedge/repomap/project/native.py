@@ -1,0 +1,65 @@
+"""C and C++: CMake, Meson, autotools, Bazel and make."""
+
+from __future__ import annotations
+
+import re
+
+from kedge.repomap.project.makefiles import MAKEFILES
+from kedge.repomap.project.parts import Findings
+from kedge.repomap.project.source import Project
+
+
+def read(project: Project) -> Findings:
+    findings = Findings("c")
+    languages = project.census.languages("c")
+    if not languages:
+        return findings
+    is_mixed = languages["C"] > languages["C++"] > languages.total() / 5
+    top = "C and C++" if is_mixed else "C++" if languages["C++"] >= languages["C"] else "C"
+    if path := project.first("", "CMakeLists.txt"):
+        findings.tech(_cmake_line(project.head(path), top))
+        findings.command("build", "cmake -B build && cmake --build build", path, 58)
+        if re.search(
+            r"enable_testing|include\s{0,4}\(\s{0,4}CTest", _cmake_texts(project), re.IGNORECASE
+        ):
+            findings.command("test", "ctest --test-dir build", path, 54)
+    elif path := project.first("", "meson.build"):
+        findings.tech(f"{top} (Meson)")
+        findings.command("build", "meson setup build && meson compile -C build", path, 58)
+        findings.command("test", "meson test -C build", path, 56)
+    elif path := project.first("", "configure.ac", "configure.in"):
+        findings.tech(f"{top} (autotools)")
+        first = "./autogen.sh" if project.has("autogen.sh") else "autoreconf -fi"
+        before = "" if project.has("configure") else f"{first} && "
+        findings.command("build", f"{before}./configure && make", path, 58)
+        findings.command("test", "make check", path, 54)
+    elif path := project.first("", "WORKSPACE", "MODULE.bazel", "WORKSPACE.bazel"):
+        findings.tech(f"{top} (Bazel)")
+        findings.command("build", "bazel build //...", path, 58)
+        findings.command("test", "bazel test //...", path, 58)
+    else:
+        findings.bare = not project.has(*MAKEFILES)
+        findings.tech(top if findings.bare else f"{top} (Make)")
+    for path in ("src/main.c", "src/main.cpp", "src/main.cc", "main.c", "main.cpp", "main.cc"):
+        if project.has(path):
+            findings.entry(path, "main program")
+    return findings
+
+
+def _cmake_line(cmake: str, language: str) -> str:
+    version = re.search(
+        r"cmake_minimum_required\s{0,4}\(\s{0,9}VERSION\s{1,4}(\d+\.\d+)", cmake, re.IGNORECASE
+    )
+    standard = re.search(r"CMAKE_CXX_STANDARD\s{1,4}(\d\d)|cxx_std_(\d\d)", cmake)
+    if standard:
+        language = f"C++{standard.group(1) or standard.group(2)}"
+    packages = re.findall(r"find_package\s{0,4}\(\s{0,4}(\w{2,40})", cmake, re.IGNORECASE)
+    known = {"Qt5": "Qt 5", "Qt6": "Qt 6", "Boost": "Boost", "OpenCV": "OpenCV", "SDL2": "SDL2"}
+    shown = [known[name] for name in dict.fromkeys(packages) if name in known]
+    tool = f"CMake{f' ≥{version.group(1)}' if version else ''}"
+    return f"{language} ({'; '.join(filter(None, (tool, ', '.join(shown))))})"
+
+
+def _cmake_texts(project: Project) -> str:
+    places = ("CMakeLists.txt", "test/CMakeLists.txt", "tests/CMakeLists.txt")
+    return "\n".join(project.head(path) for path in places)

@@ -1,0 +1,70 @@
+"""Where packages of JavaScript and TypeScript start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from kedge.repomap.project.census import is_aside
+from kedge.repomap.project.formats import named, table, text
+from kedge.repomap.project.parts import Findings, base, join, parent
+from kedge.repomap.project.source import Project
+
+_STARTS = (
+    "src/main.tsx", "src/main.ts", "src/main.jsx", "src/main.js", "src/index.tsx", "src/index.ts",
+    "src/index.jsx", "src/index.js", "src/server.ts", "src/server.js", "src/app.ts", "src/app.js",
+    "app/layout.tsx", "src/app/layout.tsx", "app/page.tsx", "pages/_app.tsx", "pages/index.tsx",
+    "src/routes/+layout.svelte", "app.vue", "app/app.vue", "server.js", "server.ts", "index.tsx",
+    "app.js", "index.ts", "index.js", "main.ts", "main.js",
+)  # fmt: skip
+
+
+def add_entries(findings: Findings, project: Project, homes: Iterable[str]) -> None:
+    """The commands and the main modules of packages."""
+    for home in dict.fromkeys(homes):
+        package = project.json(join(home, "package.json"))
+        name = text(package.get("name"), 80)
+        bins = package.get("bin")
+        pairs = list(named(bins)) or ([(base(name or ""), bins)] if name else [])
+        for command, target in pairs[:4]:
+            if path := _source_file(project, home, target):
+                findings.entry(path, f"command `{command}`")
+        exported = package.get("exports")
+        main = exported if isinstance(exported, str) else table(exported).get(".")
+        for target in (package.get("source"), *_leaves(main), package.get("main")):
+            if path := _source_file(project, home, target):
+                findings.entry(path, f"main module of {name}" if name else "main module")
+                break
+        else:
+            if path := project.first(home, *_STARTS):
+                findings.entry(path, f"main module of {name}" if name else "main module")
+
+
+def _leaves(value: object, depth: int = 0) -> Iterator[object]:
+    if isinstance(value, dict) and depth < 4:
+        for item in list(value.values())[:10]:
+            yield from _leaves(item, depth + 1)
+    elif isinstance(value, str):
+        yield value
+
+
+def _source_file(project: Project, home: str, target: object) -> str | None:
+    """The file that a package names, or the source that its build makes it from."""
+    plain = (text(target) or "").removeprefix("./")
+    if not plain or plain.startswith(("/", "../")):
+        return None
+    stem = re.sub(r"(?:\.d)?\.[cm]?[jt]sx?$", "", plain)
+    inner = stem.partition("/")[2] if "/" in stem else stem
+    candidates = [plain]
+    for where in (stem, f"src/{inner}", f"src/{base(stem)}"):
+        candidates += [f"{where}.{ending}" for ending in ("ts", "tsx", "js", "mjs", "jsx")]
+    candidates += [f"{stem}/index.ts", f"{stem}/index.js"]
+    return project.first(home, *candidates)
+
+
+def add_page(findings: Findings, project: Project) -> None:
+    for path in project.named("index.html")[:20]:
+        home = parent(path)
+        if home.count("/") < 2 and not is_aside(home) and project.has(join(home, "package.json")):
+            findings.entry(path, "page of the web app")
+            return

@@ -1,0 +1,86 @@
+"""PHP: composer, Laravel and Symfony."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kedge.repomap.project.formats import (
+    named,
+    table,
+    text,
+    texts,
+)
+from kedge.repomap.project.frameworks import at_least, major, notable
+from kedge.repomap.project.parts import Findings, base, join
+from kedge.repomap.project.source import Project
+from kedge.repomap.project.targets import Target, add_targets
+
+
+def read(project: Project) -> Findings:
+    findings = Findings("php")
+    for home in project.homes("composer.json", limit=3):
+        path = join(home, "composer.json")
+        composer = project.json(path)
+        needs = {
+            name: major(version)
+            for kind in ("require", "require-dev")
+            for name, version in named(composer.get(kind))
+            if name != "php" and not name.startswith("ext-")
+        }
+        version = at_least(table(composer, "require").get("php"))
+        own = [text(composer.get("name")) or "", *table(composer, "replace")]
+        libraries = notable("php", needs, own=[name for name in own if isinstance(name, str)])
+        inside = "; ".join(filter(None, ("composer", ", ".join(libraries))))
+        findings.tech(f"PHP{f' {version}' if version else ''} ({inside})", home)
+        findings.command("install", "composer install", path, 64, home)
+        targets = [
+            Target(name, tuple(texts(body)), f"{path}:scripts.{name}")
+            for name, body in named(composer.get("scripts"))
+            if not name.startswith(("post-", "pre-"))
+        ]
+        add_targets(findings, targets, _composer, 82, home)
+        for kind, command, source, score in _tools(project, home, needs):
+            findings.command(kind, command, source, score, home)  # type: ignore[arg-type]
+    for path, what in (
+        ("artisan", "Laravel's commands"),
+        ("public/index.php", "front controller"),
+        ("routes/web.php", "routes"),
+        ("bin/console", "Symfony's commands"),
+        ("index.php", "front page"),
+    ):
+        if project.has(path):
+            findings.entry(path, what)
+    return findings
+
+
+def _composer(name: str) -> str:
+    return f"composer {name}" if name in ("test", "lint", "check") else f"composer run {name}"
+
+
+def _tools(
+    project: Project, home: str, needs: dict[str, str | None]
+) -> Iterator[tuple[str, str, str, int]]:
+    manifest = join(home, "composer.json")
+    unit = project.first(home, "phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml")
+    if artisan := project.first(home, "artisan"):
+        yield "run", "php artisan serve", artisan, 60
+        if unit:
+            yield "test", "php artisan test", unit, 66
+    elif "pestphp/pest" in needs:
+        yield "test", "vendor/bin/pest", manifest, 66
+    elif unit:
+        yield "test", "vendor/bin/phpunit", unit, 64
+    if stan := project.first(home, "phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"):
+        yield "typecheck", "vendor/bin/phpstan analyse", stan, 60
+    elif types := project.first(home, "phpstan.types.neon.dist", "psalm.xml", "psalm.xml.dist"):
+        if "psalm" in types:
+            yield "typecheck", "vendor/bin/psalm", types, 58
+        else:
+            yield "typecheck", f"vendor/bin/phpstan analyse -c {base(types)}", types, 50
+    pint = project.first(home, "pint.json")
+    if pint or "laravel/pint" in needs:
+        yield "format", "vendor/bin/pint", pint or manifest, 60
+    if sniffer := project.first(home, "phpcs.xml", "phpcs.xml.dist", ".phpcs.xml"):
+        yield "lint", "vendor/bin/phpcs", sniffer, 58
+    if fixer := project.first(home, ".php-cs-fixer.dist.php", ".php-cs-fixer.php"):
+        yield "format", "vendor/bin/php-cs-fixer fix", fixer, 58

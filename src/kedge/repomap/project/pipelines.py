@@ -1,0 +1,165 @@
+"""The files of continuous integration, and the simple commands that they run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kedge.repomap.project.formats import items, line_of, named, table, text
+from kedge.repomap.project.parts import base
+from kedge.repomap.project.source import Project
+
+MAX_FILES = 6
+MAX_JOBS = 40
+MAX_STEPS = 60
+MAX_SCRIPT = 20_000
+MAX_NODES = 2000
+SYSTEMS = (
+    (".gitlab-ci.yml", "GitLab CI"),
+    (".circleci/config.yml", "CircleCI"),
+    ("azure-pipelines.yml", "Azure Pipelines"),
+    (".azure-pipelines.yml", "Azure Pipelines"),
+    (".travis.yml", "Travis CI"),
+    ("Jenkinsfile", "Jenkins"),
+    ("bitbucket-pipelines.yml", "Bitbucket Pipelines"),
+    (".drone.yml", "Drone"),
+    (".cirrus.yml", "Cirrus CI"),
+    (".woodpecker.yml", "Woodpecker"),
+    ("appveyor.yml", "AppVeyor"),
+    (".buildkite/pipeline.yml", "Buildkite"),
+)
+_USEFUL = re.compile(
+    r"(?:^|[^a-z])(?:ci|build|checks?|lint|linters?|main|pr|pull|go|rust|node|python)(?:[^a-z]|$)|"
+    r"test"
+)
+_USELESS = re.compile(
+    r"release|publish|deploy|stale|label|codeql|scorecard|dependabot|issue|bot|nightly|cron|bench|"
+    r"docs?(?:[^a-z]|$)|docker|image|lock|preview|semgrep|security|triage|cherry|backport|comment|"
+    r"welcome|changelog|translat|fuzz|mirror|sync|zizmor|schedule|winget|homebrew|snap|coverage|"
+    r"quality|metrics|copilot|claude|greet|contributor|sponsor|people|topic|screenshot|perf|upload|"
+    r"valgrind|sanit|external|daily|weekly|ecosystem|cache|third-party|status|compat|merge|website"
+)
+# actions that stand for a command
+_ACTIONS = (
+    ("golangci/golangci-lint-action", "golangci-lint run"),
+    ("pre-commit/action", "pre-commit run --all-files"),
+    ("astral-sh/ruff-action", "ruff check"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line that a pipeline runs in a directory. The higher the rank, the less it matters."""
+
+    line: str
+    where: str
+    path: str
+    number: int
+    rank: int
+
+
+def workflows(project: Project) -> list[str]:
+    """The workflows that seem to build and test, the likeliest first."""
+    found = []
+    for path in project.inside(".github/workflows"):
+        stem, dot, ending = base(path).lower().rpartition(".")
+        if dot and ending in ("yml", "yaml"):
+            exact = stem in ("ci", "test", "tests", "build", "main", "lint")
+            useless = _USELESS.search(stem) is not None
+            found.append((not exact and useless, not exact, not _USEFUL.search(stem), path))
+    found.sort()
+    kept = [path for useless, *_, path in found if not useless]
+    return (kept or [path for *_, path in found])[:MAX_FILES]
+
+
+def steps(project: Project) -> Iterator[Step]:
+    for rank, path in enumerate(workflows(project)):
+        yield from _github(table(project.yaml(path)), path, min(rank, 4))
+    for path, _ in SYSTEMS:
+        if project.has(path) and path.endswith((".yml", ".yaml")):
+            yield from _walk(project.yaml(path), path)
+    for number, line in enumerate(project.head("Jenkinsfile").split("\n")[:MAX_NODES], 1):
+        found = re.match(r"[ \t]*sh[ \t(]*(['\"])([^'\"]{1,200})\1[ \t)]*$", line[:300])
+        if found:
+            yield Step(found.group(2), "", "Jenkinsfile", number, 3)
+
+
+def _github(workflow: object, path: str, rank: int) -> Iterator[Step]:
+    for _, job in list(named(table(workflow, "jobs")))[:MAX_JOBS]:
+        inherited = table(job, "defaults", "run").get("working-directory")
+        inherited = inherited or table(workflow, "defaults", "run").get("working-directory")
+        for step in items(table(job).get("steps"))[:MAX_STEPS]:
+            action = table(step).get("uses")
+            for name, command in _ACTIONS:
+                if isinstance(action, str) and action.startswith(name):
+                    yield Step(command, "", path, line_of(action), rank)
+            shell = text(table(step).get("shell")) or ""
+            where = _directory(table(step).get("working-directory") or inherited)
+            if where is not None and not shell.startswith(("pwsh", "powershell", "cmd", "python")):
+                yield from _script(table(step).get("run"), where, path, rank)
+
+
+def _walk(value: object, path: str) -> Iterator[Step]:
+    """The scripts of other systems, wherever they stand in the file."""
+    stack: list[tuple[object, int]] = [(value, 0)]
+    seen: set[int] = set()
+    while stack and len(seen) < MAX_NODES:
+        node, depth = stack.pop()
+        if id(node) in seen or depth > 10:
+            continue
+        seen.add(id(node))
+        if isinstance(node, dict):
+            for name, item in reversed(list(node.items())[:MAX_NODES]):
+                if name in ("script", "before_script", "run", "commands", "bash", "command"):
+                    for line in (items(item) or [item])[:MAX_STEPS]:
+                        yield from _script(line, "", path, 2)
+                if isinstance(item, dict | list):
+                    stack.append((item, depth + 1))
+        else:
+            stack.extend((item, depth + 1) for item in reversed(items(node)[:200]))
+
+
+def _directory(value: object) -> str | None:
+    """A directory of the repository, empty for its root, None where it cannot be known."""
+    if value is None:
+        return ""
+    plain = (text(value) or "$").removeprefix("./").strip("/")
+    if not re.fullmatch(r"[\w./ @+-]{1,120}", plain) or ".." in plain:
+        return None
+    return "" if plain == "." else plain
+
+
+_OPENS = re.compile(r"(?:if|for|while|until|case)\b")
+_CLOSES = re.compile(r"(?:fi|done|esac)\b")
+
+
+def _script(value: object, where: str, path: str, rank: int) -> Iterator[Step]:
+    """The simple commands of a script; what stands in a condition or a loop is left out."""
+    if not isinstance(value, str) or len(value) > MAX_SCRIPT:
+        return
+    depth = 0
+    pending = ""
+    start = line_of(value)
+    for number, raw in enumerate(value.split("\n"), line_of(value)):
+        if not pending:
+            start = number
+        if raw.rstrip().endswith("\\"):
+            pending += f"{raw.strip()[:-1].strip()} "
+            continue
+        line, pending = (pending + raw).strip(), ""
+        if _OPENS.match(line):
+            depth += 1
+        if _CLOSES.match(line) or line.endswith(("; fi", "; done", "; esac")):
+            depth = max(depth - 1, 0)
+            continue
+        if depth or not line or line.startswith("#") or "<<" in line:
+            continue
+        for part in map(str.strip, line.split(" && ")):
+            if not part.startswith("cd "):
+                yield Step(part, where, path, start, rank)
+                continue
+            inner = _directory(part[3:].strip("\"' "))
+            if inner is None:
+                return
+            where = f"{where}/{inner}".strip("/")

@@ -1,0 +1,38 @@
+"""How much each ecosystem matters in a repository, compared with the one that matters most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kedge.repomap.project.census import Census
+from kedge.repomap.project.parts import Findings
+
+AT_ROOT = 2.0  # a manifest in the root says more than a number of files
+UNCLAIMED = 0.5  # code that no manifest speaks for
+
+
+class Standing:
+    def __init__(self, census: Census, found: Sequence[Findings]) -> None:
+        self._census = census
+        self._rooted = {
+            one.family
+            for one in found
+            if one.family and not one.bare and any(not tech.where for tech in one.techs)
+        }
+        placed = {(tech.family, tech.where) for one in found for tech in one.techs if tech.family}
+        everything = {(name, "") for name in census.families} | placed
+        self._most = max((self._weight(*one) for one in everything if one[0]), default=0.0)
+
+    def _weight(self, family: str, where: str = "") -> float:
+        share = self._census.share(family, where)
+        if where:
+            return share
+        return share * AT_ROOT if family in self._rooted else share * UNCLAIMED
+
+    def of(self, family: str | None, where: str = "") -> float:
+        """0 to 1, where 1 is the main ecosystem. Without a family the directory counts."""
+        if family:
+            return self._weight(family, where) / self._most if self._most else 1.0
+        if not where or not self._census.total:
+            return 1.0
+        return self._census.files_in(where) / self._census.total

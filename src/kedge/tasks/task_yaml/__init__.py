@@ -1,0 +1,1 @@
+"""Tasks in `tasks/*.task.yaml`: `fields` reads them, `write` changes them, byte by byte."""
