@@ -104,6 +104,23 @@ def test_a_typing_error_gets_a_suggestion(kedge: Kedge) -> None:
     assert "--priority" in kedge("task", "add", "x", "--prioritty", "P1", code=2).err
 
 
+def test_a_bare_command_shows_its_help(kedge: Kedge) -> None:
+    assert kedge().out == kedge("--help").out
+    assert kedge("task").out == kedge("task", "--help").out
+    assert "Usage: kedge task" in kedge("--json", "task").data["text"]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_closed_streams_are_no_bug(repo: Path, kedge: Kedge, closed: str) -> None:
+    kedge("task", "add", "one")
+    for args in ("task list", "--json task list", "task show nope", "--help"):
+        shell = f"{sys.executable} -m kedge {args} {closed}"
+        done = subprocess.run(["sh", "-c", shell], cwd=repo, capture_output=True, timeout=60)
+        assert done.returncode == (1 if "nope" in args else 0), done
+        assert b"Traceback" not in done.stderr
+    assert not (repo / ".git" / "kedge").exists()
+
+
 def test_help_in_json_is_one_document(kedge: Kedge) -> None:
     assert "Usage: kedge" in kedge("--json", "--help").data["text"]
 

@@ -66,6 +66,9 @@ class Edge:
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     edge = Edge(json=_asks_for_json(argv))
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the caller has closed it
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
     try:
         code = _answer(edge, argv)
         sys.stdout.flush()
@@ -106,6 +109,8 @@ def _invoke(edge: Edge, argv: Sequence[str]) -> Reply | None:
         with root.make_context("kedge", list(argv), obj=edge) as context:
             reply: Reply | None = root.invoke(context)
             return reply
+    except click.exceptions.NoArgsIsHelpError as error:
+        return Reply({"text": error.message}, error.message)
     except click.exceptions.Exit:  # --help and --version have said all
         return None
 

@@ -1,7 +1,8 @@
-"""Definitions found line by line, for languages without a grammar here and for what errors hide.
+"""Definitions found by regular expressions: in languages without a grammar here, and in what a
+grammar could not place.
 
-Each rule is one regular expression for the beginning of a line; its groups `kind`, `name` and `in`
-say what they catch. Comments are blanked first, so that lines and columns stay.
+A rule is a kind and the beginning of a line, with the group `name` where the name is. Comments are
+blanked first, so lines stay where they are.
 """
 
 from __future__ import annotations
@@ -9,35 +10,137 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
 
 from kedge.repomap.languages import BY_NAME, Language
+from kedge.repomap.outline_rules import RULES, TYPES
 from kedge.repomap.signatures import cut
 from kedge.repomap.symbols import Extract, Symbol, extract
 
-_LINE = 400  # characters of a line that are looked at
+_HOLDERS = frozenset({"class", "interface", "module", "trait"})
+_FLAT = frozenset({"objc", "perl"})  # members are not indented
+_BODY = re.compile(r"(?: \{[^{}]*\}?| do|\s*[{(,]|\s+=>.*)\s*$|[\s;:=]+$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+_SCRIPT = re.compile(rb"<script\b([^>]{0,300})>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_TYPED = re.compile(rb"""\blang\s*=\s*["']?(tsx?)\b""")
+_SPACES = re.compile(r"[^\n]")
 
 
-class Rule(NamedTuple):
-    kind: str
-    pattern: str
+def outline(language: Language, source: bytes, path: str, seconds: float) -> Extract:
+    if not language.outline:
+        return Extract(())
+    if language.name in ("vue", "svelte"):
+        return _component(source, path, seconds)
+    text = source.decode(errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    found = _headings(text) if language.name == "markdown" else _listed(language, text)
+    return Extract(tuple(found))
 
 
-def _rules(*rows: tuple[str, str]) -> tuple[Rule, ...]:
-    return tuple(Rule(kind, pattern) for kind, pattern in rows)
+def lost(
+    language: Language, source: bytes, errors: Iterable[tuple[int, int]], known: set[str]
+) -> Iterator[Symbol]:
+    """Types, and in the shell functions, that are only there as errors of syntax."""
+    rules = _compiled(language.name if language.name == "shell" else TYPES)
+    known = set(known)
+    for start, end in errors:
+        text = _blanked(source[start:end].decode(errors="replace"), language)
+        first = source.count(b"\n", 0, start) + 1
+        whole = source.rfind(b"\n", 0, start) + 1 == start
+        for symbol in _by_rules(rules, text, text, flat=True):
+            if symbol.name not in known and (whole or symbol.line > 1 or start == 0):
+                known.add(symbol.name)
+                yield symbol._replace(line=symbol.line + first - 1, parent=None)
 
 
-_RULES = {
-    "css": _rules(
-        ("variable", r"\s*(?P<name>--[\w-]+)\s*:"),
-        ("type", r"(?:@(?P<at>keyframes|layer|property|font-face|container)\s+)(?P<name>[-\w]+)"),
-        ("type", r"(?P<name>[.#:\w\[*][^{};@]*?)\s*[{,]\s*$"),
-    ),
-    "scss": _rules(
-        ("variable", r"(?P<name>[$@][\w-]+)\s*:(?!:)"),
-        ("variable", r"\s*(?P<name>--[\w-]+)\s*:"),
-        ("function", r"@(?:mixin|function)\s+(?P<name>[\w-]+)"),
-        ("type", r"(?:@keyframes\s+)(?P<name>[-\w]+)"),
-        ("type", r"(?P<name>[.#:%\w\[*&][^{};@]*?)\s*[{,]\s*$"),
-    ),
-}
+def _listed(language: Language, text: str) -> Iterator[Symbol]:
+    blanked = _blanked(text, language)
+    return _by_rules(_compiled(language.name), text, blanked, flat=language.name in _FLAT)
+
+
+def _by_rules(
+    rules: Iterable[tuple[str, re.Pattern[str]]], text: str, blanked: str, *, flat: bool
+) -> Iterator[Symbol]:
+    found = sorted(
+        (match.start("name"), number, kind, match)
+        for number, (kind, pattern) in enumerate(rules)
+        for match in pattern.finditer(blanked)
+    )
+    holders: list[tuple[int, str]] = []  # indentation and name
+    place, line, last = 0, 1, -1
+    for start, _, kind, match in found:
+        line += text.count("\n", place, start)
+        place = start
+        if line == last:
+            continue
+        last = line
+        begin = text.rfind("\n", 0, start) + 1
+        indent = len(match[0]) - len(match[0].lstrip()) if match.start() == begin else 0
+        while holders and holders[-1][0] >= indent and not (flat and kind == "method"):
+            holders.pop()
+        end = text.find("\n", start)
+        shown = text[begin : end if end >= 0 else len(text)]
+        name = ".".join(part for part in (match["name"], match.groupdict().get("tail")) if part)
+        parent = holders[-1][1] if holders else None
+        kind = "method" if kind == "function" and parent else kind
+        yield Symbol(name, kind, line, cut(_BODY.sub("", shown)), parent)
+        if kind in _HOLDERS:
+            holders.append((indent, name))
+
+
+@cache
+def _compiled(name: str) -> list[tuple[str, re.Pattern[str]]]:
+    return [
+        (kind, re.compile(f"^{pattern}", re.MULTILINE | (re.IGNORECASE if name == "sql" else 0)))
+        for kind, pattern in RULES[name]
+    ]
+
+
+@cache
+def _comments(language: Language) -> re.Pattern[str]:
+    parts = [r'"""[\s\S]*?"""']
+    if language.block_comment is not None:
+        start, end = map(re.escape, language.block_comment)
+        parts.append(rf"{start}[\s\S]*?(?:{end}|\Z)")
+    if language.line_comment:
+        parts.append(rf"(?<![:\\$]){re.escape(language.line_comment)}[^\n]*")
+    return re.compile("|".join((*parts, r'("(?:[^"\\\n]|\\.)*")')))
+
+
+def _blanked(text: str, language: Language) -> str:
+    return _comments(language).sub(lambda m: m[1] or _SPACES.sub(" ", m[0]), text)
+
+
+def _headings(text: str) -> Iterator[Symbol]:
+    fence = ""
+    before = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := _FENCE.match(line):
+            if not fence:
+                fence = match[1]
+            elif match[1].startswith(fence) and not line.strip(" `~"):
+                fence = ""
+        elif fence:
+            continue
+        elif (match := _HEADING.match(line)) and match[2]:
+            yield Symbol(match[2], "heading", number, cut(f"{match[1]} {match[2]}"), None)
+        elif before and (match := _UNDERLINE.match(line)):
+            level = "#" if match[1][0] == "=" else "##"
+            yield Symbol(before, "heading", number - 1, cut(f"{level} {before}"), None)
+        text_line = line.strip()
+        before = text_line if text_line and text_line[0] not in "#>|-*+`~=" else ""
+
+
+def _component(source: bytes, path: str, seconds: float) -> Extract:
+    """A component is named after its file; what its scripts define belongs to it."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    symbols = [Symbol(name, "component", 1, f"component {name}", None)]
+    for script in _SCRIPT.finditer(source):
+        typed = _TYPED.search(script[1])
+        language = {b"ts": "typescript", b"tsx": "tsx"}[typed[1]] if typed else "javascript"
+        found = extract(BY_NAME[language], script[2], path, seconds=seconds)
+        if found.failed is not None:
+            return Extract(tuple(symbols), found.failed)
+        first = source.count(b"\n", 0, script.start(2))
+        symbols += (symbol._replace(line=symbol.line + first) for symbol in found.symbols)
+    return Extract(tuple(symbols))

@@ -71,7 +71,7 @@ def extract(language: Language, source: bytes, path: str, *, seconds: float = SE
     if language.grammar is None:
         from kedge.repomap.outlines import outline
 
-        return Extract(tuple(outline(language, source, path, seconds)))
+        return outline(language, source, path, seconds)
     from kedge.repomap.grammars import Unreadable, reader
     from kedge.repomap.naming import readable
 

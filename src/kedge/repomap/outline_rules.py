@@ -1,0 +1,173 @@
+"""What begins a definition, by language: kinds and regular expressions."""
+
+from __future__ import annotations
+
+TYPES = "types"  # in any language that has a grammar
+
+_KEYS = r"(?!(?:if|for|while|switch|catch|return|else|new|throw|await|assert|super|this)\b)"
+
+RULES: dict[str, tuple[tuple[str, str], ...]] = {
+    TYPES: (
+        ("class", r"[ \t]*(?:\w+[ \t]+){0,4}?(?:data )?class[ \t]+(?P<name>[A-Za-z_]\w*)"),
+        ("interface", r"[ \t]*(?:\w+[ \t]+){0,4}?(?:interface|protocol)[ \t]+(?P<name>[A-Z]\w*)"),
+        ("struct", r"[ \t]*(?:\w+[ \t]+){0,3}?struct[ \t]+(?P<name>[A-Za-z_]\w*)(?=[^;()=]*$)"),
+        ("enum", r"[ \t]*(?:\w+[ \t]+){0,3}?enum[ \t]+(?P<name>[A-Z]\w*)"),
+        ("trait", r"[ \t]*(?:\w+[ \t]+){0,3}?trait[ \t]+(?P<name>[A-Z]\w*)"),
+        ("object", r"[ \t]*(?:\w+[ \t]+){0,3}?object[ \t]+(?P<name>[A-Z]\w*)"),
+    ),
+    "shell": (
+        ("function", r"[ \t]*function[ \t]+(?P<name>[\w:.+@-]+)[ \t]*(?:\([ \t]*\))?[ \t]*\{?"),
+        ("function", r"[ \t]*(?P<name>[\w:.+@-]+)[ \t]*\([ \t]*\)[ \t]*(?:\{|\(|$)"),
+    ),
+    "html": (
+        ("heading", r"[^\n]*?<(?:title|h[1-3])\b[^<>\n]{0,200}>[ \t]*(?P<name>[^<>\n]+)"),
+        ("element", r"""[^\n]*?<\w[\w-]*\b[^<>\n]{0,200}?\bid=["'](?P<name>[\w:.-]+)["']"""),
+    ),
+    "css": (
+        ("variable", r"[ \t]*(?P<name>--[\w-]+)[ \t]*:"),
+        ("rule", r"@(?:keyframes|layer|property|container)[ \t]+(?P<name>[-\w.]+)"),
+        ("selector", r"(?P<name>[.#:\w\[*][^{}@;\n]*?)[ \t]*[{,]"),
+    ),
+    "scss": (
+        ("variable", r"(?P<name>[$@][\w-]+)[ \t]*:"),
+        ("variable", r"[ \t]*(?P<name>--[\w-]+)[ \t]*:"),
+        ("function", r"[ \t]*@(?:mixin|function)[ \t]+(?P<name>[\w-]+)"),
+        ("rule", r"@keyframes[ \t]+(?P<name>[-\w]+)"),
+        ("selector", r"(?P<name>[.#:%\w\[*][^{}@;\n]*?)[ \t]*[{,]"),
+    ),
+    "sql": tuple(
+        (
+            kind,
+            rf"[ \t]*create\s+(?:or\s+replace\s+)?(?:\w+\s+){{0,2}}?{words}\s+"
+            r"(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]$]+)",
+        )
+        for kind, words in (
+            ("table", "table"),
+            ("view", "view"),
+            ("function", "(?:function|procedure)"),
+            ("type", "(?:type|domain)"),
+            ("trigger", "trigger"),
+            ("index", "index"),
+        )
+    ),
+    "protobuf": (
+        ("module", r"service[ \t]+(?P<name>\w+)"),
+        ("class", r"[ \t]*message[ \t]+(?P<name>\w+)"),
+        ("enum", r"[ \t]*enum[ \t]+(?P<name>\w+)"),
+        ("method", r"[ \t]*rpc[ \t]+(?P<name>\w+)"),
+    ),
+    "graphql": (
+        ("type", r"(?:extend[ \t]+)?(?:type|input|union|scalar)[ \t]+(?P<name>\w+)"),
+        ("interface", r"(?:extend[ \t]+)?interface[ \t]+(?P<name>\w+)"),
+        ("enum", r"(?:extend[ \t]+)?enum[ \t]+(?P<name>\w+)"),
+        ("function", r"(?:query|mutation|subscription|fragment)[ \t]+(?P<name>\w+)"),
+        ("directive", r"directive[ \t]+@(?P<name>\w+)"),
+    ),
+    "terraform": (
+        (
+            "resource",
+            r"""(?:resource|data)[ \t]+"(?P<name>[\w.-]+)"[ \t]+"(?P<tail>[\w.-]+)"[ \t]*\{""",
+        ),
+        ("module", r"""(?:module)[ \t]+"(?P<name>[\w.-]+)"[ \t]*\{"""),
+        ("variable", r"""(?:variable|output|provider)[ \t]+"(?P<name>[\w.-]+)"[ \t]*\{"""),
+    ),
+    "elixir": (
+        ("module", r"[ \t]*(?:defmodule|defprotocol)[ \t]+(?P<name>[\w.]+)"),
+        ("module", r"[ \t]*defimpl[ \t]+(?P<name>[\w.]+)"),
+        ("function", r"[ \t]*(?:def|defp|defmacrop?|defguardp?|defdelegate)[ \t]+(?P<name>\w+[?!]?)"),
+        ("struct", r"[ \t]*(?P<name>defstruct)\b"),
+    ),
+    "erlang": (
+        ("module", r"-module\((?P<name>\w+)\)"),
+        ("struct", r"-record\((?P<name>\w+)"),
+        ("function", r"(?P<name>[a-z]\w*)\([^\n]*->"),
+    ),
+    "dart": (
+        (
+            "class",
+            r"(?:(?:abstract|base|final|sealed|interface|mixin)[ \t]+)*"
+            r"(?:class|mixin|extension(?:[ \t]+type)?)[ \t]+(?P<name>\w+)",
+        ),
+        ("enum", r"enum[ \t]+(?P<name>\w+)"),
+        ("type", r"typedef[ \t]+(?P<name>\w+)"),
+        (
+            "function",
+            r"(?:[ ]{2})?(?:(?:static|external|@override|const|factory|late|final)[ \t]+)*"
+            + _KEYS
+            + r"(?:[\w<>?,.\[\]]+[ \t]+){0,3}(?:get[ \t]+|set[ \t]+)?"
+            + _KEYS
+            + r"(?P<name>\w+(?:\.\w+)?)(?:<[^<>\n]*>)?(?:\([^;\n]*(?:\{|=>|,|\()|[ \t]*=>)[^;\n]*$",
+        ),
+        ("constant", r"(?:const|final)[ \t]+(?:[\w<>?,]+[ \t]+)?(?P<name>\w+)[ \t]*="),
+    ),
+    "haskell": (
+        ("module", r"module[ \t]+(?P<name>[\w.]+)"),
+        ("type", r"(?:data|newtype|type)[ \t]+(?:family[ \t]+|instance[ \t]+)?(?P<name>[A-Z]\w*)"),
+        ("trait", r"class[ \t]+(?:[^\n]*=>[ \t]*)?(?P<name>[A-Z]\w*)"),
+        ("function", r"(?P<name>[a-z_][\w']*)[ \t]*::"),
+    ),
+    "julia": (
+        ("module", r"(?:bare)?module[ \t]+(?P<name>\w+)"),
+        (
+            "struct",
+            r"[ \t]*(?:mutable[ \t]+)?(?:struct|abstract[ \t]+type|primitive[ \t]+type)[ \t]+"
+            r"(?P<name>\w+)",
+        ),
+        ("function", r"(?:@\w+[ \t]+)*function[ \t]+(?P<name>[\w.!]+)"),
+        ("macro", r"macro[ \t]+(?P<name>\w+)"),
+        ("function", r"(?P<name>[\w.!]+)\([^\n=]*\)(?:[ \t]*where[^\n=]*)?[ \t]*=(?!=)"),
+        ("constant", r"const[ \t]+(?P<name>\w+)"),
+    ),
+    "zig": (
+        (
+            "struct",
+            r"[ \t]*(?:pub[ \t]+)?const[ \t]+(?P<name>\w+)[ \t]*=[ \t]*(?:extern |packed )?"
+            r"(?:struct|union|enum|opaque)\b",
+        ),
+        ("function", r"[ \t]*(?:pub[ \t]+|export[ \t]+|inline[ \t]+|extern[ \t]+)*fn[ \t]+(?P<name>\w+)"),
+        ("constant", r"pub[ \t]+(?:const|var)[ \t]+(?P<name>\w+)"),
+    ),
+    "perl": (
+        ("module", r"package[ \t]+(?P<name>[\w:]+)"),
+        ("method", r"[ \t]*sub[ \t]+(?P<name>\w+)"),
+        ("constant", r"use[ \t]+constant[ \t]+(?P<name>[A-Z]\w*)"),
+    ),
+    "r": (
+        ("function", r"(?P<name>[\w.]+)[ \t]*(?:<-|=)[ \t]*function[ \t]*\("),
+        ("class", r"""(?:\w+[ \t]*<-[ \t]*)?(?:setClass|R6Class|setRefClass)\(["'](?P<name>[\w.]+)"""),
+        ("constant", r"(?P<name>[A-Z][A-Z0-9_.]+)[ \t]*(?:<-|=)"),
+    ),
+    "objc": (
+        ("class", r"@(?:interface|implementation)[ \t]+(?P<name>\w+)"),
+        ("interface", r"@protocol[ \t]+(?P<name>\w+)(?=[^;\n]*$)"),
+        ("property", r"@property[^\n;]*?(?P<name>\w+)[ \t]*;"),
+        ("method", r"[-+][ \t]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)[ \t]*(?P<name>\w+)"),
+        ("function", r"(?:static |extern |inline )*[A-Za-z_][\w* ]*[ *](?P<name>\w+)\([^;\n]*$"),
+    ),
+    "groovy": (
+        (
+            "class",
+            r"[ \t]*(?:(?:public|private|abstract|final|static)[ \t]+)*class[ \t]+(?P<name>\w+)",
+        ),
+        ("interface", r"[ \t]*(?:interface|trait|enum)[ \t]+(?P<name>\w+)"),
+        ("function", r"[ \t]*(?:(?:static|private|public|protected)[ \t]+)*(?:def|void)[ \t]+(?P<name>\w+)[ \t]*\("),
+        ("target", r"task[ \t]+(?P<name>\w+)|tasks\.register\(['\"](?P<tail>\w+)"),
+    ),
+    "powershell": (
+        ("class", r"[ \t]*class[ \t]+(?P<name>\w+)"),
+        ("function", r"[ \t]*(?:[Ff]unction|[Ff]ilter)[ \t]+(?P<name>[\w:-]+)"),
+    ),
+    "make": (
+        ("variable", r"(?:export[ \t]+)?(?P<name>[A-Z][A-Z0-9_]*)[ \t]*[:?+!]{0,2}="),
+        ("target", r"(?P<name>[A-Za-z0-9_./%-]+)[ \t]*::?(?![=:])"),
+        ("function", r"define[ \t]+(?P<name>[\w.-]+)"),
+    ),
+    "clojure": (
+        ("module", r"\(ns[ \t]+(?P<name>[\w.-]+)"),
+        ("function", r"\((?:defn-?|defmulti|defmethod)[ \t]+(?P<name>[^\s()\[\]]+)"),
+        ("macro", r"\(defmacro[ \t]+(?P<name>[^\s()\[\]]+)"),
+        ("interface", r"\((?:defprotocol|definterface)[ \t]+(?P<name>[^\s()\[\]]+)"),
+        ("class", r"\((?:defrecord|deftype)[ \t]+(?P<name>[^\s()\[\]]+)"),
+        ("constant", r"\(def[ \t]+(?:\^\S+[ \t]+)*(?P<name>[^\s()\[\]]+)"),
+    ),
+}
