@@ -510,6 +510,9 @@ def test_what_set_cannot_do_it_says_and_leaves(desk: Desk, text: str) -> None:
     ran = desk.kedge("config", "set", "tasks.actor", "new", code=1)
     assert_clear(ran, code=1, says=f"{desk.project}: tasks.actor cannot be changed without")
     assert "[tasks] actor" in ran.err
+    if "actor" in text:
+        ran = desk.kedge("config", "set", "tasks.actor", "--unset", code=1)
+        assert_clear(ran, code=1, says=f"{desk.project}: tasks.actor cannot be changed without")
     assert desk.project.read_text() == text
 
 

@@ -41,6 +41,10 @@ def _positive(value: float) -> str | None:
     return None if 0 < value < float("inf") else "must be above 0, and finite"
 
 
+def _budget(value: int) -> str | None:
+    return None if 100 <= value <= 100_000 else "must be from 100 to 100000"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
     backend: str = _setting(
@@ -57,8 +61,14 @@ class TaskSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MapSettings:
+    tokens: int = _setting(1500, "how many tokens the map may have", check=_budget)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     tasks: TaskSettings = TaskSettings()
+    map: MapSettings = MapSettings()
 
 
 @dataclass(frozen=True, slots=True)

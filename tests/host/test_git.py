@@ -503,6 +503,8 @@ _HOSTILE = """
 	wordRegex = .
 [format]
 	pretty = oneline
+[gpg]
+	program = {script}
 [i18n]
 	logOutputEncoding = ISO-8859-1
 [log]
@@ -524,6 +526,7 @@ _HOSTILE = """
 """
 _QUESTIONS = (
     ("status",),
+    ("status", "--short"),
     ("status", "--porcelain"),
     ("status", "--porcelain=v2", "-z"),
     ("diff",),
@@ -534,6 +537,7 @@ _QUESTIONS = (
     ("show", "HEAD"),
     ("branch",),
     ("grep", "line"),
+    ("ls-files",),
     ("ls-files", "--others"),
     ("ls-files", "-z"),
     ("rev-parse", "--short", "HEAD"),
@@ -541,10 +545,21 @@ _QUESTIONS = (
 )
 
 
+def _sign_head(repo: Path) -> None:
+    """With a signature that is none, but that git would have looked at."""
+    head, _, message = git(repo, "cat-file", "commit", "HEAD").partition("\n\n")
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
+    signed = repo.parent / "signed"
+    signed.write_text(f"{head}\n{signature}\n\n{message}")
+    commit = git(repo, "hash-object", "-t", "commit", "-w", str(signed)).strip()
+    git(repo, "update-ref", "HEAD", commit)
+
+
 def test_no_setting_of_the_user_changes_an_answer(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [f"line {n}\n" for n in range(60)]
+    lines[22] = "\n"
     (repo / "deep").mkdir()
     _commit(repo, "größe", "".join(lines))
     _commit(repo, "deep/renamed", "".join(reversed(lines)))
@@ -554,6 +569,8 @@ def test_no_setting_of_the_user_changes_an_answer(
     git(repo, "branch", "other")
     git(repo, "commit", "--quiet", "--amend", "--message", "Größe")
     git(repo, "mv", "name", "again")
+    git(repo, "stash", "store", git(repo, "stash", "create").strip())
+    _sign_head(repo)
     found = host.Repo(repo, repo / ".git", repo / ".git")
     plain = [found.git(*question) for question in _QUESTIONS]
 
@@ -575,6 +592,7 @@ def test_no_setting_of_the_user_changes_an_answer(
 
     for question, answer in zip(_QUESTIONS, plain, strict=True):
         assert found.git(*question) == answer, question
+    assert found.git("ls-files").decode().split() == ["again", "größe"]  # not quoted
     assert found.branch() == "main"
     assert found.head() == git(repo, "rev-parse", "HEAD").strip()
     found.git("add", "untracked")

@@ -59,7 +59,7 @@ def test_output_and_exit_code() -> None:
     assert proc.run(["true"]).code == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1])
 def test_the_end_by_a_signal_is_a_negative_code(number: signal.Signals) -> None:
     done = proc.run(["sh", "-c", f"kill -{number.name.removeprefix('SIG')} $$"])
     assert done.code == -number
@@ -228,7 +228,7 @@ def test_a_grandchild_with_the_pipes_does_not_hold_up_the_end(
 
     def listen(_: str, chunk: bytes) -> None:
         heard.extend(chunk)
-        time.sleep(0.005)  # so that there is always more to read
+        time.sleep(0.02)  # so that there is always more to read
 
     script = f"echo leader; ({grandchild}) & echo $! > {place}; exit 4"
     done = proc.run(["sh", "-c", script], timeout=SLACK, on_output=listen)
@@ -283,6 +283,46 @@ def test_an_interrupt_ends_the_group(tmp_path: Path, times: int) -> None:
         child.wait()
         for pid in filter(_runs, map(int, _await(place).split())):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_it_is_started_ends_the_group(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """The program runs by then, and nothing but the call that is cut off knows of it."""
+    place = tmp_path / "pid"
+    code = (
+        "from kedge.host import proc\n"
+        "def end(*_):\n"
+        "    raise KeyboardInterrupt\n"
+        "signal.signal(int(sys.argv[2]), end)\n"
+        "def cut_off(frame, event, what):\n"
+        "    if event == 'c_return' and what.__name__ == 'fork_exec':\n"
+        "        while not os.path.exists(sys.argv[1]):\n"
+        "            time.sleep(0.01)\n"
+        "        signal.raise_signal(int(sys.argv[2]))\n"
+        "sys.setprofile(cut_off)\n"
+        "try:\n"
+        "    proc.run(['sh', '-c', 'echo $$ > \"$0\"; exec sleep 300', sys.argv[1]], grace=0.2)\n"
+        "except KeyboardInterrupt:\n"
+        "    assert signal.getsignal(int(sys.argv[2])) is end\n"
+        "    sys.exit(42)\n"
+    )
+    argv = [a for a in _py(code, place, int(number)) if a != "-S"]
+    try:
+        assert subprocess.run(argv, timeout=SLACK).returncode == 42
+        _assert_gone(int(_await(place)))
+    finally:
+        for pid in filter(_runs, map(int, _await(place).split())):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_handlers_of_signals_are_as_before() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    proc.run(["true"])
+    with pytest.raises(ProgramError):
+        proc.run(["no-such-program"])
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
 def test_what_cannot_be_started_is_said(tmp_path: Path) -> None:

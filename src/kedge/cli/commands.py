@@ -4,7 +4,10 @@ from __future__ import annotations
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Set up": {"config": "Show and change settings."},
-    "Tell": {"task": "List, add, claim and close tasks."},
+    "Tell": {
+        "map": "Write a ranked map of the code within a budget of tokens.",
+        "task": "List, add, claim and close tasks.",
+    },
     "Learn": {"log": "Show what was tried, and how it ended."},
     "Try": {"demo": "Show kedge at work in a scratch repository."},
 }

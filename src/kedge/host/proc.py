@@ -7,10 +7,12 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kedge.errors import ProgramError
 
@@ -50,12 +52,44 @@ def run(
     """
     begin = time.monotonic()
     deadline = _FOREVER if timeout is None else begin + timeout
+    collected: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
+
+    def take(stream: str, chunk: bytes) -> None:
+        if on_output is None:
+            collected[stream].append(chunk)
+        else:
+            on_output(stream, chunk)
+
+    timed_out = True
+    with _signals_held_back() as let_through:
+        child = _started(argv, cwd, env, piped=input is not None)
+        try:
+            let_through()
+            timed_out = not _follow(child, input, deadline, take)
+        finally:
+            end_group(child, grace if timed_out else 0.0)
+    return Finished(
+        child.returncode,
+        b"".join(collected["stdout"]),
+        b"".join(collected["stderr"]),
+        time.monotonic() - begin,
+        timed_out,
+    )
+
+
+def _started(
+    argv: Sequence[str | os.PathLike[str]],
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+    *,
+    piped: bool,
+) -> subprocess.Popen[bytes]:
     try:
-        child = subprocess.Popen(
+        return subprocess.Popen(
             [os.fspath(a) for a in argv],
             cwd=cwd,
             env=None if env is None else dict(env),
-            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -70,26 +104,33 @@ def run(
             f"cannot start {os.fspath(argv[0])!r}: {error}",
             hint="check that it is a program that you may run, and what it is given",
         ) from error
-    collected: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
 
-    def take(stream: str, chunk: bytes) -> None:
-        if on_output is None:
-            collected[stream].append(chunk)
-        else:
-            on_output(stream, chunk)
 
-    timed_out = True
+@contextlib.contextmanager
+def _signals_held_back() -> Iterator[Callable[[], None]]:
+    """Until the given function is called, no signal raises an exception.
+
+    One inside of Popen would leave a program running that nobody knows of.
+    """
+    held: list[int] = []
+    handlers: dict[int, Any] = {}
+
+    def let_through() -> None:
+        while handlers:
+            signal.signal(*handlers.popitem())
+        while held:
+            signal.raise_signal(held.pop())
+
     try:
-        timed_out = not _follow(child, input, deadline, take)
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                # One that is ignored stays so: the program inherits that.
+                if callable(handler := signal.getsignal(number)):
+                    handlers[number] = handler
+                    signal.signal(number, lambda got, _: held.append(got))
+        yield let_through
     finally:
-        end_group(child, grace if timed_out else 0.0)
-    return Finished(
-        child.returncode,
-        b"".join(collected["stdout"]),
-        b"".join(collected["stderr"]),
-        time.monotonic() - begin,
-        timed_out,
-    )
+        let_through()
 
 
 def end_group(child: subprocess.Popen[bytes], grace: float = GRACE) -> None:

@@ -71,7 +71,10 @@ def is_foreign(path: str) -> bool:
 
 def is_made(data: bytes) -> bool:
     """Whether the content says that a program wrote it, or that no person should read it."""
-    if b"\0" in data[:8192] or _MADE.search(data[:_SNIFF]):
+    head = data[:_SNIFF]
+    if b"\0" in head or (
+        (b"enerated" in head or b"EDIT" in head or b"edit" in head) and (_MADE.search(head))
+    ):
         return True
     return len(data) > 20_000 and len(data) > _LONG_LINES * (data.count(b"\n") + 1)
 
@@ -93,7 +96,7 @@ def read(root: Path, path: str) -> bytes | None:
         fd = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with open(fd, "rb") as file:
+    with os.fdopen(fd, "rb") as file:
         if not 0 < os.fstat(fd).st_size <= MAX_BYTES:
             return None
         try:

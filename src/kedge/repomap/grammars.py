@@ -36,10 +36,16 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, QueryCursor, Tree
 
 QUERIES = Path(__file__).with_name("queries")
-_HELPERS = frozenset({"name", "in", "declarator", "head", "body", "last", "value", "fold", "inside"})
+_HELPERS = frozenset(
+    {"name", "in", "declarator", "head", "body", "last", "value", "fold", "inside"}
+)
 _CAPTURE = re.compile(rb"@([a-z]+)")
 _CHUNK = 2048  # bytes between two looks at the clock
-_DEEPEST = 14  # levels of the tree below which nothing is defined for others to use
+# How deep in the tree definitions for others to use are looked for: measured on public code, these
+# lose less than one in a thousand, and save up to half of the query's time.
+_LEVELS = {"ruby": 20, "cpp": 14, "javascript": 14, "lua": 14, "scala": 14}
+_LEVELS |= dict.fromkeys(("c", "csharp", "java", "kotlin", "shell"), 10)
+_OTHERWISE = 8
 _CROWD = 2000  # tokens in a row that no rule of the grammar could place
 
 
@@ -55,24 +61,25 @@ class Match(NamedTuple):
 
 class Reading(NamedTuple):
     matches: list[Match]  # in document order, the outer before the inner
-    errors: list[tuple[int, int]]  # the bytes that the grammar could not place
+    broken: bool  # whether the grammar could not place some of the text
 
 
 class Reader:
     """A grammar with its query."""
 
-    def __init__(self, parser: Parser, query: Query, text: bytes) -> None:
+    def __init__(self, parser: Parser, query: Query, text: bytes, levels: int) -> None:
         from tree_sitter import QueryCursor
 
         self._parser = parser
         self._cursor = QueryCursor(query)
-        self._cursor.set_max_start_depth(_DEEPEST)
+        self._cursor.set_max_start_depth(levels)
         self._kinds = _kinds(query, text)
         self._conditions = [_conditions(query, i) for i in range(query.pattern_count)]
 
     def read(self, source: bytes, seconds: float) -> Reading:
         root = self._parse(source, seconds).root_node
-        errors = _errors(root) if root.has_error else []
+        if root.has_error and _is_crowded(root):
+            raise Unreadable("too many errors to make sense of")
         found = []
         for pattern, captures in self._cursor.matches(root):
             for capture, regex, wanted in self._conditions[pattern]:
@@ -86,7 +93,7 @@ class Reader:
                 found.append((node.start_byte, -node.end_byte, pattern, len(found), kind, captures))
         found.sort(key=itemgetter(0, 1, 2, 3))
         matches = [Match(kind, captures[kind][0], captures) for *_, kind, captures in found]
-        return Reading(matches, errors)
+        return Reading(matches, root.has_error)
 
     def _parse(self, source: bytes, seconds: float) -> Tree:
         # The callback for progress crashes in tree-sitter 0.26 and is not there in 0.24: the end
@@ -129,7 +136,8 @@ def reader(language: Language) -> Reader:
         query = Query(grammar, text)
     except ValueError as error:
         raise Unreadable(f"the query does not fit the grammar ({error})") from error
-    return Reader(Parser(grammar), query, text.encode())
+    levels = _LEVELS.get(language.name, _OTHERWISE)
+    return Reader(Parser(grammar), query, text.encode(), levels)
 
 
 def _kinds(query: Query, text: bytes) -> list[str]:
@@ -150,22 +158,19 @@ def _conditions(query: Query, pattern: int) -> list[tuple[str, re.Pattern[bytes]
     return found
 
 
-def _errors(root: Node) -> list[tuple[int, int]]:
-    """Where the errors are. A tree with thousands of tokens in a row that found no place is
-    refused: a query over it takes time that grows with their square."""
-    found = []
+def _is_crowded(root: Node) -> bool:
+    """Whether there are thousands of tokens in a row that found no place: a query over such a tree
+    takes time that grows with their square."""
     cursor = root.walk()
     going = cursor.goto_first_child()
     run = 0
     while going and (node := cursor.node) is not None:
         run = 0 if node.is_named else run + 1
         if run > _CROWD:
-            raise Unreadable("too many errors to make sense of")
-        if node.is_error:
-            found.append((node.start_byte, node.end_byte))
+            return True
         if node.has_error and cursor.goto_first_child():
             run = 0
             continue
         while not (going := cursor.goto_next_sibling()) and cursor.goto_parent():
             run = 0
-    return found
+    return False

@@ -116,8 +116,12 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     _row("swift", "Swift", ".swift", grammar="tree_sitter_swift", shebangs="swift", **_SLASHES),
     _row(
-        "scala", "Scala", ".scala .sc .sbt", grammar="tree_sitter_scala",
-        shebangs="scala amm", **_SLASHES,
+        "scala",
+        "Scala",
+        ".scala .sc .sbt",
+        grammar="tree_sitter_scala",
+        shebangs="scala amm",
+        **_SLASHES,
     ),
     _row(
         "lua",
@@ -152,12 +156,22 @@ LANGUAGES: tuple[Language, ...] = (
     _row("erlang", "Erlang", ".erl .hrl", shebangs="escript", line_comment="%", **_LINES),
     _row("dart", "Dart", ".dart", shebangs="dart", **_LINES, **_SLASHES),
     _row(
-        "haskell", "Haskell", ".hs .lhs", shebangs="runhaskell stack", line_comment="--",
-        block_comment=("{-", "-}"), **_LINES,
+        "haskell",
+        "Haskell",
+        ".hs .lhs",
+        shebangs="runhaskell stack",
+        line_comment="--",
+        block_comment=("{-", "-}"),
+        **_LINES,
     ),
     _row(
-        "julia", "Julia", ".jl", shebangs="julia", line_comment="#",
-        block_comment=("#=", "=#"), **_LINES,
+        "julia",
+        "Julia",
+        ".jl",
+        shebangs="julia",
+        line_comment="#",
+        block_comment=("#=", "=#"),
+        **_LINES,
     ),
     _row("zig", "Zig", ".zig .zon", line_comment="//", **_LINES),
     _row("perl", "Perl", ".pl .pm .t", shebangs="perl", **_LINES, **_HASH),
@@ -226,7 +240,11 @@ def language_of(path: str, first_line: bytes = b"") -> Language | None:
 
 def refine(language: Language, path: str, source: bytes) -> Language:
     """The language that the text is in, where suffixes are shared: a header may be C++."""
-    if path.endswith(".h") and language.name == "c" and _CPP_HEADER.search(_C_GUARDS.sub(b"", source[:200_000])):
+    if (
+        path.endswith(".h")
+        and language.name == "c"
+        and _CPP_HEADER.search(_C_GUARDS.sub(b"", source[:200_000]))
+    ):
         return BY_NAME["cpp"]
     return language
 

@@ -24,27 +24,36 @@ _LEAVES = frozenset(
 _SIGILS = {"php": "$", "ruby": ":"}
 _DECLARATORS = 20  # around one name
 _QUALIFIED = re.compile(r"(?:(.*)::\s*)?(operator\b.*|~?\s*\w+)(?:<.*>)?", re.DOTALL)
+_INK = re.compile(rb"[^\r\n]")
 _ARGUMENTS = re.compile(r"[<\[(].*", re.DOTALL)
 _PATH = re.compile(r"\w+")
-_NO_PARENT = frozenset({"exports", "module.exports", "this", "self", "window", "globalThis"})
-# API void f(), class API Ship, f() ATTRIBUTE; and BEGIN_NAMESPACE alone on a line are no C before
-# the preprocessor ran.
+_NO_PARENT = frozenset({"exports", "module", "module.exports", "this", "self", "window", "globalThis"})
+# API void f(), class API Ship, f() ATTRIBUTE;, if CONSTEXPR (…) and BEGIN_NAMESPACE alone on a line
+# are no C before the preprocessor ran. Each pattern begins with letters: so they are found quickly.
 _MACRO = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]*"
 _CALLED = _MACRO + rb"(?:\([^()\n]*\))?"
-_API = re.compile(
-    rb"^[ \t]*(?:(?:static|inline|extern|friend|explicit|virtual|constexpr)[ \t]+)*"
-    rb"((?:" + _CALLED + rb"[ \t]+)+)(?=[A-Za-z_]\w*[\s*&<:(])",
-    re.MULTILINE,
+_TYPE_MACRO = rb" ([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)(?= +\w+\s*(?:final\s*)?[:;{])"
+_C = (
+    re.compile(
+        rb"\n[ \t]*(?:(?:static|inline|extern|friend|explicit|virtual|constexpr)[ \t]+)*"
+        rb"(" + _CALLED + rb"(?:[ \t]+" + _CALLED + rb")*)"
+        rb"(?=[ \t]+[A-Za-z_]\w*[\s*&<:(]|[ \t]*\r?\n)"
+    ),
+    re.compile(rb"\)[ \t]*(" + _CALLED + rb")(?=[ \t]*[;{])"),
+    re.compile(rb"class" + _TYPE_MACRO),
+    re.compile(rb"struct" + _TYPE_MACRO),
+    re.compile(rb"if (" + _MACRO + rb")(?= ?\()"),
+    re.compile(rb"= (typename)(?= )"),
 )
-_CLASS_API = re.compile(
-    rb"\b(?:class|struct)[ \t]+([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)"
-    rb"(?=[ \t]+\w+\s*(?:final\s*)?[:;{])"
+# An annotation before a class in Kotlin can be read as an expression, and then the class as another.
+_KOTLIN = (
+    re.compile(
+        rb"\n((?:[ \t]*@[\w.:]+(?:\([^()\n]*\))?[ \t]*(?://[^\n]*)?\r?\n)+)"
+        rb"(?=[ \t]*(?:[a-z]+[ \t]+){0,4}?(?:class|interface|object)\b)"
+    ),
+    re.compile(rb"(annotation)(?= class\b)"),
 )
-_TRAILING = re.compile(rb"[)*][ \t]*(" + _CALLED + rb")(?=[ \t]*[;{]|[ \t]+[a-z])")
-_LONE = re.compile(rb"^[ \t]*(" + _MACRO + rb")(?=[ \t]*\r?$)", re.MULTILINE)
-_ANNOTATION = re.compile(rb"^[ \t]*(?:\w+ )*(annotation)(?= class\b)", re.MULTILINE)
-_C = (_API, _CLASS_API, _TRAILING, _LONE)
-_HIDING = {"c": _C, "cpp": _C, "kotlin": (_ANNOTATION,)}
+_HIDING = {"c": _C, "cpp": _C, "kotlin": _KOTLIN}
 
 
 class Named(NamedTuple):
@@ -64,7 +73,9 @@ def named(match: Match, source: bytes, language: str) -> Named | None:
     parent = None
     if "in" in captures:
         text = _read(captures["in"][0], source)
-        parent = _dotted(text) if language in ("lua", "javascript", "typescript", "tsx") else bare(text)
+        parent = (
+            _dotted(text) if language in ("lua", "javascript", "typescript", "tsx") else bare(text)
+        )
     elif kind in ("scope", "extension"):
         name = bare(name)
     elif match.node.type in ("operator_declaration", "conversion_operator_declaration"):
@@ -92,7 +103,8 @@ def readable(source: bytes, language: str) -> bytes:
 def _blank(match: re.Match[bytes]) -> bytes:
     start, end = match.span(1)
     whole, first = match[0], match.start()
-    return whole[: start - first] + b" " * (end - start) + whole[end - first :]
+    blank = _INK.sub(b" ", match[1])
+    return whole[: start - first] + blank + whole[end - first :]
 
 
 def _declared(match: Match, node: Node, source: bytes) -> Named | None:

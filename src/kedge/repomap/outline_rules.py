@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-TYPES = "types"  # in any language that has a grammar
-
 _KEYS = r"(?!(?:if|for|while|switch|catch|return|else|new|throw|await|assert|super|this)\b)"
 
 RULES: dict[str, tuple[tuple[str, str], ...]] = {
-    TYPES: (
-        ("class", r"[ \t]*(?:\w+[ \t]+){0,4}?(?:data )?class[ \t]+(?P<name>[A-Za-z_]\w*)"),
-        ("interface", r"[ \t]*(?:\w+[ \t]+){0,4}?(?:interface|protocol)[ \t]+(?P<name>[A-Z]\w*)"),
-        ("struct", r"[ \t]*(?:\w+[ \t]+){0,3}?struct[ \t]+(?P<name>[A-Za-z_]\w*)(?=[^;()=]*$)"),
-        ("enum", r"[ \t]*(?:\w+[ \t]+){0,3}?enum[ \t]+(?P<name>[A-Z]\w*)"),
-        ("trait", r"[ \t]*(?:\w+[ \t]+){0,3}?trait[ \t]+(?P<name>[A-Z]\w*)"),
-        ("object", r"[ \t]*(?:\w+[ \t]+){0,3}?object[ \t]+(?P<name>[A-Z]\w*)"),
-    ),
     "shell": (
         ("function", r"[ \t]*function[ \t]+(?P<name>[\w:.+@-]+)[ \t]*(?:\([ \t]*\))?[ \t]*\{?"),
         ("function", r"[ \t]*(?P<name>[\w:.+@-]+)[ \t]*\([ \t]*\)[ \t]*(?:\{|\(|$)"),
@@ -74,7 +64,10 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "elixir": (
         ("module", r"[ \t]*(?:defmodule|defprotocol)[ \t]+(?P<name>[\w.]+)"),
         ("module", r"[ \t]*defimpl[ \t]+(?P<name>[\w.]+)"),
-        ("function", r"[ \t]*(?:def|defp|defmacrop?|defguardp?|defdelegate)[ \t]+(?P<name>\w+[?!]?)"),
+        (
+            "function",
+            r"[ \t]*(?:def|defp|defmacrop?|defguardp?|defdelegate)[ \t]+(?P<name>\w+[?!]?)",
+        ),
         ("struct", r"[ \t]*(?P<name>defstruct)\b"),
     ),
     "erlang": (
@@ -124,7 +117,10 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
             r"[ \t]*(?:pub[ \t]+)?const[ \t]+(?P<name>\w+)[ \t]*=[ \t]*(?:extern |packed )?"
             r"(?:struct|union|enum|opaque)\b",
         ),
-        ("function", r"[ \t]*(?:pub[ \t]+|export[ \t]+|inline[ \t]+|extern[ \t]+)*fn[ \t]+(?P<name>\w+)"),
+        (
+            "function",
+            r"[ \t]*(?:pub[ \t]+|export[ \t]+|inline[ \t]+|extern[ \t]+)*fn[ \t]+(?P<name>\w+)",
+        ),
         ("constant", r"pub[ \t]+(?:const|var)[ \t]+(?P<name>\w+)"),
     ),
     "perl": (
@@ -134,7 +130,10 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "r": (
         ("function", r"(?P<name>[\w.]+)[ \t]*(?:<-|=)[ \t]*function[ \t]*\("),
-        ("class", r"""(?:\w+[ \t]*<-[ \t]*)?(?:setClass|R6Class|setRefClass)\(["'](?P<name>[\w.]+)"""),
+        (
+            "class",
+            r"""(?:\w+[ \t]*<-[ \t]*)?(?:setClass|R6Class|setRefClass)\(["'](?P<name>[\w.]+)""",
+        ),
         ("constant", r"(?P<name>[A-Z][A-Z0-9_.]+)[ \t]*(?:<-|=)"),
     ),
     "objc": (
@@ -150,7 +149,10 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
             r"[ \t]*(?:(?:public|private|abstract|final|static)[ \t]+)*class[ \t]+(?P<name>\w+)",
         ),
         ("interface", r"[ \t]*(?:interface|trait|enum)[ \t]+(?P<name>\w+)"),
-        ("function", r"[ \t]*(?:(?:static|private|public|protected)[ \t]+)*(?:def|void)[ \t]+(?P<name>\w+)[ \t]*\("),
+        (
+            "function",
+            r"[ \t]*(?:(?:static|private|public|protected)[ \t]+)*(?:def|void)[ \t]+(?P<name>\w+)[ \t]*\(",
+        ),
         ("target", r"task[ \t]+(?P<name>\w+)|tasks\.register\(['\"](?P<tail>\w+)"),
     ),
     "powershell": (

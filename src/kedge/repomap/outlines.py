@@ -12,13 +12,18 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from kedge.repomap.languages import BY_NAME, Language
-from kedge.repomap.outline_rules import RULES, TYPES
+from kedge.repomap.outline_rules import RULES
 from kedge.repomap.signatures import cut
 from kedge.repomap.symbols import Extract, Symbol, extract
 
 _HOLDERS = frozenset({"class", "interface", "module", "trait"})
 _FLAT = frozenset({"objc", "perl"})  # members are not indented
 _BODY = re.compile(r"(?: \{[^{}]*\}?| do|\s*[{(,]|\s+=>.*)\s*$|[\s;:=]+$")
+_TYPE = re.compile(
+    r"(class|interface|protocol|struct|enum|trait|object|fun)[ \t]+([A-Za-z_]\w*)([^\n]*)"
+)
+_MODIFIERS = re.compile(r"[ \t]*(?:[a-z@][\w()]*[ \t]+){0,4}")
+_OPENS = (re.compile(r"[ \t]*[:{<(]?[^;=]*$"), re.compile(r"[ \t]*\("))
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
@@ -37,20 +42,26 @@ def outline(language: Language, source: bytes, path: str, seconds: float) -> Ext
     return Extract(tuple(found))
 
 
-def lost(
-    language: Language, source: bytes, errors: Iterable[tuple[int, int]], known: set[str]
-) -> Iterator[Symbol]:
-    """Types, and in the shell functions, that are only there as errors of syntax."""
-    rules = _compiled(language.name if language.name == "shell" else TYPES)
-    known = set(known)
-    for start, end in errors:
-        text = _blanked(source[start:end].decode(errors="replace"), language)
-        first = source.count(b"\n", 0, start) + 1
-        whole = source.rfind(b"\n", 0, start) + 1 == start
-        for symbol in _by_rules(rules, text, text, flat=True):
-            if symbol.name not in known and (whole or symbol.line > 1 or start == 0):
-                known.add(symbol.name)
-                yield symbol._replace(line=symbol.line + first - 1, parent=None)
+def lost(language: Language, source: bytes, known: set[str]) -> Iterator[Symbol]:
+    """What a broken file seems to define besides what is known: its types, and functions where the
+    grammar often fails."""
+    text = source.decode(errors="replace")
+    found = _listed(language, text) if language.name == "shell" else _types(text)
+    for symbol in found:
+        if symbol.name not in known:
+            known.add(symbol.name)
+            yield symbol._replace(parent=None)
+
+
+def _types(text: str) -> Iterator[Symbol]:
+    for match in _TYPE.finditer(text):
+        begin = text.rfind("\n", 0, match.start()) + 1
+        before, keyword, name, after = text[begin : match.start()], *match.groups()
+        if not _MODIFIERS.fullmatch(before) or not _OPENS[keyword == "fun"].match(after):
+            continue
+        kind = {"protocol": "interface", "fun": "function"}.get(keyword, keyword)
+        line = text.count("\n", 0, begin) + 1
+        yield Symbol(name, kind, line, cut(_BODY.sub("", before + match[0])), None)
 
 
 def _listed(language: Language, text: str) -> Iterator[Symbol]:

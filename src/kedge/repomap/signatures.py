@@ -57,19 +57,20 @@ _MARKS = frozenset(
         "ms_declspec_modifier",
     }
 )
+_MARKED = _MARKS | {"modifiers"}
 _NOISE = re.compile(
     r"\[\[|__attribute__|__declspec|@(?:Override|NonNull|Nonnull|NotNull|Nullable|Jvm\w+|"
     r"discardableResult|inlinable|inline|usableFromInline)\b|\[MethodImpl"
 )
 _BEFORE_BODY = frozenset({"constructor_initializer", "declaration", "field_initializer_list"})
+_WITH_MORE = frozenset({"constructor_declaration", "function_definition"})
 _ATTRIBUTE = re.compile(r" ?__attribute__ ?\(\(.*?\)\)(?=$|[ ;])")
 _VALUED = frozenset({"constant", "property", "variable"})
 _COMMENT = re.compile(rb"//|/\*|#|--")
-_SPACE = re.compile(r"\s+")
 _TIDY = re.compile(r"(?<=[(\[]) | (?=[)\]])|,(?= ?[)\]])")
 _OPENING = re.compile(r"[({\[]")
 _CLOSED = {"(": "(…)", "{": "{…}", "[": "[…]"}
-_STRINGS = ('"', "'", "`", "[[", "r\"", "f\"", "b\"", "R\"")
+_STRINGS = ('"', "'", "`", "[[", 'r"', 'f"', 'b"', 'R"')
 _GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
 
 Hole = tuple[int, int, bytes]
@@ -85,12 +86,15 @@ def signature(match: Match, source: bytes) -> str:
         value = _shown(source[given:end])
         end = given
     holes = _comments(node, end, source)
-    holes += [(fold.start_byte, fold.end_byte, b"{\xe2\x80\xa6}") for fold in captures.get("fold", ())]
+    holes += [
+        (fold.start_byte, fold.end_byte, b"{\xe2\x80\xa6}") for fold in captures.get("fold", ())
+    ]
     if head is None:
         text = _text(source, start, end, holes)
     else:
         text = f"{_prefix(head, node, start, source)} {_text(source, node.start_byte, end, holes)}"
-    text = _ATTRIBUTE.sub("", text)
+    if "__attribute__" in text:
+        text = _ATTRIBUTE.sub("", text)
     if value:
         spaced = source[end - 1 : end].isspace() or not text.endswith("=")
         value = f" {value}" if spaced else value
@@ -102,7 +106,7 @@ def signature(match: Match, source: bytes) -> str:
 
 
 def cut(text: str) -> str:
-    text = _SPACE.sub(" ", text).strip()
+    text = " ".join(text.split())
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 1].rstrip()}…"
 
 
@@ -115,6 +119,9 @@ def _outermost(node: Node) -> Node:
 def _marks(node: Node, source: bytes) -> tuple[int, list[str]]:
     """Where the declaration begins, and the short ones of the marks before that."""
     kept: list[str] = []
+    first = node.child(0)
+    if first is None or (first.type not in _MARKED and "comment" not in first.type):
+        return node.start_byte, kept
     for child in node.children:
         inner = child.children if child.type == "modifiers" else [child]
         for part in inner:
@@ -134,8 +141,10 @@ def _end(match: Match) -> int:
         return captures["body"][0].start_byte
     body = node.child_by_field_name("body")
     if body is not None and body.type != "ordered_field_declaration_list":
-        first = (child for child in node.children if child.type in _BEFORE_BODY)
-        return next(first, body).start_byte
+        if node.type in _WITH_MORE:
+            more = (child for child in node.children if child.type in _BEFORE_BODY)
+            body = next(more, body)
+        return body.start_byte
     if "inside" in captures and match.kind not in _VALUED:
         return captures["inside"][0].start_byte
     if (accessors := node.child_by_field_name("accessors")) is not None:
@@ -162,7 +171,7 @@ def _value(match: Match, end: int) -> int | None:
 
 
 def _shown(value: bytes) -> str:
-    whole = _SPACE.sub(" ", value.decode(errors="replace")).strip(" ;,")
+    whole = " ".join(value.decode(errors="replace").split()).strip(" ;,")
     if len(whole) <= _VALUE and b"\n" not in value.strip():
         return whole
     opening = _OPENING.search(whole, 0, _VALUE)
@@ -195,14 +204,14 @@ def _comments(node: Node, end: int, source: bytes) -> list[Hole]:
 
 
 def _text(source: bytes, start: int, end: int, holes: list[Hole]) -> str:
-    parts = []
+    parts: list[bytes] = []
     for hole_start, hole_end, instead in sorted(holes):
         if start <= hole_start < end:
             parts += (source[start:hole_start], instead)
             start = hole_end
     parts.append(source[start:end])
-    text = b"".join(parts).decode(errors="replace")
-    folded = _SPACE.sub(" ", text).strip()
+    text = (b"".join(parts) if holes else source[start:end]).decode(errors="replace")
+    folded = " ".join(text.split())
     return _TIDY.sub("", folded) if "\n" in text else folded
 
 

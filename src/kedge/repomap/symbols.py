@@ -76,14 +76,14 @@ def extract(language: Language, source: bytes, path: str, *, seconds: float = SE
     from kedge.repomap.naming import readable
 
     try:
-        matches, errors = reader(language).read(readable(source, language.name), seconds)
+        matches, broken = reader(language).read(readable(source, language.name), seconds)
     except Unreadable as error:
         return Extract((), str(error))
     symbols = list(_once(_symbols(matches, source, language.name)))
-    if errors:
+    if broken:
         from kedge.repomap.outlines import lost
 
-        symbols += lost(language, source, errors, {symbol.name for symbol in symbols})
+        symbols += lost(language, source, {symbol.name for symbol in symbols})
         symbols.sort(key=attrgetter("line"))
     return Extract(tuple(symbols))
 

@@ -35,14 +35,17 @@ _LOSSES = ((0.99, 0), (0.5, 14), (0.25, 24), (0.12, 34), (0.04, 46))
 
 
 def choose(standing: Standing, found: Iterable[Candidate], agreed: frozenset[str]) -> list[Command]:
-    """The best command of each kind, and a second one where it says something else."""
+    """The best command of each kind, then the second ones that say something else."""
     judged = [_judged(standing, candidate, agreed) for candidate in found]
-    chosen: list[Command] = []
+    firsts: list[Candidate] = []
+    seconds: list[Candidate] = []
     for kind in KINDS:
         ranked = [one for one in judged if one.kind == kind and one.score >= ENOUGH]
         ranked.sort(key=lambda one: (-one.score, len(one.command), one.command, one.source))
-        chosen += [Command(one.kind, one.command, one.source) for one in _best(ranked)]
-    return chosen
+        best = _best(ranked)
+        firsts += best[:1]
+        seconds += best[1:]
+    return [Command(one.kind, one.command, one.source) for one in firsts + seconds]
 
 
 def _best(ranked: list[Candidate]) -> list[Candidate]:

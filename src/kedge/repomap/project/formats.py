@@ -19,6 +19,7 @@ MAX_DEPTH = 60
 MAY_NEST = 300
 MAX_NODES = 50_000
 MAX_SLOW = 64_000
+MAX_DOTS = 2000
 MAX_TEXT = 300
 
 Table = dict[str, Any]
@@ -71,6 +72,9 @@ def _without_comments(text: str) -> str:
 
 
 def parse_toml(text: str) -> Table:
+    # tomllib takes quadratic time for a key of many parts
+    if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
+        raise Broken("a line with too many dots")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -37,7 +37,7 @@ class Module:
 
     path: str
     files: int
-    about: str | None
+    what: str | None
 
 
 @dataclass(frozen=True, slots=True)

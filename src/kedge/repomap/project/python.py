@@ -38,10 +38,12 @@ _APPS = (("FastAPI(", "FastAPI application"), ("Flask(", "Flask application"))
 def read(project: Project) -> Findings:
     findings = Findings("python")
     census = project.census
-    for home in _homes(project):
+    is_project = _is_project(project)
+    for home in _homes(project, is_project=is_project):
         python = open_python(project, home)
         findings.packages += python.members
-        findings.tech(_stack_line(python), home)
+        if home or is_project:
+            findings.tech(_stack_line(python), home)
         add_commands(findings, python)
         add_tasks(findings, python)
         _add_scripts(findings, python)
@@ -65,13 +67,13 @@ def _add_member(findings: Findings, python: Python, member: str) -> None:
     ]
 
 
-def _homes(project: Project) -> list[str]:
+def _homes(project: Project, *, is_project: bool) -> list[str]:
     census = project.census
     homes = [home for home in project.homes(*MANIFESTS) if census.weight("python", home) > 0]
-    if homes != [""] or _is_project(project):
+    if homes != [""] or is_project:
         return homes
     # a root that only configures tools leaves the projects to the directories below
-    return [*project.below(*MANIFESTS, family="python"), ""][:3]
+    return [*project.below(*MANIFESTS, family="python")[:2], ""]
 
 
 def _is_project(project: Project) -> bool:

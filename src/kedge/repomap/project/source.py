@@ -12,6 +12,8 @@ from kedge.repomap.project.census import Census, is_aside
 from kedge.repomap.project.parts import join, parent
 
 MAX_BYTES = 1_000_000
+# what is parsed by slower code than a scan
+MAX_STRUCTURED = 256_000
 MAX_HEAD = 65_536
 
 
@@ -135,29 +137,31 @@ class Project:
         return formats.table(self._once("json", path, formats.parse_json))
 
     def toml(self, path: str) -> formats.Table:
-        return formats.table(self._once("toml", path, formats.parse_toml))
+        return formats.table(self._once("toml", path, formats.parse_toml, MAX_STRUCTURED))
 
     def yaml(self, path: str) -> Any:
-        return self._once("yaml", path, formats.parse_yaml)
+        return self._once("yaml", path, formats.parse_yaml, MAX_STRUCTURED)
 
     def ini(self, path: str) -> dict[str, dict[str, str]]:
         return self._once("ini", path, formats.parse_ini) or {}
 
-    def _once(self, kind: str, path: str, parse: Callable[[str], Any]) -> Any:
+    def _once(
+        self, kind: str, path: str, parse: Callable[[str], Any], limit: int = MAX_BYTES
+    ) -> Any:
         key = (kind, path)
         if key not in self._parsed:
-            self._parsed[key] = self._parse(path, parse)
+            self._parsed[key] = self._parse(path, parse, limit)
         return self._parsed[key]
 
-    def _parse(self, path: str, parse: Callable[[str], Any]) -> Any:
+    def _parse(self, path: str, parse: Callable[[str], Any], limit: int) -> Any:
         if path not in self._files:
             return None
         data = self.source.read(path)
         if data is None:
             self.problems[path] = f"{path}: cannot be read"
             return None
-        if len(data) > MAX_BYTES:
-            self.problems[path] = f"{path}: larger than {MAX_BYTES // 1_000_000} MB, not read"
+        if len(data) > limit:
+            self.problems[path] = f"{path}: larger than {limit // 1000} kB, not read"
             return None
         try:
             return parse(_decoded(data))

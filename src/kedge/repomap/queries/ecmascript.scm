@@ -42,20 +42,23 @@
 (export_statement
   (_ (variable_declarator name: (identifier) @name) @variable) @head)
 
-; Ship.prototype.dock = function …, exports.moor = …, Ship.create = …
-(program
-  (expression_statement
-    (assignment_expression
-      left: (member_expression
-        object: (member_expression object: (_) @in property: (_) @_prototype)
-        property: (property_identifier) @name)
-      right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method)
+; Ship.prototype.dock = function …, exports.moor = …, Ship.create = …, module.exports = function …
+(expression_statement
+  (assignment_expression
+    left: (member_expression
+      object: (member_expression object: (_) @in property: (_) @_prototype)
+      property: (property_identifier) @name)
+    right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method
   (#set! _prototype.is "^prototype$"))
-(program
-  (expression_statement
-    (assignment_expression
-      left: (member_expression object: (_) @in property: (property_identifier) @name)
-      right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function))
+(expression_statement
+  (assignment_expression
+    left: (member_expression property: (property_identifier) @_exports)
+    right: (function_expression name: (identifier) @name body: (_) @body)) @function
+  (#set! _exports.is "^exports$"))
+(expression_statement
+  (assignment_expression
+    left: (member_expression object: (_) @in property: (property_identifier) @name)
+    right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function)
 
 ; What a call is given at top level, such as the body of a test. Where it is a function expression,
 ; it may be the body of a module: define(function () {…}).

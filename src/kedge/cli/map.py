@@ -1,0 +1,77 @@
+"""`kedge map`: a ranked picture of the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kedge import config
+from kedge.cli import edge
+from kedge.cli.edge import Edge, Reply
+from kedge.errors import CheckFound, NoRepository, UsageError
+from kedge.host import files
+from kedge.host.project import Project
+
+FILE = (".kedge", "map.md")
+
+
+@edge.command("Write a ranked map of the code within a budget of tokens.")
+@click.option("--tokens", type=click.IntRange(100, 100_000), help="The budget for the whole map.")
+@click.option("--for", "text", help="Rank for this text: a question, a task, an error.")
+@click.option("--task", help="Rank for this task.")
+@click.option("--output", metavar="FILE", help="Where to write; - for standard output.")
+@click.option("--check", is_flag=True, help="Only say whether the map on disk is stale (exit 4).")
+@click.option("--no-cache", is_flag=True, help="Read everything anew.")
+@click.pass_obj
+def command(
+    here: Edge,
+    tokens: int | None,
+    text: str | None,
+    task: str | None,
+    output: str | None,
+    check: bool,
+    no_cache: bool,
+) -> Reply:
+    from kedge.repomap.build import Ask, make
+    from kedge.repomap.cache import Cache
+
+    if text is not None and task is not None:
+        raise UsageError("--for and --task exclude each other", hint="give one of them")
+    project = _project(here)
+    settings = config.load(project, {"map.tokens": tokens}).settings
+    about = _about(project, settings, task) if task is not None else text or ""
+    cache = Cache(None if no_cache else project.home())
+    try:
+        made = make(project, Ask(about, settings.map.tokens), cache)
+    finally:
+        cache.close()
+    target = project.path(*FILE) if output is None else Path(output)
+    if check:
+        if files.read_bytes(target) != made.text.encode():
+            raise CheckFound(f"{target} is stale", hint="kedge map", data={"stale": True})
+        return Reply({"stale": False}, "the map is fresh", made.warnings)
+    if output == "-" or (here.json and output is None):
+        return Reply(made.data, made.text, made.warnings)
+    if files.read_bytes(target) != made.text.encode():
+        files.write_atomic(target, made.text.encode())
+    count = made.data["tokens"]
+    where = target.relative_to(project.root) if output is None else target
+    return Reply(made.data, f"{where}: {count} tokens", made.warnings)
+
+
+def _project(here: Edge) -> Project:
+    try:
+        return here.project()
+    except NoRepository:
+        if not here.directory.is_dir():
+            raise
+        return Project(here.directory.resolve(), None)
+
+
+def _about(project: Project, settings: config.Settings, task_id: str) -> str:
+    from kedge.tasks import choose
+    from kedge.tasks.board import Board
+
+    task = Board(choose.backend(project, settings.tasks)).get(task_id)
+    return "\n".join([task.title, task.description, *task.acceptance, *task.scope_in])

@@ -1,0 +1,162 @@
+"""Words that mean the same in a path, an identifier, a commit subject and a task."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
+_SHORTEST = 3
+_COMMON = frozenset(
+    [
+        "the",
+        "and",
+        "for",
+        "with",
+        "from",
+        "that",
+        "this",
+        "are",
+        "was",
+        "were",
+        "not",
+        "when",
+        "into",
+        "its",
+        "has",
+        "have",
+        "had",
+        "been",
+        "being",
+        "than",
+        "then",
+        "them",
+        "they",
+        "there",
+        "their",
+        "can",
+        "could",
+        "should",
+        "would",
+        "will",
+        "use",
+        "used",
+        "using",
+        "uses",
+        "add",
+        "added",
+        "adds",
+        "fix",
+        "fixed",
+        "fixes",
+        "make",
+        "makes",
+        "made",
+        "update",
+        "updated",
+        "updates",
+        "remove",
+        "removed",
+        "removes",
+        "also",
+        "only",
+        "more",
+        "some",
+        "which",
+        "each",
+        "other",
+        "does",
+        "doesn",
+        "don",
+        "let",
+        "get",
+        "new",
+        "all",
+        "any",
+        "one",
+        "two",
+        "but",
+        "out",
+        "via",
+        "now",
+        "instead",
+        "after",
+        "before",
+        "because",
+        "where",
+        "while",
+        "like",
+        "just",
+        "over",
+        "under",
+        "between",
+        "thanks",
+        "issue",
+        "refs",
+        "ref",
+        "closes",
+        "see",
+        "https",
+        "http",
+        "com",
+        "www",
+        "org",
+        "github",
+        "pull",
+        "request",
+        "commit",
+        "change",
+        "changes",
+        "changed",
+        "none",
+        "true",
+        "false",
+        "self",
+    ]
+)
+
+
+@cache
+def of_name(name: str) -> tuple[str, ...]:
+    """The terms of one identifier: its parts and the whole, in lower case."""
+    found = dict.fromkeys(part.lower() for part in _PARTS.findall(name) if len(part) >= _SHORTEST)
+    whole = name.lower()
+    if len(whole) >= _SHORTEST:
+        found[whole] = None
+    return tuple(found)
+
+
+def of_path(path: str) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for name in re.findall(r"[A-Za-z0-9_]+", path):
+        counts.update(of_name(name))
+    return counts
+
+
+def of_text(text: str) -> dict[str, float]:
+    """What a text is about, with weights; the words that all texts share are left out."""
+    counts: Counter[str] = Counter()
+    for name in _IDENTIFIER.findall(text):
+        counts.update(term for term in of_name(name) if term not in _COMMON)
+    return {term: 1 + math.log(count) for term, count in counts.items()}
+
+
+def mentioned(text: str, paths: Iterable[str]) -> set[str]:
+    """The paths that the text names, in full or by an unmistakable end."""
+    words = set(re.findall(r"[\w./+-]*[\w+-]\.\w+|[\w+-]+(?:/[\w.+-]+)+", text))
+    if not words:
+        return set()
+    ends: dict[str, list[str]] = {}
+    for path in paths:
+        ends.setdefault(path.rpartition("/")[2], []).append(path)
+    found = set()
+    for raw in words:
+        word = raw.strip("./")
+        near = [p for p in ends.get(word.rpartition("/")[2], ()) if ("/" + p).endswith("/" + word)]
+        if len(near) <= 3:
+            found.update(near)
+    return found
