@@ -20,7 +20,14 @@ from kedge import config
 from kedge.errors import ConfigError
 from kedge.host import project, toml_edit
 
-KEYS = ["tasks.actor", "tasks.backend", "tasks.bd", "tasks.lock_timeout", "tasks.prefix"]
+KEYS = [
+    "map.tokens",
+    "tasks.actor",
+    "tasks.backend",
+    "tasks.bd",
+    "tasks.lock_timeout",
+    "tasks.prefix",
+]
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,7 @@ def test_each_layer_sets_what_the_ones_above_leave(desk: Desk) -> None:
     found = {row["key"]: (row["value"], row["origin"]["kind"]) for row in rows}
     assert found == {
         "tasks.backend": ("auto", "default"),
+        "map.tokens": (1500, "default"),
         "tasks.prefix": ("e", "environment"),
         "tasks.actor": ("p", "project"),
         "tasks.lock_timeout": (3.0, "user"),

@@ -6,9 +6,13 @@ import sys
 
 
 def main() -> None:
-    from kedge.cli.edge import run
+    try:
+        from kedge.cli.edge import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before the edge could take it
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

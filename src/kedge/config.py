@@ -4,6 +4,7 @@ project's file, that over the user's file, and all of them over the default."""
 from __future__ import annotations
 
 import contextlib
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -139,7 +140,9 @@ def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loa
     known = keys()
     values: dict[str, Any] = {}
     origins = {name: Origin("default") for name in known}
-    layers = [("user", user_file())]
+    layers: list[tuple[str, Path]] = []
+    with contextlib.suppress(ConfigError):  # no home directory: no settings of the user
+        layers.append(("user", user_file()))
     if project is not None:
         layers.append(("project", project_file(project)))
     for kind, path in layers:

@@ -33,17 +33,19 @@ class KedgeError(Exception):
 
     code: ClassVar[str] = "failed"
     exit_code: ClassVar[int] = 1
+    usual_hint: ClassVar[str | None] = None
 
     def __init__(self, message: str, *, hint: str | None = None, data: object = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.usual_hint
         self.data = data
 
 
 class UsageError(KedgeError):
     code = "usage"
     exit_code = 2
+    usual_hint = "kedge --help"
 
 
 class CheckFound(KedgeError):
@@ -53,14 +55,17 @@ class CheckFound(KedgeError):
 
 class InvalidValue(KedgeError):
     code = "invalid-value"
+    usual_hint = "nothing was changed"
 
 
 class ConfigError(KedgeError):
     code = "config"
+    usual_hint = "kedge config show lists all settings"
 
 
 class FileError(KedgeError):
     code = "file"
+    usual_hint = "check the path and its permissions"
 
 
 class LockTimeout(FileError):
@@ -73,10 +78,12 @@ class SecretFound(KedgeError):
 
 class ProgramError(KedgeError):
     code = "program"
+    usual_hint = "check that the program is installed and works by itself"
 
 
 class GitError(KedgeError):
     code = "git"
+    usual_hint = "git status in the same directory may say more"
 
 
 class NoRepository(GitError):
@@ -89,6 +96,7 @@ class BareRepository(GitError):
 
 class TaskError(KedgeError):
     code = "task"
+    usual_hint = "kedge task list shows all tasks"
 
 
 class TaskNotFound(TaskError):

@@ -90,11 +90,8 @@ def test_every_failure_is_one_document_or_two_lines(
     document = kedge("--json", *args, code=code).document
     assert document["success"] is False
     assert document["code"] == name
-    assert document["error"]
-    assert "\n" not in document["error"]
-    plain = kedge(*args, code=code)
-    assert plain.out == ""
-    assert plain.err.splitlines()[0] == f"error: {document['error']}"
+    assert document["hint"]
+    assert_clear(kedge(*args, code=code), code=code, says=document["error"])
 
 
 def test_a_typing_error_gets_a_suggestion(kedge: Kedge) -> None:
@@ -251,6 +248,45 @@ def test_an_interrupt_is_reported_as_such(repo: Path, flags: list[str]) -> None:
         assert json.loads(out)["code"] == "interrupted"
     else:
         assert err.decode().splitlines() == ["error: interrupted"]
+
+
+def test_json_is_json_in_every_encoding(repo: Path, kedge: Kedge) -> None:
+    kedge("task", "add", "Käse 🚢 \x9b", "--id", "t-1")
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        done = subprocess.run(
+            [sys.executable, "-m", "kedge", "--json", "task", "show", "t-1"],
+            cwd=repo,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=True,
+        )
+        assert json.loads(done.stdout)["data"]["title"] == "Käse 🚢 \x9b"
+        assert b"\x9b" not in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_an_answer_that_cannot_be_written(repo: Path, kedge: Kedge, flags: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kedge", "task", "add", "x", *flags],
+            cwd=repo,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == "error: cannot write the answer: no space left on device"
+    assert len(kedge.json("task", "list")) == 1
+
+
+def test_a_directory_that_was_deleted(kedge: Kedge, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    shell = f"cd {gone} && rmdir {gone} && {sys.executable} -m kedge task list"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the current directory was deleted\nhint: ")
 
 
 def test_data_cannot_drive_the_terminal(repo: Path, kedge: Kedge) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,7 +92,7 @@ def test_update_changes_what_it_names(kedge: Kedge) -> None:
     add(kedge, "E-1", "--type", "epic")
     add(kedge, "T-1", "--label", "a", "--accept", "old", "--epic", "E-1", "--scope", "src")
     kedge("task", "update", "T-1", "--title", "New", "--accept", "new", "--label", "b")
-    kedge("task", "update", "T-1", "--unlabel", "a", "--no-epic", "--priority", "P3")
+    kedge("task", "update", "T-1", "--unlabel", "a", "--clear", "epic", "--priority", "P3")
     task = kedge.json("task", "show", "T-1")
     assert (task["title"], task["acceptance"], task["labels"]) == ("New", ["new"], ["b"])
     assert (task["epic"], task["priority"], task["scope_in"]) == (None, "P3", ["src"])
@@ -146,7 +149,13 @@ def test_close_block_reopen_and_the_ledger(kedge: Kedge) -> None:
     text = kedge("log", "show", "T-1", "--last", "1").out
     assert text.startswith("#2  given-up  ")
     assert "avoid: use [redacted:" in text
+    add(kedge, "T-2")
     assert "no attempts" in kedge("log", "show", "T-2").out
+    assert_clear(kedge("log", "show", "T-9", code=1), code=1, says="no task 'T-9'")
+    kedge("task", "close", "T-2", "--failed", "--tried", "brute force")
+    assert kedge.json("log", "show", "T-2")[0]["tried"] == ["brute force"]
+    kedge("task", "close", "T-2", "--failed", "--reason", "said later")
+    assert kedge.json("task", "show", "T-2")["close_reason"] == "said later"
     assert_clear(kedge("log", "show", "../x", code=1), code=1, says="not a valid id")
 
 
@@ -210,9 +219,7 @@ def test_a_description_of_ten_megabytes(kedge: Kedge) -> None:
     ],
 )
 def test_values_that_break_a_rule(repo: Path, kedge: Kedge, args: list[str], says: str) -> None:
-    ran = kedge("task", "add", *args, code=1)
-    assert ran.err.startswith("error: ")
-    assert says in ran.err.splitlines()[0]
+    assert_clear(kedge("task", "add", *args, code=1), code=1, says=says)
     assert kedge.json("task", "list") == []
 
 
@@ -230,6 +237,46 @@ def test_secrets_are_refused_unless_allowed(repo: Path, kedge: Kedge) -> None:
     file = repo / "prd.json"
     file.write_text(json.dumps({"tasks": [{"id": "T-2", "title": f"use {one}"}]}))
     assert kedge("task", "import", str(file), "--json", code=1).document["code"] == "secret"
+    hidden = {"id": "bd-1", "title": "x", "comments": [{"id": 1, "text": f"see {two}x9"}]}
+    (repo / "export.jsonl").write_text(json.dumps(hidden) + "\n")
+    kedge("task", "import", "export.jsonl", code=1)
+    third = "ghp_" + "e5F6" * 9
+    for args in (
+        ["close", "T-1", "--reason", third],
+        ["block", "T-1", "--type", "external", "--reason", third],
+        ["claim", "T-1", "--as", third],
+    ):
+        assert kedge("task", *args, "--json", code=1).document["code"] == "secret"
+    assert third not in (repo / ".kedge" / "tasks.jsonl").read_text()
+
+
+def test_fields_can_be_emptied(kedge: Kedge) -> None:
+    add(kedge, "T-1", "--accept", "x", "--description", "y", "--check", "z", "--label", "a")
+    kedge("task", "update", "T-1", "--description", "")
+    kedge(
+        "task", "update", "T-1", "--clear", "acceptance", "--clear", "checks", "--clear", "labels"
+    )
+    task = kedge.json("task", "show", "T-1")
+    assert [task[name] for name in ("description", "acceptance", "checks", "labels")] == [
+        "",
+        [],
+        [],
+        [],
+    ]
+
+
+def test_a_user_without_a_name_or_a_home(repo: Path, kedge: Kedge) -> None:
+    add(kedge, "T-1")
+    code = (
+        "import getpass, sys\n"
+        "def nobody(): raise KeyError('uid not found')\n"
+        "getpass.getuser = nobody\n"
+        "from kedge.cli.edge import run\n"
+        "sys.exit(run(['task', 'claim', 'T-1']))\n"
+    )
+    env = {name: value for name, value in os.environ.items() if name not in ("HOME", "USER")}
+    subprocess.run([sys.executable, "-c", code], cwd=repo, env=env, check=True)
+    assert kedge.json("task", "show", "T-1")["assignee"] == f"uid-{os.getuid()}"
 
 
 def test_outside_a_repository(kedge: Kedge, tmp_path: Path) -> None:

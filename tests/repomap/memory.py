@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import dedent
 
@@ -9,7 +10,10 @@ from kedge.repomap.structure import Structure, describe
 
 
 class Memory:
-    """Files by their paths. Texts are dedented; None stands for what cannot be read."""
+    """Files by their paths. None stands for what cannot be read.
+
+    Texts are dedented, and have tabs where their kind of file needs them.
+    """
 
     def __init__(self, files: dict[str, str | bytes | None]) -> None:
         self.files = files
@@ -22,12 +26,17 @@ class Memory:
     def read(self, path: str) -> bytes | None:
         self.reads.append(path)
         content = self.files.get(path)
-        if isinstance(content, str):
-            return dedent(content).lstrip("\n").encode()
-        return content
+        if not isinstance(content, str):
+            return content
+        text = dedent(content).lstrip("\n")
+        if path.endswith(("Makefile", "go.mod")):
+            text = re.sub(r"^ {4}", "\t", text, flags=re.MULTILINE)
+        return text.encode()
 
 
-def look(files: dict[str, str | bytes | None], *, code: str = "", subjects: Sequence[str] = ()) -> Structure:
+def look(
+    files: dict[str, str | bytes | None], *, code: str = "", subjects: Sequence[str] = ()
+) -> Structure:
     """The structure of these files and of the empty code files that are named."""
     every: dict[str, str | bytes | None] = dict.fromkeys(code.split(), "")
     return describe(Memory(every | files), subjects)

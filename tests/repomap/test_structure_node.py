@@ -27,7 +27,9 @@ APP = {
 
 
 def test_scripts_of_a_package() -> None:
-    structure = look({"package.json": json.dumps(APP), "index.html": ""}, code="src/main.tsx src/a.ts")
+    structure = look(
+        {"package.json": json.dumps(APP), "index.html": ""}, code="src/main.tsx src/a.ts"
+    )
     assert structure.stack == ("TypeScript, Node ≥20 (npm; react 19, vite 6, zod 3, vitest 3)",)
     assert told(structure) == [
         ("install", "npm install", "package.json"),
@@ -111,7 +113,11 @@ def test_the_script_that_ci_runs_is_preferred() -> None:
 
 WORKSPACES: list[dict[str, str | bytes | None]] = [
     {"package.json": json.dumps({"workspaces": ["packages/*", "!packages/old"]})},
-    {"package.json": json.dumps({"workspaces": {"packages": ["./packages/{core,cli}", "packages/c*"]}})},
+    {
+        "package.json": json.dumps(
+            {"workspaces": {"packages": ["./packages/{core,cli}", "packages/c*"]}}
+        )
+    },
     {"package.json": "{}", "pnpm-workspace.yaml": "packages:\n  - 'packages/**'\n  - '!**/old'\n"},
     {"package.json": "{}", "lerna.json": '{"packages": ["packages/c*"]}'},
     {

@@ -325,7 +325,9 @@ def test_requirement_files_for_developers_come_first() -> None:
 
 
 def test_django_without_pytest_is_tested_by_manage_py() -> None:
-    structure = look({"requirements.txt": "django", "manage.py": ""}, code="a/models.py a/test_a.py")
+    structure = look(
+        {"requirements.txt": "django", "manage.py": ""}, code="a/models.py a/test_a.py"
+    )
     assert only(structure, "test") == ["python manage.py test"]
 
 

@@ -143,6 +143,34 @@ def test_a_second_import_adds_only_what_is_new(repo: Path, kedge: Kedge) -> None
     assert tasks(kedge)["T-1"]["assignee"] == "ada"
 
 
+def test_the_same_words_twice_are_two_tasks(repo: Path, kedge: Kedge) -> None:
+    text = "## API\n- [ ] add tests\n  of the routes\n\n## UI\n- [ ] add tests\n  of the form\n"
+    file = put(repo, "TODO.md", text)
+    kedge("task", "import", file)
+    assert [task["description"] for task in tasks(kedge).values()] == [
+        "of the routes",
+        "of the form",
+    ]
+    assert kedge("task", "import", file).out == "0 added, 2 skipped that were there already\n"
+
+
+def test_states_of_a_prd(repo: Path, kedge: Kedge) -> None:
+    words = {"a": "cancelled", "b": "blocked", "c": "resolved", "d": "todo"}
+    entries = [{"id": key, "title": "x", "status": word} for key, word in words.items()]
+    kedge("task", "import", put(repo, "prd.json", json.dumps(entries)))
+    assert [task["id"] for task in kedge.json("task", "ready")] == ["d"]
+    put(repo, "odd.json", '[{"id": "e", "title": "x", "status": "sideways"}]')
+    assert_clear(kedge("task", "import", "odd.json", code=1), code=1, says="'sideways'")
+
+
+def test_a_file_is_looked_for_where_the_command_works(
+    repo: Path, kedge: Kedge, tmp_path: Path
+) -> None:
+    put(repo, "TODO.md", "- [ ] T-1: x\n")
+    kedge("-C", str(repo), "task", "import", "TODO.md", cwd=tmp_path)
+    assert list(tasks(kedge)) == ["T-1"]
+
+
 def test_from_standard_input(kedge: Kedge) -> None:
     kedge("task", "import", "-", input="- [ ] T-1: x\n")
     assert list(tasks(kedge)) == ["T-1"]
@@ -176,4 +204,4 @@ def test_a_bad_file_imports_nothing(
 
 def test_a_file_that_is_not_there(kedge: Kedge) -> None:
     ran = kedge("task", "import", "nowhere.md", code=1)
-    assert "cannot read nowhere.md: no such file" in ran.err
+    assert_clear(ran, code=1, says="no file nowhere.md")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def test_a_killed_writer_leaves_a_valid_file_and_loses_nothing_it_reported(
     assert len(reported) >= 25
     kedge("task", "add", "after all that")
     left = {path.name for path in (repo / ".kedge").iterdir()}
-    assert left == {"tasks.jsonl", "locks"}
+    assert left == {"tasks.jsonl", "locks", ".gitattributes"}
 
 
 def test_lines_that_did_not_change_keep_their_bytes(repo: Path, kedge: Kedge) -> None:
@@ -131,7 +132,7 @@ def test_a_byte_order_mark_and_line_ends_are_kept(
         (b'{"id": "t-2", "title": 5}', ":2: 'title' must be a text"),
         (b'{"id": "t-2", "title": "x", "labels": "a"}', ":2: 'labels' must be a list"),
         (b'{"id": "t-2", "title": "x", "status": "odd"}', ":2: 'odd' is not a status"),
-        (b'{"id": "t-1", "title": "again"}', ":2: 't-1' is on line 1 already"),
+        (b'{"id": "t-2", "title": "x", "size": NaN}', ":2: not JSON (NaN is no value)"),
         (b"<<<<<<< HEAD", ":2: a merge conflict"),
         (b"[" * 100_000, ":2: not JSON"),
     ],
@@ -161,6 +162,32 @@ def test_a_directory_without_permission(repo: Path, kedge: Kedge) -> None:
         assert kedge.json("task", "show", "t-1")["title"] == "one"
     finally:
         (repo / ".kedge").chmod(0o700)
+
+
+@pytest.mark.parametrize("name", [".kedge/tasks.jsonl", ".kedge/ledger", ".kedge/locks"])
+def test_a_link_to_elsewhere_in_the_project_is_not_followed(
+    repo: Path, kedge: Kedge, name: str
+) -> None:
+    tasks_file(repo).write_text("")
+    kedge("task", "add", "x", "--id", "t-1")
+    kedge("task", "claim", "t-1")
+    path = repo / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.symlink_to(repo / ".git" / ("config" if name.endswith("jsonl") else ""))
+    before = (repo / ".git" / "config").read_bytes()
+    listing = sorted(p.name for p in (repo / ".git").iterdir())
+    kedge("task", "close", "t-1", code=None)
+    assert (repo / ".git" / "config").read_bytes() == before
+    assert sorted(p.name for p in (repo / ".git").iterdir()) == listing
+
+
+@pytest.mark.parametrize("name", ["tasks.jsonl", "config.toml"])
+def test_a_pipe_is_not_waited_for(repo: Path, kedge: Kedge, name: str) -> None:
+    (repo / ".kedge").mkdir()
+    os.mkfifo(repo / ".kedge" / name)
+    assert_clear(kedge("task", "list", code=1), code=1, says=f"{name} is not a file")
 
 
 @pytest.mark.parametrize("name", [".kedge", ".kedge/tasks.jsonl", ".kedge/locks"])
@@ -194,4 +221,60 @@ def test_locks_keep_themselves_out_of_git(repo: Path, kedge: Kedge) -> None:
     kedge("task", "add", "one")
     from support import git
 
-    assert git(repo, "status", "--porcelain", "-uall").split() == ["??", ".kedge/tasks.jsonl"]
+    seen = git(repo, "status", "--porcelain", "-uall").replace("?? ", "").split()
+    assert seen == [".kedge/.gitattributes", ".kedge/tasks.jsonl"]
+
+
+def test_branches_that_both_work_on_tasks_merge(repo: Path, kedge: Kedge) -> None:
+    from support import git
+
+    def commit() -> None:
+        git(repo, "add", "-A")
+        git(repo, "commit", "--quiet", "-m", "tasks")
+
+    kedge("task", "add", "epic", "--id", "E-1", "--type", "epic")
+    for name in ("T-1", "T-2"):
+        kedge("task", "add", "x", "--id", name, "--epic", "E-1")
+    commit()
+    git(repo, "switch", "--quiet", "-c", "other")
+    kedge("task", "close", "T-1", "--reason", "theirs")
+    kedge("task", "add", "new there", "--id", "T-3")
+    commit()
+    git(repo, "switch", "--quiet", "main")
+    kedge("task", "close", "T-2")
+    kedge("task", "add", "new here", "--id", "T-4")
+    commit()
+    git(repo, "merge", "--quiet", "-m", "both", "other")
+    ran = kedge("task", "list", "--json")
+    states = {task["id"]: task["status"] for task in ran.data}
+    assert states == {"E-1": "open", "T-1": "done", "T-2": "done", "T-3": "open", "T-4": "open"}
+    assert len(ran.document["warnings"]) == 2
+    assert kedge("task", "close", "T-1").out == "T-1 is done\nE-1 is done with it\n"
+    assert kedge.json("task", "show", "T-1")["close_reason"] == "theirs"
+    kedge("task", "update", "T-1", "--title", "y")
+    kedge("task", "update", "T-2", "--title", "y")
+    ran = kedge("task", "list", "--json")
+    assert len(ran.data) == 5
+    assert ran.document["warnings"] == []
+
+
+def test_one_of_many_gets_a_task_whatever_their_names(repo: Path, kedge: Kedge) -> None:
+    kedge("task", "add", "x", "--id", "T-1")
+    for names in ([""] * 5, [f"--as=agent-{n}" for n in range(5)]):
+        children = [
+            subprocess.Popen(
+                [sys.executable, "-m", "kedge", "task", "claim", "T-1", *filter(None, [name])],
+                cwd=repo,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for name in names
+        ]
+        assert sorted(child.wait(60) for child in children) == [0, 1, 1, 1, 1]
+        kedge("task", "reopen", "T-1")
+
+
+def test_half_a_character_in_an_unknown_field_is_kept(repo: Path, kedge: Kedge) -> None:
+    tasks_file(repo).write_text('{"id": "t-1", "title": "x", "odd": "\\ud800"}\n')
+    kedge("task", "claim", "t-1")
+    assert json.loads(tasks_file(repo).read_text())["odd"] == "\ud800"

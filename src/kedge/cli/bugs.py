@@ -55,11 +55,15 @@ def _write(text: str, directory: Path) -> Path | None:
 def _places(directory: Path) -> Iterator[Path]:
     """Where the log may go, the best place first."""
     try:
-        yield project.find(directory.absolute()).home()
+        yield project.find(directory).home()
     except (KedgeError, OSError):
         named = os.environ.get(project.HOME_VARIABLE)
         if named:
             yield Path(named)
-    state = os.environ.get("XDG_STATE_HOME")
-    yield (Path(state) if state else Path.home() / ".local" / "state") / "kedge"
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    home = Path(os.environ.get("HOME", ""))
+    if state.is_absolute():
+        yield state / "kedge"
+    elif home.is_absolute():
+        yield home / ".local" / "state" / "kedge"
     yield Path(tempfile.gettempdir()) / f"kedge-{os.getuid()}"

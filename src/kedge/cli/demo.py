@@ -96,6 +96,7 @@ def command(here: Edge, keep: bool) -> Reply:
 def _show(here: Edge, scratch: Path) -> list[dict[str, object]]:
     git.run(scratch, ["init", "--quiet"])
     env = {k: v for k, v in os.environ.items() if not k.startswith("KEDGE_")}
+    env["XDG_CONFIG_HOME"] = str(scratch / "no-settings")
     steps: list[dict[str, object]] = []
     for title, commands in STEPS:
         _say(here, f"\n{title}")

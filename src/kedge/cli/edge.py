@@ -52,7 +52,7 @@ class Edge:
     def project(self) -> Project:
         from kedge.host import project
 
-        return project.find(self.directory.absolute())
+        return project.find(self.directory)
 
     def warn(self, *texts: str) -> None:
         self.warnings += [text for text in texts if text not in self.warnings]
@@ -73,10 +73,20 @@ def run(argv: Sequence[str]) -> int:
         code = _answer(edge, argv)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads on; keep the interpreter's last flush from complaining.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_PIPE
+        code = EXIT_PIPE
+    except OSError:  # said already
+        code = 1
+    if code in (1, EXIT_PIPE):
+        _give_up_unwritten()
     return code
+
+
+def _give_up_unwritten() -> None:
+    """Keep the interpreter's last flush from complaining about a stream that takes nothing."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _answer(edge: Edge, argv: Sequence[str]) -> int:
@@ -115,14 +125,23 @@ def _invoke(edge: Edge, argv: Sequence[str]) -> Reply | None:
         return None
 
 
+class _NoOutput(KedgeError):
+    """Standard output takes nothing, so that the error can only be said on standard error."""
+
+    code = "no-output"
+
+
 class _Interrupted(KedgeError):
     code = "interrupted"
     exit_code = 130
 
 
 def _fail(edge: Edge, error: KedgeError) -> int:
-    if edge.json:
-        _envelope(edge, error.data, error)
+    if edge.json and not isinstance(error, _NoOutput):
+        try:
+            _envelope(edge, error.data, error)
+        except _NoOutput as second:
+            return _fail(edge, second)
     else:
         _show_warnings(edge)
         _tell(f"error: {error.message}")
@@ -150,7 +169,8 @@ def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
         "hint": error.hint if error else None,
         "warnings": edge.warnings,
     }
-    _write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    # In ASCII: right in every encoding, and no control character gets through to a terminal.
+    _write(json.dumps(document, indent=2) + "\n")
 
 
 def _write(text: str) -> None:
@@ -160,11 +180,19 @@ def _write(text: str) -> None:
     if raw is None:
         stream.write(text)
         return
-    stream.flush()
-    left = memoryview(text.encode(stream.encoding, "backslashreplace"))
-    while left:
-        left = left[raw.write(left) :]
-    raw.flush()
+    try:
+        stream.flush()
+        left = memoryview(text.encode(stream.encoding, "backslashreplace"))
+        while left:
+            left = left[raw.write(left) :]
+        raw.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise _NoOutput(
+            f"cannot write the answer: {reason}", hint="what the command did is done"
+        ) from error
 
 
 def _show_warnings(edge: Edge) -> None:
@@ -286,8 +314,10 @@ class Root(Group):
 @click.pass_obj
 def root(edge: Edge, directory: Path | None) -> None:
     if directory is not None:
-        if not directory.is_dir():
-            raise UsageError(f"-C: no directory {str(directory)!r}")
+        from kedge.host.git import is_directory
+
+        if not is_directory(directory):
+            raise UsageError(f"-C: no directory {str(directory)!r}", hint="check the path")
         edge.directory = directory
 
 

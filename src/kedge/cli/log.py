@@ -9,6 +9,8 @@ from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.model.attempt import Attempt
+from kedge.tasks import choose
+from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
 
 
@@ -23,8 +25,10 @@ def command() -> None:
 @click.pass_obj
 def show(here: Edge, task: str, last: int | None) -> Reply:
     project = here.project()
-    timeout = config.load(project).settings.tasks.lock_timeout
-    attempts, warnings = Ledger(project, lock_timeout=timeout).read(task)
+    settings = config.load(project).settings.tasks
+    attempts, warnings = Ledger(project).read(task)
+    if not attempts and not warnings:
+        Board(choose.backend(project, settings)).get(task)  # says so when there is no such task
     if last is not None:
         attempts = attempts[-last:]
     return Reply(

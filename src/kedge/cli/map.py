@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from kedge import config
@@ -13,7 +11,7 @@ from kedge.errors import CheckFound, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
 
-FILE = (".kedge", "map.md")
+FILE = "map.md"
 
 
 @edge.command("Write a ranked map of the code within a budget of tokens.")
@@ -46,7 +44,7 @@ def command(
         made = make(project, Ask(about, settings.map.tokens), cache)
     finally:
         cache.close()
-    target = project.path(*FILE) if output is None else Path(output)
+    target = project.own(FILE) if output is None else here.directory / output
     if check:
         if files.read_bytes(target) != made.text.encode():
             raise CheckFound(f"{target} is stale", hint="kedge map", data={"stale": True})

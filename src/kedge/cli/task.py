@@ -15,13 +15,27 @@ from kedge.cli import edge, task_view
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
 from kedge.errors import FileError, KedgeError, UsageError
+from kedge.host import files
 from kedge.model.ids import TaskId, task_id
-from kedge.model.task import Block, BlockType, Status, Task, block_type, changed, unique
+from kedge.model.task import Block, BlockType, Status, Task, block_type, unique
 from kedge.tasks import choose, rules
 from kedge.tasks.board import Board, Result
 
 _PRIORITY = click.Choice(["P0", "P1", "P2", "P3", "P4"], case_sensitive=False)
 _STATUS = click.Choice([status.value for status in Status])
+
+
+_CLEARED: dict[str, Any] = {
+    "acceptance": (),
+    "area": None,
+    "checks": (),
+    "depends_on": (),
+    "description": "",
+    "epic": None,
+    "labels": (),
+    "scope_in": (),
+    "scope_out": (),
+}
 
 
 class Desk:
@@ -37,11 +51,16 @@ class Desk:
 
     @property
     def actor(self) -> str:
+        """Who acts: the name that was set, or that of the operating system's user."""
         if self.settings.actor:
             return self.settings.actor
         import getpass
+        import os
 
-        return getpass.getuser()
+        try:
+            return getpass.getuser()
+        except (KeyError, OSError):  # a container's user need not have a name
+            return f"uid-{os.getuid()}"
 
     def tasks(self) -> dict[TaskId, Task]:
         found = self.board.tasks()
@@ -110,6 +129,8 @@ def list_(
 @click.pass_context
 def ready(ctx: click.Context, limit: int | None, label: tuple[str, ...], epic: str | None) -> Reply:
     tasks = _desk(ctx).tasks()
+    if epic is not None:
+        rules.find(tasks, epic)
     found = [
         task
         for task in rules.ready(tasks)
@@ -161,11 +182,18 @@ def add(ctx: click.Context, /, title: str, id_: str | None, **given: Any) -> Rep
     return task_view.result(result, result.task.id)
 
 
-@command.command(help="Change a task. A list option replaces the whole list.")
+@command.command(
+    help="Change a task. --label adds to the labels; other options replace what was there."
+)
 @click.argument("id_", metavar="ID")
 @click.option("--title", help="What is to be done, in a line.")
 @click.option("--unlabel", multiple=True, help="Take a label away; repeatable.")
-@click.option("--no-epic", is_flag=True, help="Take it out of its epic.")
+@click.option(
+    "--clear",
+    multiple=True,
+    type=click.Choice(sorted(_CLEARED)),
+    help="Leave a field empty; repeatable.",
+)
 @_fields
 @click.pass_context
 def update(
@@ -174,10 +202,15 @@ def update(
     id_: str,
     title: str | None,
     unlabel: tuple[str, ...],
-    no_epic: bool,
+    clear: tuple[str, ...],
     **given: Any,
 ) -> Reply:
-    if title is None and not unlabel and not no_epic and not any(given.values()):
+    if (
+        title is None
+        and not unlabel
+        and not clear
+        and not any(v not in (None, ()) for v in given.values())
+    ):
         raise click.UsageError("nothing to change", ctx)
     description = _text(given.pop("description"))  # standard input before the lock
 
@@ -187,7 +220,7 @@ def update(
         after = replace(after, labels=tuple(one for one in labels if one not in unlabel))
         if title is not None:
             after = replace(after, title=title)
-        return changed(after, epic=None) if no_epic else after
+        return replace(after, **{name: empty for name, empty in _CLEARED.items() if name in clear})
 
     return task_view.result(
         _desk(ctx).board.update(task_id(id_), change, allow=given["allow_secret"]), f"{id_} changed"
@@ -200,7 +233,8 @@ def update(
 @click.pass_context
 def claim(ctx: click.Context, id_: str, who: str | None) -> Reply:
     desk = _desk(ctx)
-    result = desk.board.claim(task_id(id_), who or desk.actor)
+    named = bool(who or desk.settings.actor)
+    result = desk.board.claim(task_id(id_), who or desk.actor, again=named)
     return task_view.result(result, f"{id_} is yours")
 
 
@@ -209,6 +243,7 @@ def _lessons(function: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.option("--tried", multiple=True, help="Something that was tried; repeatable."),
         click.option("--avoid", multiple=True, help="Something not to repeat; repeatable."),
+        click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
     ]
     for option in reversed(options):
         function = option(function)
@@ -228,9 +263,10 @@ def close(
     failed: bool,
     tried: tuple[str, ...],
     avoid: tuple[str, ...],
+    allow_secret: tuple[str, ...],
 ) -> Reply:
     desk = _desk(ctx)
-    result = desk.board.close(task_id(id_), reason, failed=failed)
+    result = desk.board.close(task_id(id_), reason, failed=failed, allow=allow_secret)
     _record(desk, result, tried, avoid)
     return task_view.result(result, f"{id_} is {result.task.status.value}")
 
@@ -250,9 +286,11 @@ def block(
     reason: str,
     tried: tuple[str, ...],
     avoid: tuple[str, ...],
+    allow_secret: tuple[str, ...],
 ) -> Reply:
     desk = _desk(ctx)
-    result = desk.board.block(task_id(id_), Block(block_type(type_), reason))
+    why = Block(block_type(type_), reason)
+    result = desk.board.block(task_id(id_), why, allow=allow_secret)
     _record(desk, result, tried, avoid)
     return task_view.result(result, f"{id_} is blocked")
 
@@ -308,7 +346,7 @@ def import_(
     from kedge.tasks import importers
 
     desk = _desk(ctx)
-    name, text = _read(file)
+    name, text = _read(file, desk.here.directory)
     drafts = importers.read(text, name=name, format=format_, prefix=desk.settings.prefix)
     done = desk.board.import_tasks(drafts, allow=allow_secret)
     data = {"added": [task.data() for task in done.added], "skipped": list(done.skipped)}
@@ -341,11 +379,14 @@ def _text(value: str | None) -> str | None:
     return _read("-")[1] if value == "-" else value
 
 
-def _read(file: str) -> tuple[str, str]:
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {file}: {(error.strerror or '').lower()}") from error
+def _read(file: str, directory: Path = Path()) -> tuple[str, str]:
+    if file == "-":
+        data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    else:
+        found = files.read_bytes(directory / file)
+        if found is None:
+            raise FileError(f"no file {file}", hint="check the path")
+        data = found
     name = "standard input" if file == "-" else file
     try:
         return name, data.decode()

@@ -31,25 +31,33 @@ _HINTS = {
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """The file's bytes, or None when there is no such file."""
+    """The file's bytes, or None when there is no such file. What is no file is not waited for."""
     try:
-        return path.read_bytes()
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            kind = os.fstat(fd).st_mode
+            if not stat.S_ISREG(kind):
+                raise FileError(f"{path} is not a file", hint="put a regular file there")
+            return file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise file_error("read", path, error) from error
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, mode: int | None = None, staging: Path | None = None
+) -> None:
     """Replace the file's content so that a reader, or a crash, sees the old bytes or the new.
 
     An existing file keeps its mode, a symbolic link stays and its target is replaced. The
-    directory is made when it is missing.
+    directory is made when it is missing. What a kill leaves lies beside the target, or in
+    `staging`, a directory of the same file system.
     """
     try:
         target = _target(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _staged(target) as (fd, staged):
+        with _staged(target, staging or target.parent) as (fd, staged):
             os.fchmod(fd, _mode_for(target) if mode is None else mode)
             os.ftruncate(fd, 0)
             _write_all(fd, data)
@@ -121,13 +129,13 @@ def sync_directory(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _staged(target: Path) -> Iterator[tuple[int, Path]]:
-    """An open file beside the target, for one writer at a time.
+def _staged(target: Path, directory: Path) -> Iterator[tuple[int, Path]]:
+    """An open file to become the target, for one writer at a time.
 
     Its name is fixed, so that what a killed writer left is overwritten by the next one instead
     of piling up; the lock on it keeps two writers from sharing it.
     """
-    staged = target.with_name(f".{target.name}.kedge-new")
+    staged = directory / f".{target.name}.kedge-new"
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
         try:

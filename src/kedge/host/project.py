@@ -29,6 +29,16 @@ class Project:
             )
         return path
 
+    def own(self, *parts: str) -> Path:
+        """A path below `.kedge`, where only kedge writes and so no link at all is followed."""
+        path = self.path(".kedge", *parts)
+        if _real(path) != _real(self.root).joinpath(".kedge", *parts):
+            raise FileError(
+                f"{Path('.kedge', *parts)} is a link, or lies behind one",
+                hint="kedge follows no links to its own files: put a real one there",
+            )
+        return path
+
     def home(self) -> Path:
         """Where what is not for git is kept, shared by all work trees of the repository."""
         named = os.environ.get(HOME_VARIABLE)

@@ -61,18 +61,32 @@ class Attempt:
         return asdict(self)
 
 
-_LISTS = ("tried", "avoid", "files", "checks")
+_TEXTS = ("task", "run", "role", "agent", "started_at", "ended_at", "reason")
+_MAYBE_TEXTS = ("model", "start_tree", "end_tree")
+_LISTS = {"tried": str, "avoid": str, "files": str, "checks": Mapping}
 _NAMES = frozenset(f.name for f in fields(Attempt))
 
 
 def parse(data: Mapping[str, Any]) -> Attempt:
     """An attempt from a ledger record; fields of a later version are passed over."""
-    values = {key: value for key, value in data.items() if key in _NAMES}
-    for name in _LISTS:
-        if name in values:
-            values[name] = tuple(values[name])
+    values = {key: value for key, value in data.items() if key in _NAMES and value is not None}
+    for name in (*_TEXTS, *_MAYBE_TEXTS):
+        if not isinstance(values.get(name, "" if name in _MAYBE_TEXTS else None), str):
+            raise InvalidValue(f"{name!r} must be a text")
+    if type(values.get("number")) is not int:
+        raise InvalidValue("'number' must be a whole number")
+    for name, kind in _LISTS.items():
+        items = values.get(name, [])
+        if not isinstance(items, (list, tuple)) or not all(isinstance(i, kind) for i in items):
+            raise InvalidValue(f"{name!r} is no list of the right kind")
+        values[name] = tuple(items)
+    for name in ("tokens_in", "tokens_out", "cost_usd"):
+        if type(values.get(name, 0)) not in (int, float):
+            raise InvalidValue(f"{name!r} must be a number")
+    if not isinstance(values.get("drift", {}), Mapping):
+        raise InvalidValue("'drift' must be an object")
     try:
-        values["outcome"] = Outcome(values["outcome"])
-        return Attempt(**values)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue(f"not a ledger record: {error}") from error
+        values["outcome"] = Outcome(values.get("outcome"))
+    except ValueError as error:
+        raise InvalidValue(f"{values.get('outcome')!r} is not an outcome") from error
+    return Attempt(**values)

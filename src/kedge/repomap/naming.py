@@ -73,6 +73,8 @@ def named(match: Match, source: bytes, language: str) -> Named | None:
     parent = None
     if "in" in captures:
         text = _read(captures["in"][0], source)
+        if text == "this":
+            return None
         parent = (
             _dotted(text) if language in ("lua", "javascript", "typescript", "tsx") else bare(text)
         )
@@ -123,7 +125,8 @@ def _declared(match: Match, node: Node, source: bytes) -> Named | None:
             if not named_children:
                 return None
             inner = named_children[-1]
-        around, node = node, inner
+        around = around if node.type == "parenthesized_declarator" else node
+        node = inner
     else:
         return None
     split = _QUALIFIED.fullmatch(_read(node, source))

@@ -22,6 +22,9 @@ _BODY = re.compile(r"(?: \{[^{}]*\}?| do|\s*[{(,]|\s+=>.*)\s*$|[\s;:=]+$")
 _TYPE = re.compile(
     r"(class|interface|protocol|struct|enum|trait|object|fun)[ \t]+([A-Za-z_]\w*)([^\n]*)"
 )
+_KEYWORDS = {"c": {"struct", "enum"}, "cpp": {"class", "struct", "enum"}}
+_KEYWORDS["kotlin"] = {"class", "interface", "object", "fun"}
+_OTHERS = {"class", "interface", "protocol", "struct", "enum", "trait", "object"}
 _MODIFIERS = re.compile(r"[ \t]*(?:[a-z@][\w()]*[ \t]+){0,4}")
 _OPENS = (re.compile(r"[ \t]*[:{<(]?[^;=]*$"), re.compile(r"[ \t]*\("))
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -46,18 +49,18 @@ def lost(language: Language, source: bytes, known: set[str]) -> Iterator[Symbol]
     """What a broken file seems to define besides what is known: its types, and functions where the
     grammar often fails."""
     text = source.decode(errors="replace")
-    found = _listed(language, text) if language.name == "shell" else _types(text)
+    found = _listed(language, text) if language.name == "shell" else _types(language.name, text)
     for symbol in found:
         if symbol.name not in known:
             known.add(symbol.name)
             yield symbol._replace(parent=None)
 
 
-def _types(text: str) -> Iterator[Symbol]:
+def _types(language: str, text: str) -> Iterator[Symbol]:
     for match in _TYPE.finditer(text):
         begin = text.rfind("\n", 0, match.start()) + 1
         before, keyword, name, after = text[begin : match.start()], *match.groups()
-        if not _MODIFIERS.fullmatch(before) or not _OPENS[keyword == "fun"].match(after):
+        if keyword not in _KEYWORDS.get(language, _OTHERS) or not _MODIFIERS.fullmatch(before) or not _OPENS[keyword == "fun"].match(after):
             continue
         kind = {"protocol": "interface", "fun": "function"}.get(keyword, keyword)
         line = text.count("\n", 0, begin) + 1

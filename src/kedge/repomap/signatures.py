@@ -15,6 +15,7 @@ WIDTH = 120
 _VALUE = 60  # how much of a constant's value is shown
 _MARK = 24  # a decorator, annotation or attribute that is longer says too much
 _ACCESSORS = 24
+_PARAMETERS = 40
 _NODES = 2000  # of a declaration that are searched for comments
 
 _WRAPPERS = frozenset(
@@ -67,7 +68,8 @@ _WITH_MORE = frozenset({"constructor_declaration", "function_definition"})
 _ATTRIBUTE = re.compile(r" ?__attribute__ ?\(\(.*?\)\)(?=$|[ ;])")
 _VALUED = frozenset({"constant", "property", "variable"})
 _COMMENT = re.compile(rb"//|/\*|#|--")
-_TIDY = re.compile(r"(?<=[(\[]) | (?=[)\]])|,(?= ?[)\]])")
+_TIDY = re.compile(r"(?<=[(\[]) | (?=[)\]])|,(?= ?[)\]}])")
+_REMARK = re.compile(r"\s(?:/\*.*?\*/|//.*)\s*$")
 _OPENING = re.compile(r"[({\[]")
 _CLOSED = {"(": "(…)", "{": "{…}", "[": "[…]"}
 _STRINGS = ('"', "'", "`", "[[", 'r"', 'f"', 'b"', 'R"')
@@ -85,14 +87,17 @@ def signature(match: Match, source: bytes) -> str:
     if match.kind in _VALUED and (given := _value(match, end)) is not None:
         value = _shown(source[given:end])
         end = given
-    holes = _comments(node, end, source)
+    holes = [*_comments(node, end, source), *_template(node, source)]
     holes += [
         (fold.start_byte, fold.end_byte, b"{\xe2\x80\xa6}") for fold in captures.get("fold", ())
     ]
-    if head is None:
-        text = _text(source, start, end, holes)
-    else:
+    if head is not None:
         text = f"{_prefix(head, node, start, source)} {_text(source, node.start_byte, end, holes)}"
+    elif "declarator" in captures and len(all_ := node.children_by_field_name("declarator")) > 1:
+        kept = _text(source, start, all_[0].start_byte, holes)
+        text = f"{kept} {_text(source, captures['declarator'][0].start_byte, end, holes)}"
+    else:
+        text = _text(source, start, end, holes)
     if "__attribute__" in text:
         text = _ATTRIBUTE.sub("", text)
     if value:
@@ -171,13 +176,24 @@ def _value(match: Match, end: int) -> int | None:
 
 
 def _shown(value: bytes) -> str:
-    whole = " ".join(value.decode(errors="replace").split()).strip(" ;,")
+    whole = " ".join(_REMARK.sub("", value.decode(errors="replace")).split()).strip(" ;,")
     if len(whole) <= _VALUE and b"\n" not in value.strip():
         return whole
     opening = _OPENING.search(whole, 0, _VALUE)
     if opening is None or whole.startswith(_STRINGS):
         return "…"
     return whole[: opening.start()] + _CLOSED[opening[0]]
+
+
+def _template(node: Node, source: bytes) -> list[Hole]:
+    """The parameters of a C++ template, where they would hide what it is a template of."""
+    parent = node.parent
+    if parent is None or parent.type != "template_declaration":
+        return []
+    parameters = parent.child_by_field_name("parameters")
+    if parameters is None or parameters.end_byte - parameters.start_byte <= _PARAMETERS:
+        return []
+    return [(parameters.start_byte, parameters.end_byte, b"<\xe2\x80\xa6>")]
 
 
 def _prefix(head: Node, node: Node, start: int, source: bytes) -> str:

@@ -22,7 +22,7 @@ _PRIVATE = re.compile(r"\b(?:file)?private\b(?![(\[])")
 _STATIC = re.compile(r"static\b(?!.*\bconst)")
 _CONSTANT = re.compile(
     r"\bconst(?:expr)?\b|\bstatic\b.*\bfinal\b|\bfinal\b.*\bstatic\b|\bstatic readonly\b|"
-    r"\bstatic let\b|\breadonly [A-Z_]+="
+    r"\bstatic let\b|\bstatic [A-Z][A-Z0-9_]+\b"
 )
 
 
@@ -149,8 +149,8 @@ def _around(
 
 
 def _valued(kind: str, name: str, line: str) -> str:
-    is_constant = (name.isupper() and len(name) > 1) or _CONSTANT.search(line)
-    return "constant" if is_constant else kind
+    shouted = name.isupper() and ("_" in name or (kind == "variable" and len(name) > 1))
+    return "constant" if shouted or _CONSTANT.search(line) else kind
 
 
 def _is_private(name: str, line: str, language: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -53,7 +53,6 @@ class Board:
 
     def add(self, draft: Task, *, allow: Collection[str] = ()) -> Result:
         """Add a task; an empty id asks for a new one. `allow` names findings of secrets."""
-        refuse_secrets(draft, allow)
 
         def work(tasks: dict[TaskId, Task]) -> Result:
             if draft.id in tasks:
@@ -64,7 +63,7 @@ class Board:
             task_id = draft.id or self.backend.new_id(tasks)
             task = checked(replace(draft, id=task_id, created_at=stamp, updated_at=stamp))
             rules.check_links(tasks, [task])
-            return self._keep(tasks, None, task)
+            return self._keep(tasks, None, task, allow)
 
         return self._locked(work)
 
@@ -76,23 +75,34 @@ class Board:
         def work(tasks: dict[TaskId, Task]) -> Result:
             before = rules.find(tasks, task_id)
             after = checked(change(before))
-            refuse_secrets(after, allow)
             rules.check_links(tasks, [after])
             rules.check_type(tasks, after)
-            return self._keep(tasks, before, after)
+            return self._keep(tasks, before, after, allow)
 
         return self._locked(work)
 
-    def claim(self, task_id: str, who: str) -> Result:
-        return self._step(task_id, lambda tasks, task: rules.claim(tasks, task, who, now()))
-
-    def close(self, task_id: str, reason: str | None = None, *, failed: bool = False) -> Result:
+    def claim(self, task_id: str, who: str, *, again: bool = True) -> Result:
+        """Claim a task. `again` says whether the same name may claim what it has already."""
         return self._step(
-            task_id, lambda tasks, task: rules.close(tasks, task, reason, now(), failed=failed)
+            task_id, lambda tasks, task: rules.claim(tasks, task, who, now(), again=again)
         )
 
-    def block(self, task_id: str, why: Block) -> Result:
-        return self._step(task_id, lambda _, task: rules.block(task, why))
+    def close(
+        self,
+        task_id: str,
+        reason: str | None = None,
+        *,
+        failed: bool = False,
+        allow: Collection[str] = (),
+    ) -> Result:
+        return self._step(
+            task_id,
+            lambda tasks, task: rules.close(tasks, task, reason, now(), failed=failed),
+            allow,
+        )
+
+    def block(self, task_id: str, why: Block, *, allow: Collection[str] = ()) -> Result:
+        return self._step(task_id, lambda _, task: rules.block(task, why), allow)
 
     def reopen(self, task_id: str) -> Result:
         return self._step(task_id, lambda _, task: rules.reopen(task))
@@ -113,7 +123,7 @@ class Board:
         a warning; an empty id gets a new one.
         """
         for draft in drafts:
-            refuse_secrets(draft, allow)
+            refuse_secrets(None, draft, allow)
 
         def work(tasks: dict[TaskId, Task]) -> Imported:
             known = {**tasks, **{draft.id: draft for draft in drafts if draft.id}}
@@ -135,25 +145,37 @@ class Board:
             after = {**tasks, **added}
             epics = rules.settle(after, [task.epic for task in added.values()], now())
             final = {**added, **{epic.id: epic for epic in epics}}
-            self.backend.write([Change(tasks.get(i), task) for i, task in final.items()])
+            if final:
+                self.backend.write([Change(tasks.get(i), task) for i, task in final.items()])
             return Imported(
                 tuple(final[i] for i in added), tuple(skipped), (*self.warnings, *warnings)
             )
 
         return self._locked(work)
 
-    def _step(self, task_id: str, step: Callable[[dict[TaskId, Task], Task], Task]) -> Result:
+    def _step(
+        self,
+        task_id: str,
+        step: Callable[[dict[TaskId, Task], Task], Task],
+        allow: Collection[str] = (),
+    ) -> Result:
         def work(tasks: dict[TaskId, Task]) -> Result:
             before = rules.find(tasks, task_id)
-            return self._keep(tasks, before, step(tasks, before))
+            return self._keep(tasks, before, step(tasks, before), allow)
 
         return self._locked(work)
 
-    def _keep(self, tasks: dict[TaskId, Task], before: Task | None, after: Task) -> Result:
-        if after == before:
-            return Result(after, before, warnings=self.warnings)
+    def _keep(
+        self,
+        tasks: dict[TaskId, Task],
+        before: Task | None,
+        after: Task,
+        allow: Collection[str] = (),
+    ) -> Result:
+        refuse_secrets(before, after, allow)
         stamp = now()
-        after = replace(after, updated_at=stamp)
+        if after != before:
+            after = replace(after, updated_at=stamp)
         epics = rules.settle(
             {**tasks, after.id: after},
             [before.epic if before else None, after.epic],
@@ -161,7 +183,9 @@ class Board:
         )
         followed = tuple(replace(epic, updated_at=stamp) for epic in epics)
         saved = {after.id: after, **{epic.id: epic for epic in followed}}
-        self.backend.write([Change(tasks.get(i), task) for i, task in saved.items()])
+        changes = [Change(tasks.get(i), task) for i, task in saved.items() if task != tasks.get(i)]
+        if changes:
+            self.backend.write(changes)
         others = tuple(epic for epic in followed if epic.id != after.id)
         return Result(saved[after.id], before, others, self.warnings)
 
@@ -170,17 +194,35 @@ class Board:
             return work(self.tasks())
 
 
-def refuse_secrets(task: Task, allow: Collection[str]) -> None:
-    """Tasks go into git: what looks like a secret goes in only when its finding is allowed."""
-    for name, value in task.data().items():
-        for text in value if isinstance(value, list) else [value]:
-            for finding in scan(text) if isinstance(text, str) else ():
+def refuse_secrets(before: Task | None, after: Task, allow: Collection[str]) -> None:
+    """Tasks go into git: what looks like a secret goes in only when its finding is allowed.
+
+    What was there before is not asked about again.
+    """
+    old = before.data() if before else {}
+    for name, value in after.data().items():
+        if value == old.get(name):
+            continue
+        for text in _texts(value):
+            for finding in scan(text):
                 if finding.id not in allow:
                     raise SecretFound(
                         f"{name} seems to hold a secret ({finding.rule})",
                         hint=f"take it out, or pass --allow-secret {finding.id}",
                         data={"rule": finding.rule, "finding": finding.id},
                     )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            stack += [*one.keys(), *one.values()]
+        elif isinstance(one, (list, tuple)):
+            stack += one
 
 
 def _without_lost_links(draft: Task, known: dict[TaskId, Any]) -> tuple[Task, list[str]]:

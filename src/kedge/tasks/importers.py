@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId, is_id
-from kedge.model.task import PRIORITIES, Status, Task, unique
+from kedge.model.task import PRIORITIES, Block, BlockType, Status, Task, unique
+from kedge.tasks.words import status_of
 
 FORMATS = ("prd", "beads", "checklist")
 
@@ -22,14 +23,6 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _NAMED = re.compile(
     r"(?:\*\*|`)?\[?(?P<id>[A-Za-z0-9][A-Za-z0-9._-]*?)\]?(?:\*\*|`)?(?::(?:\*\*)?|\s+[-–—])\s+(?P<rest>.+)"
 )
-_DONE_WORDS = {"done", "closed", "completed", "complete", "passed", "passes"}
-_STATES = {
-    **dict.fromkeys(_DONE_WORDS, Status.DONE),
-    "in_progress": Status.IN_PROGRESS,
-    "in-progress": Status.IN_PROGRESS,
-    "blocked": Status.OPEN,
-    "failed": Status.FAILED,
-}
 
 
 def read(text: str, *, name: str, format: str | None, prefix: str) -> list[Task]:  # noqa: A002
@@ -84,7 +77,12 @@ def _story(entry: Any, place: str) -> Task:
     if not isinstance(title, str) or not title.strip():
         raise InvalidValue(f"{place} has no title", hint="nothing was imported")
     _check_id(identity, place)
-    status = _STATES.get(str(take("status") or "").lower().replace(" ", "_"), Status.OPEN)
+    status = status_of(str(take("status") or "open"))
+    if status is None:
+        raise InvalidValue(
+            f"{place}: {take('status')!r} is not a status that kedge knows",
+            hint="open, in progress, blocked, failed or done; nothing was imported",
+        )
     if take("passes") is True:
         status = Status.DONE
     description = str(take("description") or "")
@@ -92,8 +90,10 @@ def _story(entry: Any, place: str) -> Task:
     if isinstance(notes, str) and notes.strip():
         description = f"{description}\n\nNotes: {notes}".strip()
     epic = take("parent", "epic")
+    blocked = Block(BlockType.EXTERNAL, "it was blocked when it was imported")
     return Task(
         id=TaskId(identity),
+        blocked=blocked if status is Status.BLOCKED else None,
         title=" ".join(title.split()),
         type=str(take("type") or "task").lower(),
         status=status,
@@ -148,7 +148,7 @@ def _checklist(text: str, name: str, prefix: str) -> list[Task]:
         if item and current is not None and inside:
             current["acceptance"].append(item["text"].strip())
         elif item:
-            current = _item(item, name, prefix)
+            current = _item(item, name, prefix, drafts)
             drafts.append(current)
         elif current is not None and (inside or not line.strip()):
             bullet = None if fence else _BULLET.match(line)
@@ -159,21 +159,26 @@ def _checklist(text: str, name: str, prefix: str) -> list[Task]:
         raise InvalidValue(
             f"{name}: no checklist items", hint="an item looks like '- [ ] what is to be done'"
         )
-    return _distinct([_from_item(draft) for draft in drafts])
+    return [_from_item(draft) for draft in drafts]
 
 
-def _item(found: re.Match[str], name: str, prefix: str) -> dict[str, Any]:
+def _item(
+    found: re.Match[str], name: str, prefix: str, before: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     title = found["text"].strip()
     named = _NAMED.match(title)
     if named and is_id(named["id"]) and re.search(r"\d", named["id"]):
         identity, title = named["id"], named["rest"]
     else:
-        digest = hashlib.sha256(title.encode()).hexdigest()
-        identity = f"{prefix}-{digest[:8]}"
+        # The same words again are another task: the second, the third of that title.
+        again = sum(1 for draft in before if draft["words"] == found["text"].strip())
+        digest = hashlib.sha256(f"{title}\n{again}".encode() if again else title.encode())
+        identity = f"{prefix}-{digest.hexdigest()[:8]}"
     _check_id(identity, name)
     return {
         "indent": _width(found["indent"]),
         "id": identity,
+        "words": found["text"].strip(),
         "title": " ".join(title.replace("**", "").split()),
         "done": found["mark"] in "xX",
         "description": [],
@@ -189,11 +194,6 @@ def _from_item(draft: Mapping[str, Any]) -> Task:
         description="\n".join(draft["description"]).strip(),
         acceptance=tuple(draft["acceptance"]),
     )
-
-
-def _distinct(tasks: list[Task]) -> list[Task]:
-    """The same words twice in one list are two tasks only if their ids were written out."""
-    return list({task.id: task for task in reversed(tasks)}.values())[::-1]
 
 
 def _width(text: str) -> int:

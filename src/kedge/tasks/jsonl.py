@@ -15,8 +15,7 @@ from kedge.model.ids import TaskId
 from kedge.model.task import Task, parse
 from kedge.tasks.backend import Change, Listing
 
-FILE = (".kedge", "tasks.jsonl")
-LOCK = (".kedge", "locks", "tasks.lock")
+FILE = "tasks.jsonl"
 _BOM = b"\xef\xbb\xbf"
 _ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # none that is read as another
 
@@ -29,9 +28,9 @@ class Jsonl:
     def __init__(
         self, project: Project, *, prefix: str = "k", lock_timeout: float = files.LOCK_TIMEOUT
     ) -> None:
-        self._path = project.path(*FILE)
-        self._lock = project.path(*LOCK)
-        self._shown = "/".join(FILE)
+        self._path = project.own(FILE)
+        self._lock = project.own("locks", "tasks.lock")
+        self._shown = f".kedge/{FILE}"
         self._prefix = prefix
         self._timeout = lock_timeout
 
@@ -39,23 +38,40 @@ class Jsonl:
         return files.lock(self._lock, timeout=self._timeout)
 
     def read(self) -> Listing:
-        data = files.read_bytes(self._path) or b""
-        return Listing(tuple(task for task in self._tasks(_lines(data)) if task is not None))
+        lines = _lines(files.read_bytes(self._path) or b"")
+        tasks, stale = self._current(lines)
+        warnings = [
+            f"{self._shown}:{number + 1}: an older version of {task_id!r}, passed over"
+            for number, task_id in stale.items()
+        ]
+        return Listing(tuple(tasks[number] for number in sorted(tasks)), tuple(warnings))
 
     def write(self, changes: Sequence[Change]) -> None:
-        data = files.read_bytes(self._path) or b""
-        lines = _lines(data)
-        where = {task.id: i for i, task in enumerate(self._tasks(lines)) if task is not None}
+        data = files.read_bytes(self._path)
+        lines = _lines(data or b"")
+        tasks, stale = self._current(lines)
+        where = {task.id: number for number, task in tasks.items()}
         end = b"\r\n" if lines and lines[0].endswith(b"\r") else b"\n"
+        changed = {change.after.id for change in changes}
         for change in changes:
             line = _encode(change.after) + end[:-1]
-            index = where.get(change.after.id)
-            if index is None:
+            number = where.get(change.after.id)
+            if number is None:
                 lines.append(line)
             else:
-                lines[index] = line
-        body = b"".join(line + b"\n" for line in lines)
-        files.write_atomic(self._path, (_BOM if data.startswith(_BOM) else b"") + body)
+                lines[number] = line
+        gone = {number for number, task_id in stale.items() if task_id in changed}
+        body = b"".join(line + b"\n" for i, line in enumerate(lines) if i not in gone)
+        mark = _BOM if (data or b"").startswith(_BOM) else b""
+        if data is None:
+            self._make_mergeable()
+        files.write_atomic(self._path, mark + body, staging=self._lock.parent)
+
+    def _make_mergeable(self) -> None:
+        """Tell git to keep the lines of both sides, for this file and for the ledger."""
+        attributes = self._path.with_name(".gitattributes")
+        if files.read_bytes(attributes) is None:
+            files.write_atomic(attributes, b"tasks.jsonl merge=union\nledger/*.jsonl merge=union\n")
 
     def new_id(self, taken: Collection[str]) -> TaskId:
         length = 4
@@ -65,22 +81,26 @@ class Jsonl:
                 return TaskId(found)
             length = min(length + 1, 12)
 
-    def _tasks(self, lines: list[bytes]) -> list[Task | None]:
-        """A task for each line, None for a blank one."""
-        seen: dict[str, int] = {}
-        found: list[Task | None] = []
-        for number, line in enumerate(lines, 1):
+    def _current(self, lines: list[bytes]) -> tuple[dict[int, Task], dict[int, TaskId]]:
+        """The tasks by line, and the lines that a merge left of older versions of a task."""
+        tasks: dict[int, Task] = {}
+        stale: dict[int, TaskId] = {}
+        last: dict[TaskId, int] = {}
+        for number, line in enumerate(lines):
             if not line.strip():
-                found.append(None)
                 continue
-            task = self._task(number, line)
-            if task.id in seen:
-                raise self._broken(
-                    number, f"{task.id!r} is on line {seen[task.id]} already", "keep one of the two"
-                )
-            seen[task.id] = number
-            found.append(task)
-        return found
+            task = self._task(number + 1, line)
+            before = last.get(task.id)
+            if before is not None:
+                newer = (task.updated_at or "") >= (tasks[before].updated_at or "")
+                loser = before if newer else number
+                stale[loser] = task.id
+                tasks.pop(before) if newer else None
+                if not newer:
+                    continue
+            last[task.id] = number
+            tasks[number] = task
+        return tasks, stale
 
     def _task(self, number: int, line: bytes) -> Task:
         if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
@@ -90,14 +110,14 @@ class Jsonl:
         if b"\0" in line:
             raise self._broken(number, "a NUL byte", _RESTORE)
         try:
-            value: Any = json.loads(line)
+            value: Any = _DECODER.decode(line.decode())
             if not isinstance(value, dict):
                 raise self._broken(number, "not an object", "each line is one JSON object")
             return parse(value)
         except UnicodeDecodeError as error:
             raise self._broken(number, "not UTF-8", "save the file as UTF-8") from error
         except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", "nested too deeply")
+            reason = getattr(error, "msg", None) or str(error) or "nested too deeply"
             raise self._broken(number, f"not JSON ({reason})", _RESTORE) from error
         except InvalidValue as error:
             raise self._broken(number, error.message, error.hint or _RESTORE) from error
@@ -106,6 +126,11 @@ class Jsonl:
         return BrokenTasks(f"{self._shown}:{number}: {reason}", hint=hint)
 
 
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 _RESTORE = "mend that line, or take it from git (git show HEAD:.kedge/tasks.jsonl)"
 
 
@@ -120,4 +145,7 @@ def _lines(data: bytes) -> list[bytes]:
 def _encode(task: Task) -> bytes:
     values = {key: value for key, value in task.data().items() if value not in (None, "", [], ())}
     values.update(task.extra)
-    return json.dumps(values, ensure_ascii=False, separators=(", ", ": ")).encode()
+    try:
+        return json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a character in a field that kedge does not know
+        return json.dumps(values).encode()

@@ -24,8 +24,8 @@ class Ledger:
     def append(self, attempt: Attempt) -> Attempt:
         """Add the attempt with the next number, without secrets, durably."""
         name = task_id(attempt.task)
-        path = self._project.path(".kedge", "ledger", f"{name}.jsonl")
-        lock = self._project.path(".kedge", "locks", "ledger.lock")
+        path = self._project.own("ledger", f"{name}.jsonl")
+        lock = self._project.own("locks", "ledger.lock")
         with files.lock(lock, timeout=self._timeout):
             past, _ = self.read(name)
             number = 1 + max((one.number for one in past), default=0)
@@ -36,7 +36,7 @@ class Ledger:
     def read(self, task: str) -> tuple[list[Attempt], list[str]]:
         """The attempts at a task, oldest first, and a warning for each line that is none."""
         name = task_id(task)
-        data = files.read_bytes(self._project.path(".kedge", "ledger", f"{name}.jsonl")) or b""
+        data = files.read_bytes(self._project.own("ledger", f"{name}.jsonl")) or b""
         attempts: list[Attempt] = []
         warnings: list[str] = []
         for number, line in enumerate(data.split(b"\n"), 1):
@@ -57,7 +57,7 @@ def attempt_of(
 ) -> Attempt | None:
     """The attempt that ended when a person or an agent closed or blocked a task by command.
 
-    None when nothing ended: the task was not being worked on, or is still.
+    None when nothing ended: nobody was working on it and nothing was learned, or the work goes on.
     """
     outcomes = {
         Status.DONE: Outcome.DONE,
@@ -65,7 +65,8 @@ def attempt_of(
         Status.BLOCKED: Outcome.BLOCKED,
     }
     outcome = outcomes.get(after.status)
-    if before is None or before.status is not Status.IN_PROGRESS or outcome is None:
+    worked = before is not None and before.status is Status.IN_PROGRESS
+    if before is None or outcome is None or not (worked or tried or avoid):
         return None
     blocked = f"{after.blocked.type.value}: {after.blocked.reason}" if after.blocked else None
     now = clock.now()

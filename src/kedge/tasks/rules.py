@@ -99,9 +99,14 @@ def check_type(tasks: Tasks, task: Task) -> None:
         )
 
 
-def claim(tasks: Tasks, task: Task, who: str, now: str) -> Task:
+def claim(tasks: Tasks, task: Task, who: str, now: str, *, again: bool) -> Task:
     if task.status is Status.IN_PROGRESS and task.assignee == who:
-        return task
+        if again:
+            return task
+        raise WrongState(
+            f"{task.id} is claimed by {who} already",
+            hint="two agents of one user need names: kedge task claim ID --as NAME",
+        )
     if task.status is Status.IN_PROGRESS:
         raise WrongState(
             f"{task.id} is claimed by {task.assignee or 'somebody'}",
@@ -123,7 +128,7 @@ def claim(tasks: Tasks, task: Task, who: str, now: str) -> Task:
 def close(tasks: Tasks, task: Task, reason: str | None, now: str, *, failed: bool = False) -> Task:
     target = Status.FAILED if failed else Status.DONE
     if task.status is target:
-        return task
+        return task if reason is None else changed(task, close_reason=reason)
     if task.finished:
         raise WrongState(f"{task.id} is {task.status.value}", hint=f"kedge task reopen {task.id}")
     unfinished = [t.id for t in children(tasks, task.id) if t.status is not Status.DONE]

@@ -43,6 +43,8 @@ def choose(standing: Standing, found: Iterable[Candidate], agreed: frozenset[str
         ranked = [one for one in judged if one.kind == kind and one.score >= ENOUGH]
         ranked.sort(key=lambda one: (-one.score, len(one.command), one.command, one.source))
         best = _best(ranked)
+        # of two products the more important one comes first
+        best.sort(key=lambda one: -standing.of(one.family, one.where))
         firsts += best[:1]
         seconds += best[1:]
     return [Command(one.kind, one.command, one.source) for one in firsts + seconds]

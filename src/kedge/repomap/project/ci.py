@@ -27,7 +27,7 @@ _STRANGE = re.compile(
 )
 _FIXES: tuple[tuple[str, str, str], ...] = (
     (r"\b(?:black|isort|ruff format|cargo fmt|dart format|dotnet format|mix format)\b",
-     r" --(?:check-only|check-formatted|check|diff|verify-no-changes)\b(?: --$)?", ""),
+     r" --(?:check-only|check-formatted|check|diff|verify-no-changes)\b", ""),
     (r"\bprettier\b", r" (?:--check|-c|--list-different|-l)\b", " --write"),
 )  # fmt: skip
 
@@ -89,5 +89,5 @@ def _writing(line: str) -> str:
     """The formatter's line as a developer runs it: it writes what CI only compares."""
     for program, flag, instead in _FIXES:
         if re.search(program, line):
-            return re.sub(flag, instead, line)
+            return re.sub(flag, instead, line).removesuffix(" --")
     return line

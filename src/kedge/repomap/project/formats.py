@@ -81,7 +81,8 @@ def parse_toml(text: str) -> Table:
         raise Broken("nested too deeply") from None
     except (ValueError, OverflowError) as error:
         found = re.search(r"at line (\d+)", str(error))
-        raise Broken(f"no TOML in line {found.group(1)}" if found else "no TOML") from None
+        line = found.group(1) if found else text.count("\n") + 1
+        raise Broken(f"no TOML in line {line}") from None
 
 
 _SECTION = re.compile(r"\[([^\]]{1,200})\]")

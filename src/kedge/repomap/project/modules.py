@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kedge.repomap.project.about import about
@@ -22,6 +23,7 @@ _MARKS = (
 _CONTAINER_NAMES = """src lib libs packages crates apps app pkg cmd internal source sources main
 java kotlin scala groovy include python lua com org io net php ruby code commonmain jvmmain"""
 _CONTAINERS = frozenset(_CONTAINER_NAMES.split())
+_JVM_SOURCES = re.compile(r"(?:^|/)(?:java|kotlin|scala|groovy)/")
 
 
 def modules(project: Project, packages: Sequence[str]) -> list[Module]:
@@ -58,12 +60,16 @@ def _ancestors(directory: str) -> Iterator[str]:
 def _entered(project: Project, directory: str) -> str:
     """The directory behind a chain of those that only hold the next: src/main/java/org/x."""
     census = project.census
-    while base(directory).lower() in _CONTAINERS and not project.first(directory, *_MARKS):
+    while _only_leads_on(directory) and not project.first(directory, *_MARKS):
         below = census.subdirectories(directory)
         if len(below) != 1 or census.files_right_in(directory):
             break
         directory = below[0]
     return directory
+
+
+def _only_leads_on(directory: str) -> bool:
+    return base(directory).lower() in _CONTAINERS or bool(_JVM_SOURCES.search(directory))
 
 
 def _opened(project: Project, start: list[str]) -> dict[str, int]:

@@ -147,7 +147,7 @@ def _script(value: object, where: str, path: str, rank: int) -> Iterator[Step]:
         if raw.rstrip().endswith("\\"):
             pending += f"{raw.strip()[:-1].strip()} "
             continue
-        line, pending = (pending + raw).strip(), ""
+        line, pending = pending + raw.strip(), ""
         if _OPENS.match(line):
             depth += 1
         if _CLOSES.match(line) or line.endswith(("; fi", "; done", "; esac")):

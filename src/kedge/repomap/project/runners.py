@@ -42,7 +42,7 @@ def read(project: Project) -> Findings:
     return findings
 
 
-_RECIPE = re.compile(r"@?([A-Za-z_][\w-]*)((?:[ \t]+[^:=]*)?):(?!=)(.*)")
+_RECIPE = re.compile(r"@?([A-Za-z_][\w-]*)((?:[ \t]+[^:]*)?):(?!=)(.*)")
 
 
 def just_recipes(justfile: str, path: str) -> Iterator[Target]:

@@ -37,6 +37,7 @@ class Project:
         self.source = source
         self.problems: dict[str, str] = {}
         self._files: set[str] = set()
+        self._read: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Any] = {}
         self._by_directory: dict[str, list[str]] = defaultdict(list)
         self._by_name: dict[str, list[str]] = defaultdict(list)
@@ -84,10 +85,7 @@ class Project:
         """Whether there is such a file, even one that is left out of the paths: a lock file."""
         if path in self._files:
             return True
-        key = ("exists", path)
-        if key not in self._parsed:
-            self._parsed[key] = self.source.read(path) is not None
-        return bool(self._parsed[key])
+        return self._bytes(path) is not None
 
     def first(self, directory: str, *names: str) -> str | None:
         """The first of these files that is in the directory."""
@@ -128,10 +126,15 @@ class Project:
         """The beginning of any file, however large; empty where there is none."""
         key = ("head", path)
         if key not in self._parsed:
-            data = self.source.read(path) if path in self._files else None
+            data = self._bytes(path) if path in self._files else None
             self._parsed[key] = _decoded((data or b"")[:MAX_HEAD])
         found: str = self._parsed[key]
         return found
+
+    def _bytes(self, path: str) -> bytes | None:
+        if path not in self._read:
+            self._read[path] = self.source.read(path)
+        return self._read[path]
 
     def json(self, path: str) -> formats.Table:
         return formats.table(self._once("json", path, formats.parse_json))
@@ -156,7 +159,7 @@ class Project:
     def _parse(self, path: str, parse: Callable[[str], Any], limit: int) -> Any:
         if path not in self._files:
             return None
-        data = self.source.read(path)
+        data = self._bytes(path)
         if data is None:
             self.problems[path] = f"{path}: cannot be read"
             return None

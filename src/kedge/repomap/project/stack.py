@@ -12,6 +12,7 @@ MOST = 10
 LEAST = 0.03  # compared with the main ecosystem, for another one to be named
 STARTS = 0.1  # the same, for its entry points
 ALONE = 0.15  # of the code, for a language that no manifest speaks for
+SOME = 3  # files of it
 
 
 def lines(project: Project, standing: Standing, found: Sequence[Findings]) -> list[str]:
@@ -29,7 +30,8 @@ def lines(project: Project, standing: Standing, found: Sequence[Findings]) -> li
             if weight >= LEAST or census.total == 0:
                 weighed.append((-weight, order, tech.text))
     for family in census.families:
-        if family not in known and census.share(family) >= ALONE:
+        is_much = census.share(family) >= ALONE and census.weight(family) >= SOME
+        if family not in known and (is_much or not weighed):
             language = census.languages(family).most_common(1)[0][0]
             weighed.append((-standing.of(family), len(found), language))
     weighed.sort()

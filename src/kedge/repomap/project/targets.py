@@ -13,8 +13,8 @@ from kedge.repomap.project.shell import kind_of
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,59}\Z")
 _COMPOSITES = "check checks ci verify validate qa precommit pre-commit all-checks check-all"
 _COMPOSITE = frozenset(_COMPOSITES.split())
-_STUB = re.compile(r"no test specified|exit 1$|not implemented", re.IGNORECASE)
-_PRINTS = re.compile(r"(?:echo|printf|cat)\b|$")
+# a recipe that only says something
+_TALKS = re.compile(r"(?:echo|printf|cat|exit|true|false|:)(?:\s|$)|$")
 _CHECKS_ONLY = re.compile(r"--check\b|--list-different|(?<!\S)-l\b|--dry-run|--diff\b")
 _WRITES = re.compile(r"--write|(?<!\S)-w\b|--fix")
 # what installs the product for its users is not what sets up a working copy
@@ -52,9 +52,7 @@ def add_targets(
 
 
 def _is_stub(target: Target) -> bool:
-    if len(target.body) == 1 and _STUB.search(target.body[0]):
-        return True
-    return bool(target.body) and all(map(_PRINTS.match, target.body))
+    return bool(target.body) and all(map(_TALKS.match, target.body))
 
 
 def _judge(target: Target) -> tuple[Kind, int] | None:

@@ -67,4 +67,4 @@
 (program (expression_statement (call_expression
     function: (identifier) @_call
     arguments: (arguments (function_expression) @opaque)))
-  (#set! _call.is "^(describe|it|test|suite|context|before|after)"))
+  (#set! _call.is "^(describe|it|test|suite|context|module|before|after)"))

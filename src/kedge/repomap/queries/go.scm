@@ -15,7 +15,7 @@
 (type_declaration [(type_spec name: (_) @name) (type_alias name: (_) @name)] @type) @head
 
 (source_file
-  (const_declaration (const_spec name: (identifier) @name) @constant) @head
+  (const_declaration (const_spec (identifier) @name) @constant) @head
   (#set! name.is "^[A-Z]"))
 (source_file
   (var_declaration (var_spec name: (identifier) @name) @variable) @head

@@ -10,7 +10,8 @@
    (try_statement (block (expression_statement (assignment left: (identifier) @name) @variable)))
    (try_statement
      (except_clause (block (expression_statement (assignment left: (identifier) @name) @variable))))]
-  (#set! name.is "^_{0,2}[A-Z]."))
+  (#set! name.is "^_{0,2}[A-Z].")
+  (#set! name.isnt "^_?LOG(GER)?$"))
 
 ; Objects that other modules use: app = FastAPI(), register = Library(), urlpatterns = [...]
 (module

@@ -20,6 +20,7 @@ from typing import Any
 from kedge.errors import BrokenTasks, ProgramError, ReadOnly, TaskError, TaskExists, TaskNotFound
 from kedge.host import files, proc
 from kedge.host.clock import now
+from kedge.host.project import Project
 from kedge.model.ids import TaskId, is_id
 from kedge.tasks.backend import Change, Listing
 from kedge.tasks.beads.issue import Issue, read_issues, to_tasks
@@ -55,7 +56,7 @@ class Beads:
         self._issues: dict[str, Issue] | None = None  # as last read, for the write that follows
 
     def lock(self) -> AbstractContextManager[None]:
-        path = self._root / ".kedge" / "locks" / "beads.lock"
+        path = Project(self._root, None).own("locks", "beads.lock")
         return files.lock(path, timeout=self._lock_timeout)
 
     def read(self) -> Listing:
@@ -111,7 +112,7 @@ class Beads:
                 return read_issues(self._bd("export"), "bd export")
             except BrokenTasks as error:
                 raise ProgramError(error.message, hint=_DOCTOR) from error
-        data = files.read_bytes(self._root / FILE)
+        data = files.read_bytes(Project(self._root, None).path(*FILE.split("/")))
         if data is None:
             raise ProgramError(f"bd is missing, and there is no {FILE} to read", hint=_INSTALL)
         issues, warnings = read_issues(data, FILE)

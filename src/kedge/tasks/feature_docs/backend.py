@@ -58,7 +58,7 @@ class FeatureDocs:
         self.lock_timeout = lock_timeout
 
     def lock(self) -> AbstractContextManager[None]:
-        path = Project(self.root, None).path(".kedge", "locks", "feature_docs.lock")
+        path = Project(self.root, None).own("locks", "feature_docs.lock")
         return files.lock(path, timeout=self.lock_timeout)
 
     def read(self) -> Listing:

@@ -41,7 +41,7 @@ class TaskYaml:
         self._words: dict[Status, str] = {}
 
     def lock(self) -> AbstractContextManager[None]:
-        path = Project(self.root, None).path(".kedge", "locks", "task_yaml.lock")
+        path = Project(self.root, None).own("locks", "task_yaml.lock")
         return files.lock(path, timeout=self.lock_timeout)
 
     def read(self) -> Listing:

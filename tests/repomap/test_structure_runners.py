@@ -1,0 +1,386 @@
+"""Task runners, scripts and continuous integration: the commands that a project really uses."""
+
+from __future__ import annotations
+
+import pytest
+from repomap.memory import look, only, told
+
+GO: dict[str, str | bytes | None] = {"go.mod": "module example.com/tide\n\ngo 1.24\n"}
+CODE = "tide.go berth.go"
+
+
+def test_makefile_targets_with_their_lines() -> None:
+    structure = look(
+        GO
+        | {
+            "Makefile": """
+            .PHONY: all build test lint fmt help
+            VERSION := 1.0
+            GOFLAGS ?= -v
+
+            all: lint test
+
+            build: VERSION += dev
+            build: deps ## build it
+            ifeq ($(OS),Windows_NT)
+                go build -o tide.exe ./...
+            else
+                go build -o tide ./...
+            endif
+
+            # runs everything
+            test:
+                @go test ./...
+
+            lint fmt-check:
+                -golangci-lint run
+
+            fmt: ; gofmt -w .
+            run:
+                go run .
+            install:
+                cp tide /usr/local/bin
+            deps:
+                go mod download
+            test-e2e:
+                go test ./e2e
+            %.o: %.c
+                cc -c $<
+            help:
+                @echo test
+            """
+        },
+        code=CODE,
+    )
+    assert told(structure) == [
+        ("install", "make deps", "Makefile:27"),
+        ("build", "make build", "Makefile:8"),
+        ("test", "make test", "Makefile:16"),
+        ("lint", "make lint", "Makefile:19"),
+        ("format", "make fmt", "Makefile:22"),
+        ("run", "make run", "Makefile:23"),
+    ]
+
+
+def test_a_target_is_known_by_its_recipe() -> None:
+    structure = look(
+        {"Makefile": "check: unit\n\tmypy src\nunit:\n\tpytest\nflakes:\n\tflake8\n"},
+        code="src/a.py src/b.py",
+    )
+    assert told(structure) == [
+        ("test", "make unit", "Makefile:3"),
+        ("lint", "make flakes", "Makefile:5"),
+    ]
+
+
+def test_included_makefiles_and_forwarded_targets() -> None:
+    structure = look(
+        GO
+        | {
+            "Makefile": "include Makefile.common\n\nbuild:\n\tgo build\n",
+            "Makefile.common": "%: common-% ;\n\ncommon-test:\n\tgo test ./...\ncommon-lint:\n\tgo vet\n",
+        },
+        code=CODE,
+    )
+    assert told(structure)[1:4] == [
+        ("build", "make build", "Makefile:3"),
+        ("test", "make test", "Makefile.common:3"),
+        ("lint", "make lint", "Makefile.common:5"),
+    ]
+
+
+def test_a_makefile_that_passes_everything_on() -> None:
+    structure = look(
+        {
+            "Makefile": "SUBDIRS = src\n.DEFAULT:\n\tfor d in $(SUBDIRS); do $(MAKE) -C $$d $@; done\n",
+            "src/Makefile": "test: tided\n\t./runtest\ntided:\n\tcc tided.c\n",
+        },
+        code="src/server.c src/a.c",
+    )
+    assert told(structure) == [
+        ("build", "make", "Makefile"),
+        ("test", "make test", "src/Makefile:1"),
+    ]
+
+
+def test_justfile() -> None:
+    structure = look(
+        {
+            "justfile": """
+            set shell := ["bash", "-c"]
+            alias t := test
+            version := "1"
+
+            # run the tests
+            test *args:
+                cargo test {{args}}
+
+            [private]
+            lint:
+                cargo clippy
+            fmt:
+                cargo fmt
+            deploy target:
+                ./deploy {{target}}
+            build profile="dev": fmt
+                cargo build --profile {{profile}}
+            _setup:
+                true
+            """
+        },
+        code="src/lib.rs src/a.rs",
+    )
+    assert told(structure) == [
+        ("build", "just build", "justfile:16"),
+        ("test", "just test", "justfile:6"),
+        ("format", "just fmt", "justfile:12"),
+    ]
+
+
+def test_taskfile() -> None:
+    structure = look(
+        {
+            "Taskfile.yml": """
+            version: '3'
+            tasks:
+              test:
+                cmds:
+                  - go test ./...
+              lint: golangci-lint run
+              hidden:
+                internal: true
+                cmds: [go build]
+              checks:
+                cmds:
+                  - cmd: go test ./...
+            """
+        }
+        | dict(GO),
+        code=CODE,
+    )
+    assert only(structure, "test") == ["task test"]
+    assert ("lint", "task lint", "Taskfile.yml:6") in told(structure)
+
+
+def test_mage() -> None:
+    structure = look(
+        GO
+        | {
+            "magefile.go": "package main\n\nfunc Test() error {\n}\n\nfunc Lint(ctx context.Context) {}\n"
+            "func helper() {}\nfunc Deploy(env string) {}\n"
+        },
+        code=CODE,
+    )
+    assert only(structure, "test")[0] == "mage test"
+    assert ("lint", "mage lint", "magefile.go:6") in told(structure)
+
+
+def test_scripts_that_are_named_for_what_they_do() -> None:
+    structure = look(
+        {
+            "script/setup": "#!/bin/sh\n",
+            "scripts/test.sh": "#!/usr/bin/env bash\n",
+            "scripts/lint.sh": "no shebang",
+            "scripts/install.sh": "#!/bin/sh\n",
+            "bin/server": "#!/usr/bin/env python\n",
+            "build.sh": "#!/bin/sh\n",
+        },
+        code="src/a.py src/b.py src/c.py src/d.py src/e.py",
+    )
+    assert told(structure) == [
+        ("install", "script/setup", "script/setup"),
+        ("build", "./build.sh", "build.sh"),
+        ("test", "bash scripts/test.sh", "scripts/test.sh"),
+        ("run", "bin/server", "bin/server"),
+    ]
+
+
+def test_pre_commit() -> None:
+    structure = look(
+        {
+            ".pre-commit-config.yaml": """
+            repos:
+              - repo: https://example.com/ruff
+                hooks:
+                  - id: ruff-format
+                  - id: trailing-whitespace
+              - repo: local
+                hooks: [{id: mypy}]
+            """
+        },
+        code="a.py",
+    )
+    assert told(structure) == [("lint", "pre-commit run --all-files", ".pre-commit-config.yaml")]
+    assert structure.conventions == ("git hooks: pre-commit (ruff-format, mypy)",)
+
+
+WORKFLOW = """
+name: CI
+on: [push]
+defaults:
+  run:
+    shell: bash
+jobs:
+  test:
+    strategy: &matrix
+      matrix: {python: ["3.11"]}
+    steps:
+      - uses: actions/checkout@v4
+      - name: Install
+        run: pip install -r requirements.txt -c constraints.txt
+      - run: |
+          set -e
+          # the tests
+          if [ -n "$X" ]; then
+            tox -e slow
+          fi
+          python -m pytest \\
+            --cov=harbour
+          cd web && npm run test:unit
+      - run: black --check --diff src
+        working-directory: ./tools
+      - run: mypy --python-version ${{ matrix.python }} src
+      - run: npm run lint
+        working-directory: web
+      - run: curl -sSf https://example.com/install.sh | sh && flake8 src
+      - shell: pwsh
+        run: pylint src
+      - run: sudo pytest -k root
+      - run: ./scripts/build.sh && twine upload dist/*
+"""
+
+
+def test_github_workflow() -> None:
+    path = ".github/workflows/ci.yml"
+    structure = look(
+        {path: WORKFLOW, ".github/workflows/release.yml": "jobs: {}"},
+        code="src/a.py src/b.py src/c.py src/d.py web/a.js web/b.js tools/c.py tools/d.py",
+    )
+    assert structure.stack == ("Python", "CI: GitHub Actions")
+    assert told(structure) == [
+        ("install", "pip install -r requirements.txt -c constraints.txt", f"{path}:13"),
+        ("build", "./scripts/build.sh", f"{path}:32"),
+        ("test", "python -m pytest --cov=harbour", f"{path}:20"),
+        ("lint", "flake8 src", f"{path}:28"),
+        ("format", "cd tools && black src", f"{path}:23"),
+        ("test", "cd web && npm run test:unit", f"{path}:22"),
+        ("lint", "cd web && npm run lint", f"{path}:26"),
+    ]
+    assert [str(one) for one in structure.key_files] == [".github/workflows/ci.yml — CI"]
+
+
+def test_what_ci_only_compares_a_developer_writes() -> None:
+    lines = [
+        "npx prettier --check .",
+        "cargo fmt --all -- --check",
+        "dotnet format --verify-no-changes",
+    ]
+    shown = []
+    for line in lines:
+        workflow = f"jobs:\n  a:\n    steps:\n      - run: {line}\n"
+        shown += only(look({".github/workflows/ci.yml": workflow}, code="a.js b.rs c.cs"), "format")
+    assert shown == ["npx prettier --write .", "cargo fmt --all", "dotnet format"]
+
+
+def test_a_known_tool_is_told_without_what_only_a_pipeline_knows() -> None:
+    workflow = """
+    jobs:
+      a:
+        steps:
+          - run: cargo fmt --check --manifest-path ${{ matrix.dir }}/Cargo.toml
+          - uses: golangci/golangci-lint-action@v6
+    """
+    structure = look({".github/workflows/ci.yml": workflow}, code="a.go b.rs")
+    assert told(structure) == [
+        ("lint", "golangci-lint run", ".github/workflows/ci.yml:5"),
+        ("format", "cargo fmt", ".github/workflows/ci.yml:4"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "system", "line"),
+    [
+        (
+            ".gitlab-ci.yml",
+            "image: python\n.base: &base\n  before_script: [pip install .]\ntest:\n  <<: *base\n"
+            "  script:\n    - pytest -q\n",
+            "GitLab CI",
+            7,
+        ),
+        (
+            ".circleci/config.yml",
+            "version: 2.1\njobs:\n  test:\n    steps:\n      - run: pytest -q\n      - run:\n"
+            "          command: ls\n",
+            "CircleCI",
+            5,
+        ),
+        (
+            "azure-pipelines.yml",
+            "steps:\n- script: |\n    echo hi\n    pytest -q\n  displayName: test\n",
+            "Azure Pipelines",
+            4,
+        ),
+        (".travis.yml", "language: python\nscript:\n  - pytest -q\n", "Travis CI", 3),
+        ("Jenkinsfile", "pipeline {\n  steps {\n    sh 'pytest -q'\n  }\n}\n", "Jenkins", 3),
+    ],
+)
+def test_other_systems(path: str, content: str, system: str, line: int) -> None:
+    structure = look({path: content}, code="a.py b.py c.py")
+    assert structure.stack == ("Python", f"CI: {system}")
+    assert ("test", "pytest -q", f"{path}:{line}") in told(structure)
+    assert str(structure.key_files[0]) == f"{path} — CI"
+
+
+def test_anchors_may_be_used_twice() -> None:
+    content = "a: &x\n  script: ls\nb: &x\n  script: pytest\nc:\n  <<: *x\n"
+    structure = look({".gitlab-ci.yml": content}, code="a.py")
+    assert structure.problems == ()
+    assert only(structure, "test") == ["pytest"]
+
+
+def test_docker() -> None:
+    structure = look(
+        {
+            "Dockerfile": """
+            FROM python AS build
+            CMD ["ignored"]
+            FROM python:3.12-slim
+            ENTRYPOINT ["uvicorn"]
+            CMD ["app:app", \\
+                 "--port", "80"]
+            """,
+            "compose.yaml": "services:\n  web:\n    build: .\n  db:\n    image: postgres\n",
+        },
+        code="app.py b.py",
+    )
+    assert structure.stack == ("Python", "Docker (compose: web, db)")
+    assert told(structure) == [("run", "docker compose up", "compose.yaml")]
+    assert [str(one) for one in structure.entry_points] == [
+        "Dockerfile — container runs `uvicorn app:app --port 80`"
+    ]
+
+
+def test_services_for_the_tests_alone_are_nothing_to_run() -> None:
+    structure = look({"compose.yml": "services:\n  db:\n    image: postgres\n"}, code="a.py")
+    assert structure.stack == ("Python", "Docker (compose: db)")
+    assert structure.commands == ()
+
+
+def test_second_commands_say_something_else() -> None:
+    structure = look(
+        {
+            "Makefile": "test:\n\tgo test ./...\nlint:\n\tgolangci-lint run\n",
+            ".github/workflows/ci.yml": """
+            jobs:
+              a:
+                steps:
+                  - run: make test
+                  - run: go test -race ./...
+                  - run: make lint-all
+            """,
+        }
+        | dict(GO),
+        code=CODE,
+    )
+    assert only(structure, "test") == ["make test"]
+    assert only(structure, "lint") == ["make lint"]
