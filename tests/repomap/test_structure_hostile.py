@@ -240,18 +240,23 @@ def test_arbitrary_toml(documents: dict[str, Any]) -> None:
 
 
 SEEDS: dict[str, str] = {
-    "package.json": '{"name": "a", "workspaces": ["packages/*"], "scripts": {"test": "jest && tsc"}}',
-    "pyproject.toml": '[project]\nname = "a"\ndependencies = ["click>=8"]\n[tool.hatch.envs.x.scripts]\n'
+    "package.json": '{"name": "a", "workspaces": ["packages/*"], "scripts": {"test": '
+    '"jest && tsc"}}',
+    "pyproject.toml": '[project]\nname = "a"\ndependencies = ["click>=8"]\n'
+    "[tool.hatch.envs.x.scripts]\n"
     'test = "pytest"\n[tool.ruff]\nline-length = 100\n',
     "setup.cfg": "[options]\ninstall_requires =\n    a\n    b>=1\n[tool:pytest]\naddopts = -q\n",
     "Makefile": "include x.mk\n.DEFAULT:\n\tcd src && $(MAKE) $@\ntest: a b\n\t@pytest\n%: c-%\n",
     "justfile": "test *args:\n    pytest {{args}}\n[private]\nlint:\n    ruff\n",
-    ".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n      - run: |\n          cd x && make test\n"
+    ".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n      - run: |\n          cd x && make "
+    "test\n"
     "          pytest \\\n            -q\n",
-    "pom.xml": "<project><modules><module>a</module></modules><!-- x --><java.version>8</java.version>",
+    "pom.xml": "<project><modules><module>a</module></modules><!-- x -->"
+    "<java.version>8</java.version>",
     "build.gradle": "plugins {\n  id 'application'\n}\ninclude ':a', 'b'\n",
     "settings.gradle": "include ':pkg'\ninclude(\n 'src',\n)\n",
-    "go.mod": "module a/b\n\ngo 1.23\n\nrequire (\n\tgithub.com/gin-gonic/gin v1.9.0 // indirect\n)\n",
+    "go.mod": "module a/b\n\ngo 1.23\n\nrequire (\n\tgithub.com/gin-gonic/gin "
+    "v1.9.0 // indirect\n)\n",
     "Gemfile": "ruby '3.3'\ngem 'rails', '~> 8.0'\n",
     "mix.exs": '[app: :a, elixir: "~> 1.15"] [{:phoenix, "~> 1.7"}]',
     "Dockerfile": 'FROM a\nENTRYPOINT ["x", \\\n  "y"]\nCMD z\n',
@@ -289,15 +294,17 @@ def test_mutated_files(files: dict[str, str | bytes | None]) -> None:
     check_files(files | dict.fromkeys(CODE, b""))
 
 
+parts = st.one_of(
+    st.sampled_from(["src", "test", "main", "a b", "$(x)", "-x"]), st.text(min_size=1, max_size=5)
+)
+manifests = ["package.json", "__init__.py", "Makefile", "go.mod", "a.csproj", "x.py", "main.go"]
+
+
 @RELAXED
 @given(
-    st.lists(
-        st.lists(st.one_of(st.sampled_from(["src", "test", "main", "a b", "$(x)", "-x"]), st.text(min_size=1, max_size=5)),
-                 min_size=1, max_size=60).map("/".join),
-        max_size=20,
-    ),
-    st.sampled_from(["package.json", "__init__.py", "Makefile", "go.mod", "a.csproj", "x.py", "main.go"]),
-)  # fmt: skip
+    st.lists(st.lists(parts, min_size=1, max_size=60).map("/".join), max_size=20),
+    st.sampled_from(manifests),
+)
 def test_arbitrary_paths(directories: list[str], name: str) -> None:
     files: dict[str, str | bytes | None] = {
         f"{directory}/{name}": b'{"scripts": {"test": "x"}}' for directory in directories

@@ -52,13 +52,14 @@ def test_rust_workspace() -> None:
             name = "harbour"
             path = "crates/core/main.rs"
             """,
-            "crates/tides/Cargo.toml": '[package]\nname = "tides"\ndescription = "When it flows."\n',
+            "crates/tides/Cargo.toml": '[package]\nname = "tides"\ndescription = "When it flows."\n'
+            "",
             "crates/berths/Cargo.toml": '[package]\nname = "berths"\n',
             "crates/berths/src/lib.rs": "//! Where ships\n//! lie. Not more.\n\nuse std;\n",
             "crates/old/Cargo.toml": "[package]",
         },
-        code="crates/tides/src/lib.rs crates/tides/src/a.rs crates/core/main.rs crates/old/src/lib.rs "
-        "crates/core/b.rs crates/core/c.rs",
+        code="crates/tides/src/lib.rs crates/tides/src/a.rs crates/core/main.rs "
+        "crates/old/src/lib.rs crates/core/b.rs crates/core/c.rs",
     )
     assert structure.stack == ("Rust 2024 (workspace of 2 crates)",)
     assert only(structure, "test") == ["cargo test --workspace"]
@@ -92,7 +93,8 @@ def test_go_module() -> None:
             ".golangci.yml": "formatters:\n  enable: [gofumpt]\n",
             "cmd/tide/main.go": "// Copyright\npackage main\n",
             "cmd/broken/main.go": "package other\n",
-            "internal/berth/doc.go": "// Package berth is a place for ships. It has more.\npackage berth\n",
+            "internal/berth/doc.go": "// Package berth is a place for ships. It has more.\npackage berth\n"
+            "",
             "tide.go": "package tide\n",
         },
         code="internal/berth/a.go tide_test.go",
@@ -181,9 +183,11 @@ def test_maven() -> None:
 def test_maven_modules_without_a_wrapper() -> None:
     structure = look(
         {
-            "pom.xml": "<project><modules><module>core</module><module>gone</module></modules></project>",
+            "pom.xml": "<project><modules><module>core</module><module>gone</module>"
+            "</modules></project>",
             "core/pom.xml": "<project/>",
-            "core/src/main/java/harbour/package-info.java": "/**\n * Berths and tides.\n */\npackage h;",
+            "core/src/main/java/harbour/package-info.java": "/**\n * Berths and tides.\n */\npackage "
+            "h;",
         },
         code="core/src/main/java/harbour/A.java",
     )
@@ -229,7 +233,8 @@ def test_gradle_android() -> None:
             "settings.gradle": "include ':app'\n",
             "build.gradle": "",
             "app/build.gradle": "plugins {\n  id 'com.android.application'\n}\n",
-            "app/src/main/AndroidManifest.xml": "<action android:name='android.intent.action.MAIN'/>",
+            "app/src/main/AndroidManifest.xml": "<action "
+            "android:name='android.intent.action.MAIN'/>",
         },
         code="app/src/main/java/A.java",
     )
@@ -358,7 +363,9 @@ def test_dotnet() -> None:
             "src/Harbour.Api/Harbour.Api.csproj": """
             <Project Sdk="Microsoft.NET.Sdk.Web">
               <PropertyGroup><TargetFramework>net9.0</TargetFramework></PropertyGroup>
-              <ItemGroup><PackageReference Include="Microsoft.EntityFrameworkCore.Sqlite" /></ItemGroup>
+              <ItemGroup>
+                <PackageReference Include="Microsoft.EntityFrameworkCore.Sqlite" />
+              </ItemGroup>
             </Project>
             """,
             "tests/Harbour.Tests/Harbour.Tests.csproj": "<Project/>",
@@ -566,7 +573,8 @@ def test_the_manifest_in_the_root_outweighs_a_larger_directory() -> None:
     structure = look(
         {
             "go.mod": "module example.com/vault\n\ngo 1.24\n",
-            "ui/package.json": '{"scripts": {"test": "jest"}, "dependencies": {"ember-source": "5"}}',
+            "ui/package.json": '{"scripts": {"test": "jest"}, "dependencies": {"ember-source": '
+            '"5"}}',
         },
         code=web + " " + " ".join(f"core/f{number}.go" for number in range(9)),
     )

@@ -110,7 +110,8 @@ def test_uv_workspace_of_which_the_largest_package_has_the_tests() -> None:
             dependencies = ["django>=5"]
             [tool.pytest.ini_options]
             """,
-            "services/worker/pyproject.toml": '[project]\nname = "worker"\ndependencies = ["celery"]',
+            "services/worker/pyproject.toml": '[project]\nname = "worker"\ndependencies = '
+            '["celery"]',
         },
         code="services/api/api/a.py services/api/api/b.py services/worker/worker.py",
     )

@@ -78,7 +78,8 @@ def test_included_makefiles_and_forwarded_targets() -> None:
         GO
         | {
             "Makefile": "include Makefile.common\n\nbuild:\n\tgo build\n",
-            "Makefile.common": "%: common-% ;\n\ncommon-test:\n\tgo test ./...\ncommon-lint:\n\tgo vet\n",
+            "Makefile.common": "%: common-% ;\n\ncommon-test:\n\tgo test ./...\ncommon-lint:\n\tgo "
+            "vet\n",
         },
         code=CODE,
     )
@@ -92,7 +93,8 @@ def test_included_makefiles_and_forwarded_targets() -> None:
 def test_a_makefile_that_passes_everything_on() -> None:
     structure = look(
         {
-            "Makefile": "SUBDIRS = src\n.DEFAULT:\n\tfor d in $(SUBDIRS); do $(MAKE) -C $$d $@; done\n",
+            "Makefile": "SUBDIRS = src\n.DEFAULT:\n\tfor d in $(SUBDIRS); do $(MAKE) -C $$d "
+            "$@; done\n",
             "src/Makefile": "test: tided\n\t./runtest\ntided:\n\tcc tided.c\n",
         },
         code="src/server.c src/a.c",
@@ -139,7 +141,8 @@ def test_justfile() -> None:
 
 def test_taskfile() -> None:
     structure = look(
-        {
+        GO
+        | {
             "Taskfile.yml": """
             version: '3'
             tasks:
@@ -154,8 +157,7 @@ def test_taskfile() -> None:
                 cmds:
                   - cmd: go test ./...
             """
-        }
-        | dict(GO),
+        },
         code=CODE,
     )
     assert only(structure, "test") == ["task test"]
@@ -166,7 +168,8 @@ def test_mage() -> None:
     structure = look(
         GO
         | {
-            "magefile.go": "package main\n\nfunc Test() error {\n}\n\nfunc Lint(ctx context.Context) {}\n"
+            "magefile.go": "package main\n\nfunc Test() error {\n}\n\nfunc Lint(ctx "
+            "context.Context) {}\n"
             "func helper() {}\nfunc Deploy(env string) {}\n"
         },
         code=CODE,
@@ -368,7 +371,8 @@ def test_services_for_the_tests_alone_are_nothing_to_run() -> None:
 
 def test_second_commands_say_something_else() -> None:
     structure = look(
-        {
+        GO
+        | {
             "Makefile": "test:\n\tgo test ./...\nlint:\n\tgolangci-lint run\n",
             ".github/workflows/ci.yml": """
             jobs:
@@ -378,8 +382,7 @@ def test_second_commands_say_something_else() -> None:
                   - run: go test -race ./...
                   - run: make lint-all
             """,
-        }
-        | dict(GO),
+        },
         code=CODE,
     )
     assert only(structure, "test") == ["make test"]
