@@ -67,6 +67,8 @@ def make(project: Project, ask: Ask, cache: Cache) -> Map:
         health=ask.health,
     )
     reader.keep()
+    if listing.unnamed:
+        reader.failed[""] = f"{listing.unnamed} files whose names cannot be printed are left out"
     data = _data(shown, structure, listing, reader, ask, made, scores)
     cache.keep_memo("map", key, json.dumps(data).encode())
     return Map(shown.text, data, [*cache.warnings, *structure.problems, *reader.failed.values()])

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kedge.errors import GitError
 from kedge.host.project import Project
 from kedge.repomap.languages import Language, language_of
 
@@ -53,11 +52,15 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All files that count, sorted, and the commit that they stand on."""
+    """All files that count, sorted, and the commit that they stand on.
+
+    `unnamed` are left out because their names cannot be printed in a line of UTF-8.
+    """
 
     files: tuple[File, ...]
     head: str | None
     state: str
+    unnamed: int
 
 
 def is_test(path: str) -> bool:
@@ -81,13 +84,14 @@ def is_made(data: bytes) -> bool:
 
 def listing(project: Project) -> Listing:
     keys = dict(_from_git(project) if project.repo else _from_disk(project.root))
+    named = [path for path in sorted(keys) if path.isprintable()]
     files = tuple(
-        File(path, keys[path], language_of(path)) for path in sorted(keys) if not is_foreign(path)
+        File(path, keys[path], language_of(path)) for path in named if not is_foreign(path)
     )
     head = project.repo.head() if project.repo else None
     digest = hashlib.sha256(f"{head}\n".encode())
     digest.update("\0".join(f"{f.path}\0{f.key}" for f in files).encode("utf-8", "surrogateescape"))
-    return Listing(files, head, digest.hexdigest())
+    return Listing(files, head, digest.hexdigest(), len(keys) - len(named))
 
 
 def read(root: Path, path: str) -> bytes | None:
@@ -150,6 +154,3 @@ def _content_key(path: Path) -> str | None:
     except OSError:
         return None
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-__all__ = ["File", "GitError", "Listing", "is_foreign", "is_made", "is_test", "listing", "read"]

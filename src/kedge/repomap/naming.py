@@ -27,7 +27,9 @@ _QUALIFIED = re.compile(r"(?:(.*)::\s*)?(operator\b.*|~?\s*\w+)(?:<.*>)?", re.DO
 _INK = re.compile(rb"[^\r\n]")
 _ARGUMENTS = re.compile(r"[<\[(].*", re.DOTALL)
 _PATH = re.compile(r"\w+")
-_NO_PARENT = frozenset({"exports", "module", "module.exports", "this", "self", "window", "globalThis"})
+_NO_PARENT = frozenset(
+    {"exports", "module", "module.exports", "this", "self", "window", "globalThis"}
+)
 # API void f(), class API Ship, f() ATTRIBUTE;, if CONSTEXPR (…) and BEGIN_NAMESPACE alone on a line
 # are no C before the preprocessor ran. Each pattern begins with letters: so they are found quickly.
 _MACRO = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]*"

@@ -60,7 +60,11 @@ def _types(language: str, text: str) -> Iterator[Symbol]:
     for match in _TYPE.finditer(text):
         begin = text.rfind("\n", 0, match.start()) + 1
         before, keyword, name, after = text[begin : match.start()], *match.groups()
-        if keyword not in _KEYWORDS.get(language, _OTHERS) or not _MODIFIERS.fullmatch(before) or not _OPENS[keyword == "fun"].match(after):
+        if (
+            keyword not in _KEYWORDS.get(language, _OTHERS)
+            or not _MODIFIERS.fullmatch(before)
+            or not _OPENS[keyword == "fun"].match(after)
+        ):
             continue
         kind = {"protocol": "interface", "fun": "function"}.get(keyword, keyword)
         line = text.count("\n", 0, begin) + 1
