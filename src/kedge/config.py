@@ -4,7 +4,6 @@ project's file, that over the user's file, and all of them over the default."""
 from __future__ import annotations
 
 import contextlib
-import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping

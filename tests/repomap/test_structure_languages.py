@@ -93,8 +93,7 @@ def test_go_module() -> None:
             ".golangci.yml": "formatters:\n  enable: [gofumpt]\n",
             "cmd/tide/main.go": "// Copyright\npackage main\n",
             "cmd/broken/main.go": "package other\n",
-            "internal/berth/doc.go": "// Package berth is a place for ships. It has more.\npackage berth\n"
-            "",
+            "internal/berth/doc.go": "// Package berth is a place for ships. And more.\npackage a\n",
             "tide.go": "package tide\n",
         },
         code="internal/berth/a.go tide_test.go",

@@ -86,7 +86,7 @@ def parse(data: Mapping[str, Any]) -> Attempt:
     if not isinstance(values.get("drift", {}), Mapping):
         raise InvalidValue("'drift' must be an object")
     try:
-        values["outcome"] = Outcome(values.get("outcome"))
+        values["outcome"] = Outcome(str(values.get("outcome")))
     except ValueError as error:
         raise InvalidValue(f"{values.get('outcome')!r} is not an outcome") from error
     return Attempt(**values)

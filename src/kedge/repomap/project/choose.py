@@ -27,6 +27,11 @@ _FAMILIES = {
     "swift": "swift swiftlint",
     "dart": "flutter dart",
     "scala": "sbt",
+    "zig": "zig",
+    "haskell": "stack cabal",
+    "ocaml": "dune",
+    "clojure": "lein",
+    "solidity": "forge",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 # one command is enough to set up, to build and to start, unless there are two products

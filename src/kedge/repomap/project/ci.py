@@ -68,6 +68,9 @@ def _candidate(kind: Kind, step: Step) -> Candidate | None:
     line = step.line
     if kind == "run" or (kind == "install" and not is_tool(line)):
         return None
+    if step_of(line) in ("make", "gmake"):
+        # the makefile itself tells what it makes
+        return None
     words = line.count(" ") + 1
     score = 60 - step.rank - 3 * max(words - 4, 0) - (12 if "=" in line else 0)
     if kind == "install":

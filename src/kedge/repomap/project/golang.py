@@ -6,7 +6,7 @@ import re
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.frameworks import notable
-from kedge.repomap.project.parts import Findings, join, parent, quoted
+from kedge.repomap.project.parts import Findings, base, join, parent, quoted
 from kedge.repomap.project.source import Project
 
 
@@ -22,8 +22,8 @@ def read(project: Project) -> Findings:
     has_work = project.has("go.work")
     for home in homes:
         path = join(home, "go.mod")
-        line = _stack_line(project.text(path) or "", has_work=has_work and home == homes[0])
-        findings.tech(line, home)
+        go_mod = project.text(path) or ""
+        findings.tech(_stack_line(go_mod, has_work=has_work and home == homes[0]), home)
         findings.command("build", "go build ./...", path, 60, home)
         findings.command("test", "go test ./...", path, 62, home)
         if lint := project.first(
@@ -31,7 +31,8 @@ def read(project: Project) -> Findings:
         ):
             findings.command("lint", "golangci-lint run", lint, 62, home)
         findings.command("install", "go mod download", path, 50, home)
-        _add_mains(findings, project, home)
+        module = re.sub(r"/v\d+$", "", _module(go_mod))
+        _add_mains(findings, project, home, base(module))
     return findings
 
 
@@ -39,43 +40,59 @@ _REQUIRE = re.compile(
     r"^[ \t]{0,8}(?:require )?([\w.~/-]{3,200}) (v\d[\w.+-]{0,80})[ \t]{0,8}(//[^\n]*)?$",
     re.MULTILINE,
 )
+MOST_MAINS = 6
 # programs that serve the development, not the users
 _HELPERS = frozenset({"internal", "hack", "tools", "scripts", "script", "gen"})
 
 
+def _module(go_mod: str) -> str:
+    found = re.search(r"^module[ \t]{1,8}\"?([^\s\"]{1,200})", go_mod, re.MULTILINE)
+    return found.group(1) if found else ""
+
+
 def _stack_line(go_mod: str, *, has_work: bool) -> str:
-    version = re.search(r"^go\s+(\d+\.\d+)", go_mod, re.MULTILINE)
-    module = re.search(r"^module\s+\"?([^\s\"]{1,200})", go_mod, re.MULTILINE)
+    version = re.search(r"^go[ \t]{1,8}(\d+\.\d+)", go_mod, re.MULTILINE)
+    module = _module(go_mod)
     needs: dict[str, str | None] = {}
     for found in _REQUIRE.finditer(go_mod):
         if "indirect" not in (found.group(3) or ""):
             needs[re.sub(r"/v\d+$", "", found.group(1))] = None
     line = f"Go{f' {version.group(1)}' if version else ''}"
     if module:
-        line += f", module {module.group(1)}"
+        line += f", module {module}"
     tools = "workspace" if has_work else ""
     libraries = ", ".join(notable("go", needs, most=4))
     inside = "; ".join(filter(None, (tools, libraries)))
     return f"{line} ({inside})" if inside else line
 
 
-def _add_mains(findings: Findings, project: Project, home: str) -> None:
+def _add_mains(findings: Findings, project: Project, home: str, name: str) -> None:
     own = join(home, "")
-    runs = 0
-    for path in project.named("main.go"):
+    found = [path for path in _candidates(project) if path.startswith(own)]
+    # the program that the module is named after comes first
+    found.sort(key=lambda path: base(parent(path)) != name)
+    mains = [
+        path
+        for path in found
+        if _HELPERS.isdisjoint(path.split("/"))
+        and not is_aside(parent(path))
+        and re.search(r"^package main\b", project.head(path)[:8000], re.MULTILINE)
+    ][:MOST_MAINS]
+    for path in mains:
         directory = parent(path)
-        if (own and not path.startswith(own)) or path.count("/") > 4 or is_aside(directory):
-            continue
-        if not _HELPERS.isdisjoint(directory.split("/")):
-            continue
-        if not re.search(r"^package main\b", project.head(path)[:8000], re.MULTILINE):
-            continue
-        name = directory.rpartition("/")[2] or "the program"
-        findings.entry(path, f"main package `{name}`" if directory else "main package")
-        runs += 1
-        if runs == 1:
-            inside = directory[len(own) :] if own else directory
-            target = quoted(f"./{inside}") if inside else "."
-            findings.command("run", f"go run {target}", path, 52, home)
-        if runs >= 6:
-            break
+        findings.entry(path, f"main package `{base(directory)}`" if directory else "main package")
+    if mains:
+        inside = parent(mains[0])[len(own) :]
+        target = quoted(f"./{inside}") if inside else "."
+        findings.command("run", f"go run {target}", mains[0], 52, home)
+
+
+def _candidates(project: Project) -> list[str]:
+    """Files that may hold a main function: main.go, and cmd/tide/tide.go."""
+    named = [path for path in project.named("main.go") if path.count("/") <= 4]
+    for directory in sorted(project.directories):
+        if base(parent(directory)) == "cmd":
+            path = f"{directory}/{base(directory)}.go"
+            if project.has(path) and f"{directory}/main.go" not in named:
+                named.append(path)
+    return sorted(named, key=lambda path: (path.count("/"), path))

@@ -111,7 +111,8 @@ def _stack_line(python: Python) -> str:
     if python.manager not in ("pip", "hatch", tool):
         tools.append(python.manager)
     own = {text(project.get("name")) or "", text(python.tool("poetry").get("name")) or ""}
-    libraries = notable("python", dict.fromkeys(python.needs), own=own)
+    needs = python.needs or python.dev_needs
+    libraries = notable("python", dict.fromkeys(needs), own=own, first=python.needs)
     inside = "; ".join(filter(None, (", ".join(tools), ", ".join(libraries))))
     return f"Python{f' {version}' if version else ''}{f' ({inside})' if inside else ''}"
 

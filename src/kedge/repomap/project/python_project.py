@@ -151,8 +151,10 @@ def _read_needs(python: Python) -> None:
         _add(dev_needs, (name for name, _ in named(pipfile.get("dev-packages"))))
     if found := _SETUP_NEEDS.search(python.project.head(python.at("setup.py"))):
         _add(needs, _QUOTED.findall(found.group(1)))
+    # beside a manifest that lists what is needed, such files are for those who develop
+    is_plain = not needs
     for path in python.requirement_files():
-        into = needs if base(path) == "requirements.txt" else dev_needs
+        into = needs if is_plain and base(path) == "requirements.txt" else dev_needs
         _add(into, python.project.head(path).splitlines()[:400])
 
 

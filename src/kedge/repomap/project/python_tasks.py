@@ -67,6 +67,8 @@ def _add_hatch(findings: Findings, python: Python) -> None:
     )
     envs = own or python.tool("hatch", "envs")
     for env, value in named(envs):
+        if "doc" in env.lower():
+            continue
         targets = [
             Target(name, tuple(script_lines(body)), f"{place}.{env}.scripts]")
             for name, body in named(table(value, "scripts"))

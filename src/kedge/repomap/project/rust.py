@@ -9,6 +9,9 @@ from kedge.repomap.project.globs import expand
 from kedge.repomap.project.parts import Findings, counted, join, quoted
 from kedge.repomap.project.source import Project
 
+MOST_CRATES = 30
+MOST_LIBRARIES = 6
+
 
 def read(project: Project) -> Findings:
     findings = Findings("rust")
@@ -23,10 +26,7 @@ def read(project: Project) -> Findings:
         findings.packages += members
         findings.tech(_stack_line(project, cargo, members), home)
         _add_commands(findings, project, home, cargo, members)
-        census = project.census
-        largest = sorted(members, key=lambda name: (-census.files_in(name), name))[:6]
-        for crate in dict.fromkeys([home, *largest]):
-            _add_entries(findings, project, crate)
+        _add_entries(findings, project, [home, *members])
     return findings
 
 
@@ -74,17 +74,23 @@ def _add_commands(
         findings.command("run", f"cargo run --bin {quoted(default)}", path, 54, home)
 
 
-def _add_entries(findings: Findings, project: Project, crate: str) -> None:
-    cargo = project.toml(join(crate, "Cargo.toml"))
-    name = text(table(cargo, "package").get("name"), 80) or crate
-    if is_aside(crate):
-        return
-    for item in items(cargo.get("bin"))[:4]:
-        path = text(table(item).get("path"))
-        if path and project.has(join(crate, path)):
-            findings.entry(join(crate, path), f"binary `{text(table(item).get('name')) or name}`")
-    if main := project.first(crate, "src/main.rs"):
-        findings.entry(main, f"binary `{name}`")
-    custom = text(table(cargo, "lib").get("path")) or "src/lib.rs"
-    if library := project.first(crate, custom, "src/lib.rs"):
-        findings.entry(library, f"crate `{name}`")
+def _add_entries(findings: Findings, project: Project, crates: list[str]) -> None:
+    """Binaries first, then the libraries of the largest crates."""
+    census = project.census
+    ranked = sorted(crates, key=lambda name: (-census.files_in(name), name))
+    for crate in [name for name in ranked if not is_aside(name)][:MOST_CRATES]:
+        cargo = project.toml(join(crate, "Cargo.toml"))
+        name = text(table(cargo, "package").get("name"), 80) or crate
+        for item in items(cargo.get("bin"))[:4]:
+            path = text(table(item).get("path"))
+            if path and project.has(join(crate, path)):
+                shown = text(table(item).get("name"), 80) or name
+                findings.entry(join(crate, path), f"binary `{shown}`")
+        if main := project.first(crate, "src/main.rs"):
+            findings.entry(main, f"binary `{name}`")
+    for crate in ranked[:MOST_LIBRARIES]:
+        cargo = project.toml(join(crate, "Cargo.toml"))
+        custom = text(table(cargo, "lib").get("path")) or "src/lib.rs"
+        if library := project.first(crate, custom, "src/lib.rs"):
+            name = text(table(cargo, "package").get("name"), 80) or crate
+            findings.entry(library, f"crate `{name}`")
