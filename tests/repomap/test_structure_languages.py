@@ -92,8 +92,10 @@ def test_go_module() -> None:
             """,
             ".golangci.yml": "formatters:\n  enable: [gofumpt]\n",
             "cmd/tide/main.go": "// Copyright\npackage main\n",
+            "cmd/admin/admin.go": "package main\n",
             "cmd/broken/main.go": "package other\n",
-            "internal/berth/doc.go": "// Package berth is a place for ships. And more.\npackage a\n",
+            "tools/gen/main.go": "package main\n",
+            "internal/berth/doc.go": "// Package berth is a place for ships. More.\npackage a\n",
             "tide.go": "package tide\n",
         },
         code="internal/berth/a.go tide_test.go",
@@ -107,7 +109,8 @@ def test_go_module() -> None:
         ("run", "go run ./cmd/tide", "cmd/tide/main.go"),
     ]
     assert [str(one) for one in structure.entry_points] == [
-        "cmd/tide/main.go — main package `tide`"
+        "cmd/tide/main.go — main package `tide`",
+        "cmd/admin/admin.go — main package `admin`",
     ]
     assert structure.conventions == (
         "Go: gofumpt, golangci-lint",
@@ -157,6 +160,16 @@ def test_maven() -> None:
         {
             "pom.xml": POM,
             "mvnw": "",
+            "src/main/java/org/samples/harbour/package-info.java": """
+            /*
+             * Licensed under something.
+             */
+            /**
+             * Berths
+             * and tides. {@link More}
+             */
+            package org.samples.harbour;
+            """,
             "src/main/java/org/samples/harbour/HarbourApplication.java": """
             @SpringBootApplication
             public class HarbourApplication {
@@ -175,7 +188,9 @@ def test_maven() -> None:
     assert [str(one) for one in structure.entry_points] == [
         "src/main/java/org/samples/harbour/HarbourApplication.java — Spring Boot application"
     ]
-    assert [one.path for one in structure.modules] == ["src/main/java/org/samples/harbour"]
+    assert [(one.path, one.files, one.what) for one in structure.modules] == [
+        ("src/main/java/org/samples/harbour", 3, "Berths and tides")
+    ]
     assert structure.conventions == ("tests: *Tests.java in src/test/ of each module",)
 
 
@@ -185,8 +200,6 @@ def test_maven_modules_without_a_wrapper() -> None:
             "pom.xml": "<project><modules><module>core</module><module>gone</module>"
             "</modules></project>",
             "core/pom.xml": "<project/>",
-            "core/src/main/java/harbour/package-info.java": "/**\n * Berths and tides.\n */\npackage "
-            "h;",
         },
         code="core/src/main/java/harbour/A.java",
     )

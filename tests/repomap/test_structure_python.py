@@ -325,6 +325,15 @@ def test_requirement_files_for_developers_come_first() -> None:
     ]
 
 
+def test_beside_a_manifest_requirements_are_for_developers() -> None:
+    manifest = '[project]\nname = "a"\ndependencies = ["httpx"]\n'
+    structure = look(
+        {"pyproject.toml": manifest, "requirements.txt": "trio\npytest\n"}, code="a.py"
+    )
+    assert structure.stack == ("Python (httpx)",)
+    assert only(structure, "install") == ["pip install -r requirements.txt"]
+
+
 def test_django_without_pytest_is_tested_by_manage_py() -> None:
     structure = look(
         {"requirements.txt": "django", "manage.py": ""}, code="a/models.py a/test_a.py"

@@ -39,7 +39,7 @@ class Corpus:
         counts = bytearray()
         for document in documents:
             ids.extend([number.setdefault(name, len(number)) for name in document])
-            own = bytes([min(_MOST, count) for count in document.values()])
+            own = bytes([count if count < _MOST else _MOST for count in document.values()])  # noqa: FURB136 - quicker
             counts += own
             starts.append(len(ids))
             lengths.append(sum(own))

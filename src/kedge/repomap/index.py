@@ -13,6 +13,7 @@ from kedge.repomap.files import File, Listing, is_test
 from kedge.repomap.graph import Graph
 from kedge.repomap.history import History
 
+_PROSE = frozenset({"markdown", "html", "css", "scss"})  # known by path and past alone
 _DEFINED = 4  # what a definition counts beside a use
 _PATH = 12
 
@@ -66,14 +67,25 @@ def index(project: Project, listing: Listing, cache: Cache) -> Index:
 
 def _facts(project: Project, listing: Listing, cache: Cache) -> dict[str, scan.Facts]:
     sources = [file for file in listing.files if file.language and file.language.readable]
-    keys = {file.path: f"{file.language.name}:{file.key}" for file in sources if file.language}
+    keys = {
+        file.path: f"{file.language.name}:{file.key}"
+        for file in sources
+        if file.language and file.language.name not in _PROSE
+    }
     known = cache.contents("map_words", keys.values())
-    missing: list[File] = [file for file in sources if keys[file.path] not in known]
+    missing: list[File] = [
+        file for file in sources if file.path in keys and keys[file.path] not in known
+    ]
     if missing:
         fresh = scan.scan(missing, project.root)
         cache.keep_contents("map_words", {keys[path]: fact for path, fact in fresh.items()})
         known.update((keys[path], fact) for path, fact in fresh.items())
-    return {path: known[key] for path, key in keys.items() if known.get(key) is not None}
+    found: dict[str, scan.Facts] = {}
+    for file in sources:
+        fact = known.get(keys[file.path]) if file.path in keys else ({}, [], [])
+        if fact is not None:
+            found[file.path] = fact
+    return found
 
 
 def _build(project: Project, found: dict[str, scan.Facts]) -> Index:
