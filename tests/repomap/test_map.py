@@ -64,6 +64,8 @@ def test_it_writes_the_map_within_its_budget(harbour: Path, kedge: Kedge) -> Non
     for words in ("Python ≥3.11", "pytest", "src/harbour/berth.py", "class Berth"):
         assert words in text
     assert "return bool(boat)" not in text
+    seen = git(harbour, "status", "--porcelain", "-uall")
+    assert seen == "?? .kedge/.gitignore\n"
     for budget in (200, 400):
         data = kedge.json("map", "--tokens", str(budget))
         assert data["tokens"] <= budget

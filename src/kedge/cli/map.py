@@ -52,6 +52,8 @@ def command(
     if output == "-" or (here.json and output is None):
         return Reply(made.data, made.text, made.warnings)
     if files.read_bytes(target) != made.text.encode():
+        if output is None:
+            _keep_out_of_git(project)
         files.write_atomic(target, made.text.encode())
     count = made.data["tokens"]
     where = target.relative_to(project.root) if output is None else target
@@ -65,6 +67,13 @@ def _project(here: Edge) -> Project:
         if not here.directory.is_dir():
             raise
         return Project(here.directory.resolve(), None)
+
+
+def _keep_out_of_git(project: Project) -> None:
+    """The map is made from the code, so that it need not be in git."""
+    ignore = project.own(".gitignore")
+    if files.read_bytes(ignore) is None:
+        files.write_atomic(ignore, f"{FILE}\n".encode())
 
 
 def _about(project: Project, settings: config.Settings, task_id: str) -> str:
