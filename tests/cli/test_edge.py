@@ -230,8 +230,12 @@ def test_an_interrupt_is_reported_as_such(repo: Path, flags: list[str]) -> None:
     try:
         assert holder.stdout
         holder.stdout.readline()
+        start = (  # a job in the background ignores the signal from birth
+            "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+            "from kedge.cli.edge import run; sys.exit(run(sys.argv[1:]))"
+        )
         child = subprocess.Popen(
-            [sys.executable, "-m", "kedge", "task", "add", "x", *flags],
+            [sys.executable, "-c", start, "task", "add", "x", *flags],
             cwd=repo,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -283,7 +287,7 @@ def test_an_answer_that_cannot_be_written(repo: Path, kedge: Kedge, flags: list[
 def test_a_directory_that_was_deleted(kedge: Kedge, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
-    shell = f"cd {gone} && rmdir {gone} && {sys.executable} -m kedge task list"
+    shell = f"cd {gone} && rmdir {gone} && {sys.executable} -I -m kedge task list"
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("error: the current directory was deleted\nhint: ")

@@ -26,15 +26,15 @@ class Finding(namedtuple("Finding", "rule start end id")):
 
 
 # A private key, whole or cut off: its lines may be quoted, escaped, numbered or marked as a diff.
-_GAP = r"""(?:\n-|\\+[nr]|[\s"'+,>|*#]|\d{1,6}[:\t|→])++"""
+_GAP = r"""(?:\n-|\\+[nr]|[\s"'+,>|*#]|\d{1,6}[:\t|→])+"""
 _PEM = r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_LINE = rf"(?:{_GAP}(?:[A-Z][A-Za-z-]+: [^\n\\]{{1,99}}|[A-Za-z0-9+/]{{40,}}={{0,2}}))"
 _PEM_LAST = rf"(?:{_GAP}(?:[A-Za-z0-9+/]{{8,}}={{0,2}}|[A-Za-z0-9+/]{{2,}}={{1,2}})(?![\w ]))"
 _PEM_WHOLE = (
-    r"(?=((?:[^-]++|-(?!----))*+-{5,6}END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-{0,5}))"
+    r"(?=((?:[^-]++|-(?!----))*-{5,6}END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-{0,5}))"
     r"(?=(?:(?!-----)[\s\S]){0,400}?[A-Za-z0-9+/=]{20})\2"
 )
-_PRIVATE_KEY = rf"({_PEM}(?:{_PEM_WHOLE}|{_PEM_LINE}++{_PEM_LAST}?|{_PEM_LAST}))|{_PEM}"
+_PRIVATE_KEY = rf"({_PEM}(?:{_PEM_WHOLE}|{_PEM_LINE}+{_PEM_LAST}?|{_PEM_LAST}))|{_PEM}"
 _DISCORD_USER = r"(?:(?<=[MNO][\w-]{23}\.)|(?<=[MNO][\w-]{25}\.))"
 _OPENAI = r"(?:proj|svcacct|admin|None|or-v1)"
 _JWT_BODY = r"(?:eyJ[\w-]{8,}+|[\w-]{16,}+\.[\w-]{8,}+)(?:\.[\w-]*+){0,3}"
@@ -92,7 +92,7 @@ _DUMMY = (
     r"|.*?(?:\{[\w.]*\}|<[\w/]|\b(?:example|your))"
 )
 _WORD = r"(?:[A-Za-z]++(?:\d[a-z]*+)?|\d{1,4}+x?)"
-_WORDY = rf"(?:{_WORD}?[-_./:$@#])*+{_WORD}?$"
+_WORDY = rf"(?:{_WORD}?[-_./:$@#])*{_WORD}?$"
 _GENERIC = """
     a abc access admin api app auth bar basic bearer client code current db default demo empty env
     fake false field foo for hidden input invalid is key label login me my name new none not null of
@@ -160,8 +160,8 @@ def _credentials(value: str) -> bool:
 
 _NETRC = r"(?i)machine\s+\S++(?:\s+(?:login|account)\s+\S++){1,2}\s+password\s+(\S+)"
 _CURL = (  # one command, which a backslash carries over the end of a line
-    r"""(?i)curl(?=\s)(?:(?!\s-u|\s--(?:proxy-)?user[ =])(?:[^\n\\]|\\[\s\S]))*+\s--?[a-z-]+"""
-    r"""[ =]{0,2}\\?["']?[^\s:"'$\[]*+["']?:["']?([^\s"'\\]+)|curl(?:[^\n\\]|\\[\s\S])*+"""
+    r"""(?i)curl(?=\s)(?:(?!\s-u|\s--(?:proxy-)?user[ =])(?:[^\n\\]|\\[\s\S]))*\s--?[a-z-]+"""
+    r"""[ =]{0,2}\\?["']?[^\s:"'$\[]*+["']?:["']?([^\s"'\\]+)|curl(?:[^\n\\]|\\[\s\S])*"""
 )
 _HEADER = (  # Authorization, with or without a scheme
     r"""(?i)(?<![a-z])authorization(?:\\{0,3}["']\]?)?(?:\s*[:=,]|[,\s]\s*["']?value["']?\s*[:=])"""
@@ -208,10 +208,10 @@ _ASSIGN = r"""(?x)
         )
         (?:
             [bBrRfFuU@]{0,2}(?:
-                "([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)
-              | '([^'\\\n]*+(?:\\.[^'\\\n]*+)*+)
+                "([^"\\\n]*+(?:\\.[^"\\\n]*+)*)
+              | '([^'\\\n]*+(?:\\.[^'\\\n]*+)*)
               | `([^`\\\n]*+)
-              | \\+["']((?:[^"'\\\n]|\\\\)*+)
+              | \\+["']((?:[^"'\\\n]|\\\\)*)
             )
           | (\[redacted:[\w-]+\]|[^\s"'`<>&,;|(){}\[\]\\]{1,64}+)
         )

@@ -6,35 +6,11 @@ whatever the files hold, nothing is raised: what cannot be read is named in `pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kedge.repomap.project import (
-    ci,
-    deno,
-    docker,
-    dotnet,
-    golang,
-    jvm,
-    native,
-    node,
-    others,
-    php,
-    python,
-    ruby,
-    runners,
-    rust,
-    small,
-    stack,
-)
-from kedge.repomap.project.choose import choose
 from kedge.repomap.project.commits import commit_style
-from kedge.repomap.project.conventions import conventions
-from kedge.repomap.project.keyfiles import key_files
-from kedge.repomap.project.modules import modules
-from kedge.repomap.project.parts import KINDS, Command, Findings, Kind, Module, Place
-from kedge.repomap.project.source import Project, Source
-from kedge.repomap.project.standing import Standing
+from kedge.repomap.project.parts import KINDS, Command, Kind, Module, Place, Source
 
 __all__ = [
     "KINDS",
@@ -47,24 +23,6 @@ __all__ = [
     "commit_style",
     "describe",
 ]
-
-MAX_ENTRIES = 12
-_ECOSYSTEMS: tuple[Callable[[Project], Findings], ...] = (
-    python.read,
-    node.read,
-    deno.read,
-    rust.read,
-    golang.read,
-    native.read,
-    jvm.read,
-    others.read_scala,
-    ruby.read,
-    php.read,
-    dotnet.read,
-    others.read_elixir,
-    others.read_dart,
-    others.read_swift,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +40,6 @@ class Structure:
 
 def describe(source: Source, subjects: Sequence[str] = ()) -> Structure:
     """The structure of the repository; `subjects` are those of its recent commits."""
-    project = Project(source)
-    pipelines = ci.read(project)
-    ecosystems = [read(project) for read in _ECOSYSTEMS] + small.read(project)
-    tooling = [runners.read(project), docker.read(project), pipelines.findings]
-    found = [*ecosystems, *tooling]
-    standing = Standing(project.census, found)
-    packages = [name for one in ecosystems for name in one.packages]
-    return Structure(
-        stack=tuple(stack.lines(project, standing, found)),
-        commands=tuple(
-            choose(standing, [c for one in found for c in one.commands], pipelines.agreed)
-        ),
-        entry_points=tuple(stack.entry_points(standing, found)[:MAX_ENTRIES]),
-        key_files=tuple(key_files(project, pipelines.main)),
-        modules=tuple(modules(project, packages)),
-        conventions=tuple(conventions(project, subjects)),
-        problems=tuple(sorted(project.problems.values())),
-    )
+    from kedge.repomap.project.survey import survey
+
+    return survey(source, subjects)

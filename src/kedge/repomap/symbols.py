@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kedge.repomap.grammars import Match
     from kedge.repomap.naming import Named
 
-SECONDS = 5.0  # that one file may take to parse
+SECONDS = 3.0  # that one file may take to parse
 _DEEPEST = 40  # definitions around a definition
 
 _TYPES = frozenset({"class", "enum", "extension", "interface", "object", "struct", "trait"})

@@ -50,7 +50,7 @@ def parse_json(text: str) -> Any:
             raise Broken(f"no JSON in line {line}") from None
 
 
-_JSON_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|//[^\n]*|/\*|,(?=\s*[\]}])', re.DOTALL)
+_JSON_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*|,(?=\s*[\]}])', re.DOTALL)
 
 
 def _without_comments(text: str) -> str:
@@ -68,7 +68,7 @@ def _without_comments(text: str) -> str:
     parts.append(text[start:])
     joined = "".join(parts)
     # a comma that is followed by a comment is a trailing one only after the comment is gone
-    return re.sub(r'("(?:[^"\\\n]|\\.)*+"?)|,(?=\s*[\]}])', lambda m: m.group(1) or "", joined)
+    return re.sub(r'("(?:[^"\\\n]|\\.)*"?)|,(?=\s*[\]}])', lambda m: m.group(1) or "", joined)
 
 
 def parse_toml(text: str) -> Table:

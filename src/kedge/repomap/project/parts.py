@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 Kind = Literal["install", "build", "test", "lint", "format", "typecheck", "run"]
 MAX_LINE = 200
 KINDS: tuple[Kind, ...] = ("install", "build", "test", "lint", "format", "typecheck", "run")
+
+
+class Source(Protocol):
+    """A repository: what is in it, and the bytes of one file.
+
+    `paths` are relative, separated by `/`, sorted, without what is ignored, vendored or
+    generated. `read` gives None for what is missing or cannot be read.
+    """
+
+    @property
+    def paths(self) -> Sequence[str]: ...
+
+    def read(self, path: str) -> bytes | None: ...
 
 
 @dataclass(frozen=True, slots=True)

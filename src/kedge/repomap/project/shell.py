@@ -118,7 +118,7 @@ ruby,coverage"""
 _WRAPPERS: dict[str, list[list[str]]] = {}
 for _line in _WRAPPER_LINES.replace("\n", "").split(","):
     _WRAPPERS.setdefault(_line.split()[0], []).append(_line.split())
-_WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*+"|'[^']*+')++""")
+_WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*+')+""")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 

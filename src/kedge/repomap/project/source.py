@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from kedge.repomap.project import formats
 from kedge.repomap.project.census import Census, is_aside
-from kedge.repomap.project.parts import join, parent
+from kedge.repomap.project.parts import Source, join, parent
 
 MAX_BYTES = 1_000_000
 # what is parsed by slower code than a scan
 MAX_STRUCTURED = 256_000
 MAX_HEAD = 65_536
-
-
-class Source(Protocol):
-    """A repository: what is in it, and the bytes of one file.
-
-    `paths` are relative, separated by `/`, sorted, without what is ignored, vendored or
-    generated. `read` gives None for what is missing or cannot be read.
-    """
-
-    @property
-    def paths(self) -> Sequence[str]: ...
-
-    def read(self, path: str) -> bytes | None: ...
 
 
 class Project:
