@@ -82,7 +82,9 @@ def _facts(project: Project, listing: Listing, cache: Cache) -> dict[str, scan.F
         known.update((keys[path], fact) for path, fact in fresh.items())
     found: dict[str, scan.Facts] = {}
     for file in sources:
-        fact = known.get(keys[file.path]) if file.path in keys else ({}, [], [])
+        fact: scan.Facts | None = ({}, [], [])
+        if file.path in keys:
+            fact = known.get(keys[file.path])
         if fact is not None:
             found[file.path] = fact
     return found
