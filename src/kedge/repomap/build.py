@@ -54,7 +54,7 @@ def make(project: Project, ask: Ask, cache: Cache) -> Map:
         data = json.loads(memo)
         return Map(data["text"], data, list(cache.warnings))
     made = index(project, listing, cache)
-    structure = describe(_Tree(project.root, listing.files), made.history.recent)
+    structure = describe(Tree(project.root, listing.files), made.history.recent)
     order, scores = ranking(made, ask.text)
     reader = Reader(project.root, listing.files, cache)
     shown = render(
@@ -136,7 +136,7 @@ _TYPES = {"class", "interface", "trait", "struct", "enum", "type"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Tree:
+class Tree:
     root: Path
     files: Sequence[File]
 
