@@ -211,6 +211,24 @@ def test_a_shallow_clone(harbour: Path, kedge: Kedge, tmp_path: Path) -> None:
     assert "src/harbour/tide.py" in kedge("map", "--output", "-", cwd=tmp_path / "shallow").out
 
 
+def test_explain_says_why_a_file_stands_where_it_does(harbour: Path, kedge: Kedge) -> None:
+    ask = ["map", "--for", "high water at neap tide", "--explain"]
+    data = kedge.json(*ask, "src/harbour/tide.py")
+    assert (data["place"], data["factor"]) == (1, 1.0)
+    assert data["parts"]["words of the file"] == 1.0
+    assert abs(sum(data["parts"].values()) - data["score"]) < 0.001
+    assert "src/harbour/berth.py" in data["near"]
+    assert "because it is a test" in kedge(*ask, "tests/test_tide.py").out
+    for path, why in {
+        "vendor/tide/tide.py": "vendored",
+        "src/harbour/made.py": "generated",
+        "nowhere.py": "from the root",
+    }.items():
+        ran = kedge(*ask, path, code=1)
+        assert_clear(ran, code=1, says="is not in the map")
+        assert why in ran.err
+
+
 def test_wrong_usage(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--tokens", "5", code=2), code=2, says="--tokens")
     assert_clear(kedge("map", "--for", "x", "--task", "y", code=2), code=2, says="exclude")

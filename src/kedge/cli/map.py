@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kedge import config
 from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
+from kedge.cli.plain import clean
 from kedge.errors import CheckFound, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
@@ -20,6 +23,7 @@ FILE = "map.md"
 @click.option("--task", help="Rank for this task.")
 @click.option("--output", metavar="FILE", help="Where to write; - for standard output.")
 @click.option("--check", is_flag=True, help="Only say whether the map on disk is stale (exit 4).")
+@click.option("--explain", metavar="PATH", help="Say why a file stands where it does.")
 @click.option("--no-cache", is_flag=True, help="Read everything anew.")
 @click.pass_obj
 def command(
@@ -29,9 +33,10 @@ def command(
     task: str | None,
     output: str | None,
     check: bool,
+    explain: str | None,
     no_cache: bool,
 ) -> Reply:
-    from kedge.repomap.build import Ask, make
+    from kedge.repomap import build
     from kedge.repomap.cache import Cache
 
     if text is not None and task is not None:
@@ -40,8 +45,12 @@ def command(
     settings = config.load(project, {"map.tokens": tokens}).settings
     about = _about(project, settings, task) if task is not None else text or ""
     cache = Cache(None if no_cache else project.home())
+    ask = build.Ask(about, settings.map.tokens)
     try:
-        made = make(project, Ask(about, settings.map.tokens), cache)
+        if explain is not None:
+            found = build.explain(project, ask, cache, explain)
+            return Reply(found, lambda: _explained(found), cache.warnings)
+        made = build.make(project, ask, cache)
     finally:
         cache.close()
     target = project.own(FILE) if output is None else here.directory / output
@@ -58,6 +67,17 @@ def command(
     count = made.data["tokens"]
     where = target.relative_to(project.root) if output is None else target
     return Reply(made.data, f"{where}: {count} tokens", made.warnings)
+
+
+def _explained(found: dict[str, Any]) -> str:
+    lines = [f"{found['path']}: place {found['place']} of {found['of']}, score {found['score']}"]
+    lines += [f"  {value:7.3f}  {name}" for name, value in found["parts"].items() if value]
+    if found["factor"] != 1:
+        lines.append(f"  × {found['factor']}     because it is a test")
+    for title in ("near", "changes_with"):
+        if found[title]:
+            lines.append(f"  {title.replace('_', ' ')}: " + ", ".join(found[title]))
+    return clean("\n".join(lines))
 
 
 def _project(here: Edge) -> Project:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from kedge import __version__
+from kedge.errors import FileError
 from kedge.host.project import Project
 from kedge.repomap import files, rank
 from kedge.repomap.cache import Cache
 from kedge.repomap.files import File, Listing
 from kedge.repomap.index import Index, index
+from kedge.repomap.rank import Ranking
 from kedge.repomap.render import Shown, render
 from kedge.repomap.structure import Structure, describe
 from kedge.repomap.symbols import Symbol, extract
@@ -55,11 +57,11 @@ def make(project: Project, ask: Ask, cache: Cache) -> Map:
         return Map(data["text"], data, list(cache.warnings))
     made = index(project, listing, cache)
     structure = describe(Tree(project.root, listing.files), made.history.recent)
-    order, scores = ranking(made, ask.text)
+    ranked = ranking(made, ask.text)
     reader = Reader(project.root, listing.files, cache)
     shown = render(
         structure,
-        [made.paths[i] for i in order],
+        [made.paths[i] for i in rank.order(ranked.scores, made.paths)],
         lambda path: reader.best(path, ask.text),
         _users(made),
         title=project.root.name,
@@ -69,18 +71,45 @@ def make(project: Project, ask: Ask, cache: Cache) -> Map:
     reader.keep()
     if listing.unnamed:
         reader.failed[""] = f"{listing.unnamed} files whose names cannot be printed are left out"
-    data = _data(shown, structure, listing, reader, ask, made, scores)
+    data = _data(shown, structure, listing, reader, ask, made, ranked.scores)
     cache.keep_memo("map", key, json.dumps(data).encode())
     return Map(shown.text, data, [*cache.warnings, *structure.problems, *reader.failed.values()])
 
 
-def ranking(made: Index, text: str) -> tuple[list[int], list[float]]:
-    """Numbers of files, the best first, and the score of each."""
+def ranking(made: Index, text: str) -> Ranking:
     if text.strip():
-        scores = rank.for_text(text, made.paths, made.words, made.graph, made.history, made.weak)
-    else:
-        scores = rank.without_text(made.rank, made.history, made.weak)
-    return rank.order(scores, made.paths), scores
+        return rank.for_text(text, made.paths, made.words, made.graph, made.history, made.weak)
+    return rank.without_text(made.rank, made.history, made.weak)
+
+
+def explain(project: Project, ask: Ask, cache: Cache, path: str) -> dict[str, Any]:
+    """Why a file stands where it does: its place, its score, and what that is made of."""
+    listing = files.listing(project)
+    made = index(project, listing, cache)
+    if path not in made.paths:
+        raise FileError(f"{path} is not in the map", hint=_why_not(listing, path))
+    ranked = ranking(made, ask.text)
+    number = made.paths.index(path)
+    near = made.graph.neighbours(number)[:8]
+    return {
+        "path": path,
+        "place": rank.order(ranked.scores, made.paths).index(number) + 1,
+        "of": len(made.paths),
+        "score": round(ranked.scores[number], 4),
+        "parts": {name: round(values[number], 4) for name, values in ranked.parts.items()},
+        "factor": ranked.factor[number],
+        "near": [made.paths[other] for other, _ in near],
+        "changes_with": [made.paths[other] for other, _ in made.history.partners[number]],
+    }
+
+
+def _why_not(listing: Listing, path: str) -> str:
+    found = next((file for file in listing.files if file.path == path), None)
+    if found is not None:
+        return "it is empty, too large, generated, or in no language that kedge reads"
+    if files.is_foreign(path):
+        return "its name says that it is vendored, generated or minified"
+    return "give its path from the root of the repository; ignored files are left out"
 
 
 class Reader:

@@ -49,6 +49,8 @@ _LEVELS = {"ruby": 20, "cpp": 14, "javascript": 14, "lua": 14, "scala": 14}
 _LEVELS |= dict.fromkeys(("c", "csharp", "java", "kotlin", "shell"), 10)
 _OTHERWISE = 8
 _CROWD = 2000  # tokens in a row that no rule of the grammar could place
+_UNCLOSED = 1000
+_BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
 _CONFUSED = "too many errors to make sense of"
 
 
@@ -80,6 +82,8 @@ class Reader:
         self._conditions = [_conditions(query, i) for i in range(query.pattern_count)]
 
     def read(self, source: bytes, seconds: float) -> Reading:
+        if _unclosed(source) > _UNCLOSED:
+            raise Unreadable(_CONFUSED)
         root = self._parse(source, seconds).root_node
         if root.has_error and _is_crowded(root):
             raise Unreadable(_CONFUSED)
@@ -170,6 +174,11 @@ def _conditions(query: Query, pattern: int) -> list[tuple[str, re.Pattern[bytes]
         capture, _, verb = key.partition(".")
         found.append((capture, re.compile(str(value).encode()), verb == "is"))
     return found
+
+
+def _unclosed(source: bytes) -> int:
+    """Brackets that are never closed. For thousands, a parser takes gigabytes."""
+    return max(source.count(left) - source.count(right) for left, right in _BRACKETS)
 
 
 def _is_crowded(root: Node) -> bool:

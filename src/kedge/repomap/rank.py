@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kedge.repomap import terms
 from kedge.repomap.corpus import Corpus
@@ -18,8 +19,21 @@ CHURN = 0.15
 TOGETHER = 0.3
 NAMED = 2.0
 WEAK = 0.5  # what a test's score counts, unless the text is about tests
+WEAKER = 0.3  # and without a text
 
 _LEADERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The score of each file, and the weighted parts that it is the sum of, by their names.
+
+    `factor` is what the sum of a file was multiplied with: less than 1 for tests.
+    """
+
+    scores: list[float]
+    parts: dict[str, list[float]]
+    factor: list[float]
 
 
 def for_text(
@@ -29,43 +43,50 @@ def for_text(
     graph: Graph,
     history: History,
     weak: Sequence[bool],
-) -> list[float]:
+) -> Ranking:
     query = terms.of_text(text)
-    own = _scaled(words.scores(query, b=0.75))
-    past = _scaled(history.subjects.scores(query, b=0.5))
     named = terms.mentioned(text, paths)
-    base = [o + PAST * p for o, p in zip(own, past, strict=True)]
-    if named:
-        base = [s + (NAMED if path in named else 0.0) for s, path in zip(base, paths, strict=True)]
+    own = _scaled(words.scores(query, b=0.75))
+    past = _scaled(history.subjects.scores(query, b=0.5), PAST)
+    mention = [NAMED if path in named else 0.0 for path in paths]
+    base = [o + p + m for o, p, m in zip(own, past, mention, strict=True)]
     seeds = [score * score for score in base]
     total = sum(seeds)
-    if not total:
+    if not total:  # the text says nothing that the repository knows
         return without_text(graph.rank(), history, weak)
     near = graph.spread([seed / total for seed in seeds], damping=0.6, rounds=4)
-    near = _scaled([math.log1p(1e4 * mass) for mass in near])
-    churn = _scaled([math.log1p(count) for count in history.churn])
-    together = _scaled(_together(base, history))
+    parts = {
+        "words of the file": own,
+        "subjects of its commits": past,
+        "named in the text": mention,
+        "near such files": _scaled([math.log1p(1e4 * mass) for mass in near], NEAR),
+        "changes often": _scaled([math.log1p(count) for count in history.churn], CHURN),
+        "changes with such files": _scaled(_together(base, history), TOGETHER),
+    }
     about_tests = any(word in query for word in ("test", "tests", "testing", "spec", "flaky"))
-    factor = 1.0 if about_tests else WEAK
-    return [
-        (base[i] + NEAR * near[i] + CHURN * churn[i] + TOGETHER * together[i])
-        * (factor if weak[i] and paths[i] not in named else 1.0)
-        for i in range(len(paths))
+    factor = [
+        WEAK if weak[i] and not about_tests and not mention[i] else 1.0 for i in range(len(paths))
     ]
+    return _sum(parts, factor)
 
 
-def without_text(rank: Sequence[float], history: History, weak: Sequence[bool]) -> list[float]:
-    return [
-        (math.log1p(churn) + 0.3 * math.log1p(1e4 * mass)) * (0.3 if test else 1.0)
-        for churn, mass, test in zip(history.churn, rank, weak, strict=True)
-    ]
+def without_text(rank: Sequence[float], history: History, weak: Sequence[bool]) -> Ranking:
+    parts = {
+        "changes often": [math.log1p(churn) for churn in history.churn],
+        "used by others": [0.3 * math.log1p(1e4 * mass) for mass in rank],
+    }
+    return _sum(parts, [WEAKER if test else 1.0 for test in weak])
 
 
-def order(scores: Sequence[float], paths: Sequence[str], out: Collection[int] = ()) -> list[int]:
+def _sum(parts: dict[str, list[float]], factor: list[float]) -> Ranking:
+    rows = zip(*parts.values(), strict=True)
+    scores = [sum(row) * by for row, by in zip(rows, factor, strict=True)]
+    return Ranking(scores, parts, factor)
+
+
+def order(scores: Sequence[float], paths: Sequence[str]) -> list[int]:
     """Numbers of files, the best first; equals by path."""
-    return sorted(
-        (i for i in range(len(paths)) if i not in out), key=lambda i: (-scores[i], paths[i])
-    )
+    return sorted(range(len(paths)), key=lambda i: (-scores[i], paths[i]))
 
 
 def _together(base: Sequence[float], history: History) -> list[float]:
@@ -77,6 +98,7 @@ def _together(base: Sequence[float], history: History) -> list[float]:
     return found
 
 
-def _scaled(values: Sequence[float]) -> list[float]:
-    most = max(values, default=0.0)
-    return [value / most for value in values] if most > 0 else [0.0] * len(values)
+def _scaled(values: Sequence[float], most: float = 1.0) -> list[float]:
+    """The values so that the largest is `most`."""
+    largest = max(values, default=0.0)
+    return [most * value / largest for value in values] if largest > 0 else [0.0] * len(values)
