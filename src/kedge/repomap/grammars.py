@@ -28,12 +28,12 @@ import time
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge.repomap.languages import Language
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query, QueryCursor, Tree
+    from tree_sitter import Node, Parser, Query, Tree
 
 QUERIES = Path(__file__).with_name("queries")
 _HELPERS = frozenset(
@@ -87,7 +87,7 @@ class Reader:
         root = self._parse(source, seconds).root_node
         if root.has_error and _is_crowded(root):
             raise Unreadable(_CONFUSED)
-        found = []
+        found: list[tuple[Any, ...]] = []
         for pattern, captures in self._cursor.matches(root):
             for capture, regex, wanted in self._conditions[pattern]:
                 subject = captures[capture][0]

@@ -47,7 +47,7 @@ _C = (
     re.compile(rb"if (" + _MACRO + rb")(?= ?\()"),
     re.compile(rb"= (typename)(?= )"),
 )
-# An annotation before a class in Kotlin can be read as an expression, and then the class as another.
+# An annotation before a class in Kotlin can be read as an expression, and the class as another.
 _KOTLIN = (
     re.compile(
         rb"\n((?:[ \t]*@[\w.:]+(?:\([^()\n]*\))?[ \t]*(?://[^\n]*)?\r?\n)+)"

@@ -151,7 +151,8 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
         ("interface", r"[ \t]*(?:interface|trait|enum)[ \t]+(?P<name>\w+)"),
         (
             "function",
-            r"[ \t]*(?:(?:static|private|public|protected)[ \t]+)*(?:def|void)[ \t]+(?P<name>\w+)[ \t]*\(",
+            r"[ \t]*(?:(?:static|private|public|protected)[ \t]+)*(?:def|void)[ \t]+"
+            r"(?P<name>\w+)[ \t]*\(",
         ),
         ("target", r"task[ \t]+(?P<name>\w+)|tasks\.register\(['\"](?P<tail>\w+)"),
     ),

@@ -100,8 +100,8 @@ def _by_rules(
         shown = text[begin : end if end >= 0 else len(text)]
         name = ".".join(part for part in (match["name"], match.groupdict().get("tail")) if part)
         parent = holders[-1][1] if holders else None
-        kind = "method" if kind == "function" and parent else kind
-        yield Symbol(name, kind, line, cut(_BODY.sub("", shown)), parent)
+        told = "method" if kind == "function" and parent else kind
+        yield Symbol(name, told, line, cut(_BODY.sub("", shown)), parent)
         if kind in _HOLDERS:
             holders.append((indent, name))
 

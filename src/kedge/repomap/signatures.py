@@ -87,7 +87,7 @@ def signature(match: Match, source: bytes) -> str:
     if match.kind in _VALUED and (given := _value(match, end)) is not None:
         value = _shown(source[given:end])
         end = given
-    holes = [*_comments(node, end, source), *_template(node, source)]
+    holes = [*_comments(node, end, source), *_template(node)]
     holes += [
         (fold.start_byte, fold.end_byte, b"{\xe2\x80\xa6}") for fold in captures.get("fold", ())
     ]
@@ -165,13 +165,13 @@ def _value(match: Match, end: int) -> int | None:
     """Where the value begins."""
     captures = match.captures
     if "value" in captures:
-        return captures["value"][0].start_byte
+        return int(captures["value"][0].start_byte)
     if "body" in captures or "last" in captures:
         return None
     for node in (match.node, *captures.get("declarator", ())):
         for sign, value in pairwise(node.children):
             if sign.type in ("=", ":=") and value.start_byte < end:
-                return value.start_byte
+                return int(value.start_byte)
     return None
 
 
@@ -185,7 +185,7 @@ def _shown(value: bytes) -> str:
     return whole[: opening.start()] + _CLOSED[opening[0]]
 
 
-def _template(node: Node, source: bytes) -> list[Hole]:
+def _template(node: Node) -> list[Hole]:
     """The parameters of a C++ template, where they would hide what it is a template of."""
     parent = node.parent
     if parent is None or parent.type != "template_declaration":
