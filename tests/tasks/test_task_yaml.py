@@ -1021,3 +1021,14 @@ def test_no_file_stops_the_others(data: bytes) -> None:
         listing = TaskYaml(root).read()
         assert "b" in {task.id for task in listing.tasks}
         assert len(listing.tasks) + len(listing.warnings) == 2
+
+
+def test_a_text_that_ends_in_blanks_can_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "tasks").mkdir()
+    path = tmp_path / "tasks" / "a.task.yaml"
+    path.write_text("id: a\ntitle: x\narea: b  # where\nlabels: [q]\n")
+    board = Board(TaskYaml(tmp_path))
+    for area in ("#\n ", "#\n#", "x\n\t", "x\n\n", "y"):
+        board.update("a", lambda task, area=area: replace(task, area=area))  # type: ignore[misc]
+        assert board.get("a").area == area
+    assert "labels: [q]\n" in path.read_text()

@@ -115,6 +115,8 @@ def _block(value: Any, indent: int) -> str:
         return inline(value)
     body = value.removesuffix("\n")
     exact = body == value or isinstance(value, Text)
+    if body.rstrip(" \t") != body or body.endswith("\n"):
+        exact = False  # where such a block ends is not to be seen
     if not exact or not _LITERAL.match(value) or _ODD.search(value):
         return quoted(value)
     lines = (" " * indent + line if line else "" for line in body.split("\n"))
