@@ -183,6 +183,14 @@ def test_a_link_to_elsewhere_in_the_project_is_not_followed(
     assert sorted(p.name for p in (repo / ".git").iterdir()) == listing
 
 
+def test_a_dangling_link_makes_no_file_elsewhere(repo: Path, kedge: Kedge, tmp_path: Path) -> None:
+    (repo / ".kedge").mkdir()
+    (repo / ".kedge" / ".gitattributes").symlink_to(tmp_path / "made")
+    assert_clear(kedge("task", "add", "x", code=1), code=1, says="leads out of")
+    assert not (tmp_path / "made").exists()
+    assert not (repo / ".kedge" / "tasks.jsonl").exists()
+
+
 @pytest.mark.parametrize("name", ["tasks.jsonl", "config.toml"])
 def test_a_pipe_is_not_waited_for(repo: Path, kedge: Kedge, name: str) -> None:
     (repo / ".kedge").mkdir()

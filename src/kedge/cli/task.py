@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from kedge import config
-from kedge.cli import edge, task_view
+from kedge.cli import edge, task_input, task_view
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
-from kedge.errors import FileError, KedgeError, UsageError
-from kedge.host import files
+from kedge.errors import KedgeError
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, block_type, unique
 from kedge.tasks import choose, rules
 from kedge.tasks.board import Board, Result
 
-_PRIORITY = click.Choice(["P0", "P1", "P2", "P3", "P4"], case_sensitive=False)
 _STATUS = click.Choice([status.value for status in Status])
 
 
@@ -86,7 +82,7 @@ def _desk(ctx: click.Context) -> Desk:
 @command.command(name="list", help="List tasks, oldest first.")
 @click.option("--status", multiple=True, type=_STATUS, help="Only this status; repeatable.")
 @click.option("--type", "type_", help="Only this type.")
-@click.option("--priority", type=_PRIORITY, help="Only this priority.")
+@click.option("--priority", type=task_input.PRIORITY, help="Only this priority.")
 @click.option("--label", multiple=True, help="Only with this label; repeatable, all must be there.")
 @click.option("--epic", help="Only tasks of this epic.")
 @click.option("--assignee", help="Only claimed by this name.")
@@ -148,37 +144,14 @@ def show(ctx: click.Context, id_: str) -> Reply:
     return Reply(task.data(), lambda: task_view.sheet(tasks, task))
 
 
-def _fields(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that set the fields of a task."""
-    options = [
-        click.option("--type", "type_", help="task, bug, feature, chore, epic …"),
-        click.option("--priority", type=_PRIORITY, help="P0 (most urgent) to P4."),
-        click.option("--description", help="What is to be done; - reads standard input."),
-        click.option("--accept", multiple=True, help="An acceptance criterion; repeatable."),
-        click.option("--epic", help="The epic that it is part of."),
-        click.option(
-            "--depends", multiple=True, help="A task that must be done first; repeatable."
-        ),
-        click.option("--scope", multiple=True, help="A path that belongs to it; repeatable."),
-        click.option("--out-of-scope", multiple=True, help="A path not to touch; repeatable."),
-        click.option("--check", multiple=True, help="A command that proves it; repeatable."),
-        click.option("--label", multiple=True, help="A label; repeatable."),
-        click.option("--area", help="A part of the product."),
-        click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 @command.command(help="Add a task and print its id.")
 @click.argument("title")
 @click.option("--id", "id_", help="An id of your choice.")
-@_fields
+@task_input.fields
 @click.pass_context
 def add(ctx: click.Context, /, title: str, id_: str | None, **given: Any) -> Reply:
     draft = Task(id=TaskId("") if id_ is None else task_id(id_), title=title)
-    result = _desk(ctx).board.add(_filled(draft, given), allow=given["allow_secret"])
+    result = _desk(ctx).board.add(task_input.filled(draft, given), allow=given["allow_secret"])
     return task_view.result(result, result.task.id)
 
 
@@ -194,7 +167,7 @@ def add(ctx: click.Context, /, title: str, id_: str | None, **given: Any) -> Rep
     type=click.Choice(sorted(_CLEARED)),
     help="Leave a field empty; repeatable.",
 )
-@_fields
+@task_input.fields
 @click.pass_context
 def update(
     ctx: click.Context,
@@ -212,11 +185,11 @@ def update(
         and not any(v not in (None, ()) for v in given.values())
     ):
         raise click.UsageError("nothing to change", ctx)
-    description = _text(given.pop("description"))  # standard input before the lock
+    description = task_input.text(given.pop("description"))  # standard input before the lock
 
     def change(task: Task) -> Task:
         labels = unique([*task.labels, *given["label"]])
-        after = _filled(task, {**given, "description": description, "label": ()})
+        after = task_input.filled(task, {**given, "description": description, "label": ()})
         after = replace(after, labels=tuple(one for one in labels if one not in unlabel))
         if title is not None:
             after = replace(after, title=title)
@@ -238,23 +211,11 @@ def claim(ctx: click.Context, id_: str, who: str | None) -> Reply:
     return task_view.result(result, f"{id_} is yours")
 
 
-def _lessons(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What the next attempt should know."""
-    options = [
-        click.option("--tried", multiple=True, help="Something that was tried; repeatable."),
-        click.option("--avoid", multiple=True, help="Something not to repeat; repeatable."),
-        click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 @command.command(help="Close a task as done, or as failed. Its epic closes with its last task.")
 @click.argument("id_", metavar="ID")
 @click.option("--reason", help="What was done, or why it failed.")
 @click.option("--failed", is_flag=True, help="It was given up; what depends on it stays unready.")
-@_lessons
+@task_input.lessons
 @click.pass_context
 def close(
     ctx: click.Context,
@@ -277,7 +238,7 @@ def close(
     "--type", "type_", required=True, type=click.Choice([kind.value for kind in BlockType])
 )
 @click.option("--reason", required=True, help="What is in the way.")
-@_lessons
+@task_input.lessons
 @click.pass_context
 def block(
     ctx: click.Context,
@@ -346,7 +307,7 @@ def import_(
     from kedge.tasks import importers
 
     desk = _desk(ctx)
-    name, text = _read(file, desk.here.directory)
+    name, text = task_input.read(file, desk.here.directory)
     drafts = importers.read(text, name=name, format=format_, prefix=desk.settings.prefix)
     done = desk.board.import_tasks(drafts, allow=allow_secret)
     data = {"added": [task.data() for task in done.added], "skipped": list(done.skipped)}
@@ -354,45 +315,6 @@ def import_(
     if done.skipped:
         text += f", {len(done.skipped)} skipped that were there already"
     return Reply(data, text, done.warnings)
-
-
-def _filled(task: Task, given: dict[str, Any]) -> Task:
-    values: dict[str, Any] = {
-        "type": given["type_"],
-        "priority": given["priority"],
-        "description": _text(given["description"]),
-        "acceptance": given["accept"],
-        "epic": given["epic"] and task_id(given["epic"]),
-        "depends_on": tuple(task_id(one) for one in unique(given["depends"])),
-        "scope_in": unique(given["scope"]),
-        "scope_out": unique(given["out_of_scope"]),
-        "checks": given["check"],
-        "labels": unique(given["label"]),
-        "area": given["area"],
-    }
-    return replace(
-        task, **{name: value for name, value in values.items() if value not in (None, ())}
-    )
-
-
-def _text(value: str | None) -> str | None:
-    return _read("-")[1] if value == "-" else value
-
-
-def _read(file: str, directory: Path = Path()) -> tuple[str, str]:
-    if file == "-":
-        data = sys.stdin.buffer.read() if sys.stdin is not None else b""
-    else:
-        found = files.read_bytes(directory / file)
-        if found is None:
-            raise FileError(f"no file {file}", hint="check the path")
-        data = found
-    name = "standard input" if file == "-" else file
-    try:
-        return name, data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{name}:{line}: not UTF-8", hint="save it as UTF-8") from error
 
 
 def _record(desk: Desk, result: Result, tried: Sequence[str], avoid: Sequence[str]) -> None:

@@ -28,6 +28,7 @@ class Jsonl:
     def __init__(
         self, project: Project, *, prefix: str = "k", lock_timeout: float = files.LOCK_TIMEOUT
     ) -> None:
+        self._project = project
         self._path = project.own(FILE)
         self._lock = project.own("locks", "tasks.lock")
         self._shown = f".kedge/{FILE}"
@@ -69,7 +70,7 @@ class Jsonl:
 
     def _make_mergeable(self) -> None:
         """Tell git to keep the lines of both sides, for this file and for the ledger."""
-        attributes = self._path.with_name(".gitattributes")
+        attributes = self._project.own(".gitattributes")
         if files.read_bytes(attributes) is None:
             files.write_atomic(attributes, b"tasks.jsonl merge=union\nledger/*.jsonl merge=union\n")
 
