@@ -12,7 +12,7 @@ from typing import Any
 from kedge.errors import FileError
 
 # Raise when what is read from a file, or how it is kept, changes.
-VERSION = "1"
+VERSION = "2"
 _MEMOS = 40
 _MAX_BATCH = 500
 

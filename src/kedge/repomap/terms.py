@@ -123,11 +123,25 @@ _COMMON = frozenset(
 @cache
 def of_name(name: str) -> tuple[str, ...]:
     """The terms of one identifier: its parts and the whole, in lower case."""
-    found = dict.fromkeys(part.lower() for part in _PARTS.findall(name) if len(part) >= _SHORTEST)
+    parts = [part.lower() for part in _PARTS.findall(name) if len(part) >= _SHORTEST]
+    found = dict.fromkeys(_stem(part) for part in parts)
     whole = name.lower()
     if len(whole) >= _SHORTEST:
-        found[whole] = None
+        found[_stem(whole)] = None
     return tuple(found)
+
+
+def _stem(word: str) -> str:
+    """The word without the ending of a plural, an -ing or an -ed: claims, claiming, claimed."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-2] if word.endswith(("sses", "xes", "ches", "shes")) else word[:-1]
+    for end in ("ing", "ed"):
+        if word.endswith(end) and len(word) - len(end) >= 4:
+            stem = word[: -len(end)]
+            return stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "ls" else stem
+    return word
 
 
 def of_path(path: str) -> Counter[str]:
