@@ -41,16 +41,14 @@ _HELPERS = frozenset(
 )
 _CAPTURE = re.compile(rb"@([a-z]+)")
 _CHUNK = 4096  # bytes that the parser is given at a time
-_READS = 1000  # that every file may take; public code takes up to 50 for each chunk
-_READS_PER_CHUNK = 100
 # How deep in the tree definitions for others to use are looked for: measured on public code, these
 # lose less than one in a thousand, and save up to half of the query's time.
 _LEVELS = {"ruby": 20, "cpp": 14, "javascript": 14, "lua": 14, "scala": 14}
 _LEVELS |= dict.fromkeys(("c", "csharp", "java", "kotlin", "shell"), 10)
 _OTHERWISE = 8
 _CROWD = 2000  # tokens in a row that no rule of the grammar could place
-_UNCLOSED = 1000
-_BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
+# Brackets that are never closed: for thousands, some parsers take gigabytes.
+_UNCLOSED = ((b"(", b")", 1000), (b"[", b"]", 1000), (b"{", b"}", 1000), (b"<", b">", 4000))
 _CONFUSED = "too many errors to make sense of"
 
 
@@ -82,7 +80,7 @@ class Reader:
         self._conditions = [_conditions(query, i) for i in range(query.pattern_count)]
 
     def read(self, source: bytes, seconds: float) -> Reading:
-        if _unclosed(source) > _UNCLOSED:
+        if any(source.count(left) - source.count(right) > most for left, right, most in _UNCLOSED):
             raise Unreadable(_CONFUSED)
         root = self._parse(source, seconds).root_node
         if root.has_error and _is_crowded(root):
@@ -103,24 +101,20 @@ class Reader:
         return Reading(matches, root.has_error)
 
     def _parse(self, source: bytes, seconds: float) -> Tree:
-        """With an end: the callback for progress crashes in tree-sitter 0.25 and 0.26, so the file
-        ends early for a parser that asks for too much of it, or too long. They never let go of
-        what a callback gave them; a view that is released holds no text."""
+        """With an end: the callback for progress crashes in tree-sitter 0.25 and 0.26, so when the
+        time is up, the file ends where it was read to. What a callback returns is never freed
+        there; a view that is released holds no text."""
         whole = memoryview(source)
         views: list[memoryview] = []
-        most = _READS + _READS_PER_CHUNK * len(source) // _CHUNK
+        end, furthest = len(source), 0
         deadline = time.monotonic() + seconds
-        reason = None
 
-        def read(offset: int, _point: object) -> memoryview | bytes:
-            nonlocal reason
-            if reason is None and len(views) > most:
-                reason = _CONFUSED
-            elif reason is None and time.monotonic() > deadline:
-                reason = f"took longer than {seconds:g} s to parse"
-            if reason is not None:
-                return b""
-            views.append(whole[offset : offset + _CHUNK])
+        def read(offset: int, _point: object) -> memoryview:
+            nonlocal end, furthest
+            if end > furthest and time.monotonic() > deadline:
+                end = furthest
+            views.append(whole[offset : min(end, offset + _CHUNK)])
+            furthest = max(furthest, min(end, offset + _CHUNK))
             return views[-1]
 
         try:
@@ -130,8 +124,8 @@ class Reader:
         finally:
             for view in views:
                 view.release()
-        if reason is not None:
-            raise Unreadable(reason)
+        if end < len(source):
+            raise Unreadable(f"took longer than {seconds:g} s to parse")
         return tree
 
 
@@ -174,11 +168,6 @@ def _conditions(query: Query, pattern: int) -> list[tuple[str, re.Pattern[bytes]
         capture, _, verb = key.partition(".")
         found.append((capture, re.compile(str(value).encode()), verb == "is"))
     return found
-
-
-def _unclosed(source: bytes) -> int:
-    """Brackets that are never closed. For thousands, a parser takes gigabytes."""
-    return max(source.count(left) - source.count(right) for left, right in _BRACKETS)
 
 
 def _is_crowded(root: Node) -> bool:

@@ -55,6 +55,7 @@ _KOTLIN = (
     ),
     re.compile(rb"(annotation)(?= class\b)"),
 )
+_ASCII = bytes(range(128)) + b"x" * 128
 _HIDING = {"c": _C, "cpp": _C, "kotlin": _KOTLIN}
 
 
@@ -99,6 +100,10 @@ def bare(text: str) -> str:
 
 def readable(source: bytes, language: str) -> bytes:
     """The same bytes with the words blanked that hide a declaration from the grammar."""
+    try:
+        source.decode()
+    except UnicodeDecodeError:  # some parsers take seconds over such bytes
+        source = source.translate(_ASCII)
     for pattern in _HIDING.get(language, ()):
         source = pattern.sub(_blank, source)
     return source

@@ -1,8 +1,12 @@
-"""What begins a definition, by language: kinds and regular expressions."""
+"""What begins a definition, by language: kinds and regular expressions. After the kind `end`,
+nothing belongs to what came before."""
 
 from __future__ import annotations
 
 _KEYS = r"(?!(?:if|for|while|switch|catch|return|else|new|throw|await|assert|super|this)\b)"
+
+_DART_TYPE = r"(?:[\w<>?,.\[\]]+[ \t]+){1,3}"
+_DART_BODY = r"(?=[ \t]*(?:=>|\([^;\n]*$|\([^\n]*\)[ \t]*(?:async\*?[ \t]*)?(?:=>|:)))"
 
 RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "shell": (
@@ -11,7 +15,10 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "html": (
         ("heading", r"[^\n]*?<(?:title|h[1-3])\b[^<>\n]{0,200}>[ \t]*(?P<name>[^<>\n]+)"),
-        ("element", r"""[^\n]*?<\w[\w-]*\b[^<>\n]{0,200}?\bid=["'](?P<name>[\w:.-]+)["']"""),
+        (
+            "element",
+            r"""[^\n]*?<\w[\w-]*\b[^<>\n]{0,200}?(?<![\w-])id=["'](?P<name>[\w:.-]+)["']""",
+        ),
     ),
     "css": (
         ("variable", r"[ \t]*(?P<name>--[\w-]+)[ \t]*:"),
@@ -41,7 +48,7 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
         )
     ),
     "protobuf": (
-        ("module", r"service[ \t]+(?P<name>\w+)"),
+        ("interface", r"service[ \t]+(?P<name>\w+)"),
         ("class", r"[ \t]*message[ \t]+(?P<name>\w+)"),
         ("enum", r"[ \t]*enum[ \t]+(?P<name>\w+)"),
         ("method", r"[ \t]*rpc[ \t]+(?P<name>\w+)"),
@@ -68,7 +75,6 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
             "function",
             r"[ \t]*(?:def|defp|defmacrop?|defguardp?|defdelegate)[ \t]+(?P<name>\w+[?!]?)",
         ),
-        ("struct", r"[ \t]*(?P<name>defstruct)\b"),
     ),
     "erlang": (
         ("module", r"-module\((?P<name>\w+)\)"),
@@ -83,14 +89,12 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("enum", r"enum[ \t]+(?P<name>\w+)"),
         ("type", r"typedef[ \t]+(?P<name>\w+)"),
+        ("function", rf"{_KEYS}{_DART_TYPE}{_KEYS}(?P<name>\w+)(?:<[^<>\n]*>)?{_DART_BODY}"),
         (
-            "function",
-            r"(?:[ ]{2})?(?:(?:static|external|@override|const|factory|late|final)[ \t]+)*"
-            + _KEYS
-            + r"(?:[\w<>?,.\[\]]+[ \t]+){0,3}(?:get[ \t]+|set[ \t]+)?"
-            + _KEYS
-            + r"(?P<name>\w+(?:\.\w+)?)(?:<[^<>\n]*>)?(?:\([^;\n]*(?:\{|=>|,|\()|[ \t]*=>)[^;\n]*$",
+            "method",
+            rf"[ ]{{2}}{_KEYS}{_DART_TYPE}(?:[gs]et[ \t]+)?{_KEYS}(?P<name>\w+){_DART_BODY}",
         ),
+        ("method", rf"[ ]{{2}}(?:const |factory )?(?P<name>[A-Z]\w*(?:\.\w+)?){_DART_BODY}"),
         ("constant", r"(?:const|final)[ \t]+(?:[\w<>?,]+[ \t]+)?(?P<name>\w+)[ \t]*="),
     ),
     "haskell": (
@@ -125,7 +129,7 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "perl": (
         ("module", r"package[ \t]+(?P<name>[\w:]+)"),
-        ("method", r"[ \t]*sub[ \t]+(?P<name>\w+)"),
+        ("function", r"[ \t]*sub[ \t]+(?P<name>\w+)"),
         ("constant", r"use[ \t]+constant[ \t]+(?P<name>[A-Z]\w*)"),
     ),
     "r": (
@@ -137,6 +141,7 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
         ("constant", r"(?P<name>[A-Z][A-Z0-9_.]+)[ \t]*(?:<-|=)"),
     ),
     "objc": (
+        ("end", r"@(?P<name>end)\b"),
         ("class", r"@(?:interface|implementation)[ \t]+(?P<name>\w+)"),
         ("interface", r"@protocol[ \t]+(?P<name>\w+)(?=[^;\n]*$)"),
         ("property", r"@property[^\n;]*?(?P<name>\w+)[ \t]*;"),
@@ -162,7 +167,7 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "make": (
         ("variable", r"(?:export[ \t]+)?(?P<name>[A-Z][A-Z0-9_]*)[ \t]*[:?+!]{0,2}="),
-        ("target", r"(?P<name>[A-Za-z0-9_./%-]+)[ \t]*::?(?![=:])"),
+        ("target", r"(?P<name>[A-Za-z0-9_%-][A-Za-z0-9_./%-]*)[ \t]*::?(?![=:])"),
         ("function", r"define[ \t]+(?P<name>[\w.-]+)"),
     ),
     "clojure": (

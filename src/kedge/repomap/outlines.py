@@ -16,9 +16,11 @@ from kedge.repomap.outline_rules import RULES
 from kedge.repomap.signatures import cut
 from kedge.repomap.symbols import Extract, Symbol, extract
 
-_HOLDERS = frozenset({"class", "interface", "module", "trait"})
+_TYPES = frozenset({"class", "interface", "struct", "trait"})
 _FLAT = frozenset({"objc", "perl"})  # members are not indented
-_BODY = re.compile(r"(?: \{[^{}]*\}?| do|\s*[{(,]|\s+=>.*)\s*$|[\s;:=]+$")
+_BODY = re.compile(
+    r"(?: \{[^{}]*\}?| do| as| where|\s*[{(,]|\s*->|\s+=>.*;)\s*$|[\s;:=]+$", re.IGNORECASE
+)
 _TYPE = re.compile(
     r"(class|interface|protocol|struct|enum|trait|object|fun)[ \t]+([A-Za-z_]\w*)([^\n]*)"
 )
@@ -27,11 +29,13 @@ _KEYWORDS["kotlin"] = {"class", "interface", "object", "fun"}
 _OTHERS = {"class", "interface", "protocol", "struct", "enum", "trait", "object"}
 _MODIFIERS = re.compile(r"[ \t]*(?:[a-z@][\w()]*[ \t]+){0,4}")
 _OPENS = (re.compile(r"[ \t]*[:{<(]?[^;=]*$"), re.compile(r"[ \t]*\("))
+_MATTER = re.compile(r"---[ \t]*\n(?:.{0,500}\n){0,200}?---[ \t]*\n")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
-_SCRIPT = re.compile(rb"<script\b([^>]{0,300})>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_SCRIPT = re.compile(rb"<script(\s[^>]{0,300})?>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
 _TYPED = re.compile(rb"""\blang\s*=\s*["']?(tsx?)\b""")
+_LONG = re.compile(r"[^\n]{4000,}")  # made by a program, and slow to search
 _SPACES = re.compile(r"[^\n]")
 
 
@@ -41,6 +45,7 @@ def outline(language: Language, source: bytes, path: str, seconds: float) -> Ext
     if language.name in ("vue", "svelte"):
         return _component(source, path, seconds)
     text = source.decode(errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    text = _LONG.sub("", text)
     found = _headings(text) if language.name == "markdown" else _listed(language, text)
     return Extract(tuple(found))
 
@@ -84,7 +89,7 @@ def _by_rules(
         for number, (kind, pattern) in enumerate(rules)
         for match in pattern.finditer(blanked)
     )
-    holders: list[tuple[int, str]] = []  # indentation and name
+    holders: list[tuple[int, str, bool]] = []  # indentation, name, whether it is a type
     place, line, last = 0, 1, -1
     for start, _, kind, match in found:
         line += text.count("\n", place, start)
@@ -94,16 +99,21 @@ def _by_rules(
         last = line
         begin = text.rfind("\n", 0, start) + 1
         indent = len(match[0]) - len(match[0].lstrip()) if match.start() == begin else 0
-        while holders and holders[-1][0] >= indent and not (flat and kind == "method"):
+        holds = kind in _TYPES or kind == "module"
+        while holders and holders[-1][0] >= indent and (holds or not flat):
             holders.pop()
+        if kind == "end":
+            holders.clear()
+            continue
         end = text.find("\n", start)
         shown = text[begin : end if end >= 0 else len(text)]
         name = ".".join(part for part in (match["name"], match.groupdict().get("tail")) if part)
-        parent = holders[-1][1] if holders else None
-        told = "method" if kind == "function" and parent else kind
+        name = name.strip('"`[]')
+        parent, in_type = holders[-1][1:] if holders else (None, False)
+        told = "method" if kind == "function" and in_type else kind
         yield Symbol(name, told, line, cut(_BODY.sub("", shown)), parent)
-        if kind in _HOLDERS:
-            holders.append((indent, name))
+        if holds:
+            holders.append((indent, name, kind in _TYPES))
 
 
 @cache
@@ -132,7 +142,9 @@ def _blanked(text: str, language: Language) -> str:
 def _headings(text: str) -> Iterator[Symbol]:
     fence = ""
     before = ""
-    for number, line in enumerate(text.split("\n"), 1):
+    matter = _MATTER.match(text)
+    first = text.count("\n", 0, matter.end()) if matter else 0
+    for number, line in enumerate(text.split("\n")[first:], first + 1):
         if match := _FENCE.match(line):
             if not fence:
                 fence = match[1]
@@ -154,7 +166,7 @@ def _component(source: bytes, path: str, seconds: float) -> Extract:
     name = path.rpartition("/")[2].partition(".")[0]
     symbols = [Symbol(name, "component", 1, f"component {name}", None)]
     for script in _SCRIPT.finditer(source):
-        typed = _TYPED.search(script[1])
+        typed = _TYPED.search(script[1] or b"")
         language = {b"ts": "typescript", b"tsx": "tsx"}[typed[1]] if typed else "javascript"
         found = extract(BY_NAME[language], script[2], path, seconds=seconds)
         if found.failed is not None:
