@@ -16,9 +16,7 @@ covers, except for these:
     @opaque      not a definition; what is defined in there is local
     @_…          used by the query alone
 
-Where two patterns match one node, the one that comes first counts. `(#set! name.is "^[A-Z]")`
-keeps what is captured as @name to the pattern, `(#set! name.isnt …)` is the opposite: tree-sitter's
-own predicates ask for the text of each node through the callback that the parser reads from.
+Where two patterns match one node, the one that comes first counts.
 """
 
 from __future__ import annotations
@@ -33,14 +31,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kedge.repomap.languages import Language
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query, Tree
+    from tree_sitter import Language as Grammar
+    from tree_sitter import Node, Parser, Query, QueryCursor
 
 QUERIES = Path(__file__).with_name("queries")
 _HELPERS = frozenset(
     {"name", "in", "declarator", "head", "body", "last", "value", "fold", "inside"}
 )
 _CAPTURE = re.compile(rb"@([a-z]+)")
-_CHUNK = 4096  # bytes that the parser is given at a time
 # How deep in the tree definitions for others to use are looked for: measured on public code, these
 # lose less than one in a thousand, and save up to half of the query's time.
 _LEVELS = {"ruby": 20, "cpp": 14, "javascript": 14, "lua": 14, "scala": 14}
@@ -49,6 +47,9 @@ _OTHERWISE = 8
 _CROWD = 2000  # tokens in a row that no rule of the grammar could place
 # Brackets that are never closed: for thousands, some parsers take gigabytes.
 _UNCLOSED = ((b"(", b")", 1000), (b"[", b"]", 1000), (b"{", b"}", 1000), (b"<", b">", 4000))
+_RUNS = (b"`" * 5000, b"#" * 5000)  # a scanner goes back over them again and again
+SECONDS = 2.0  # that one file may take
+_LATE = f"took longer than {SECONDS:g} s to parse"
 _CONFUSED = "too many errors to make sense of"
 
 
@@ -70,63 +71,34 @@ class Reading(NamedTuple):
 class Reader:
     """A grammar with its query."""
 
-    def __init__(self, parser: Parser, query: Query, text: bytes, levels: int) -> None:
-        from tree_sitter import QueryCursor
-
+    def __init__(self, parser: Parser, cursor: QueryCursor, kinds: list[str]) -> None:
         self._parser = parser
-        self._cursor = QueryCursor(query)
-        self._cursor.set_max_start_depth(levels)
-        self._kinds = _kinds(query, text)
-        self._conditions = [_conditions(query, i) for i in range(query.pattern_count)]
+        self._cursor = cursor
+        self._kinds = kinds
 
-    def read(self, source: bytes, seconds: float) -> Reading:
+    def read(self, source: bytes) -> Reading:
         if any(source.count(left) - source.count(right) > most for left, right, most in _UNCLOSED):
             raise Unreadable(_CONFUSED)
-        root = self._parse(source, seconds).root_node
+        if any(run in source for run in _RUNS):
+            raise Unreadable(_CONFUSED)
+        try:
+            root = self._parser.parse(source).root_node
+        except ValueError as error:  # the time is up
+            self._parser.reset()
+            raise Unreadable(_LATE) from error
         if root.has_error and _is_crowded(root):
             raise Unreadable(_CONFUSED)
         found: list[tuple[Any, ...]] = []
+        start = time.monotonic()
         for pattern, captures in self._cursor.matches(root):
-            for capture, regex, wanted in self._conditions[pattern]:
-                subject = captures[capture][0]
-                text = source[subject.start_byte : subject.end_byte]
-                if (regex.search(text) is not None) != wanted:
-                    break
-            else:
-                kind = self._kinds[pattern]
-                node = captures[kind][0]
-                found.append((node.start_byte, -node.end_byte, pattern, len(found), kind, captures))
+            kind = self._kinds[pattern]
+            node = captures[kind][0]
+            found.append((node.start_byte, -node.end_byte, pattern, len(found), kind, captures))
+        if time.monotonic() - start > SECONDS:
+            raise Unreadable(_LATE)
         found.sort(key=itemgetter(0, 1, 2, 3))
         matches = [Match(kind, captures[kind][0], captures) for *_, kind, captures in found]
         return Reading(matches, root.has_error)
-
-    def _parse(self, source: bytes, seconds: float) -> Tree:
-        """With an end: the callback for progress crashes in tree-sitter 0.25 and 0.26, so when the
-        time is up, the file ends where it was read to. What a callback returns is never freed
-        there; a view that is released holds no text."""
-        whole = memoryview(source)
-        views: list[memoryview] = []
-        end, furthest = len(source), 0
-        deadline = time.monotonic() + seconds
-
-        def read(offset: int, _point: object) -> memoryview:
-            nonlocal end, furthest
-            if end > furthest and time.monotonic() > deadline:
-                end = furthest
-            views.append(whole[offset : min(end, offset + _CHUNK)])
-            furthest = max(furthest, min(end, offset + _CHUNK))
-            return views[-1]
-
-        try:
-            tree = self._parser.parse(read)
-        except SystemError as error:  # what was raised in the callback, such as an interrupt
-            raise error.__cause__ or error from None
-        finally:
-            for view in views:
-                view.release()
-        if end < len(source):
-            raise Unreadable(f"took longer than {seconds:g} s to parse")
-        return tree
 
 
 @cache  # failures raise, so they are not kept
@@ -135,7 +107,7 @@ def reader(language: Language) -> Reader:
 
     try:
         from tree_sitter import Language as Grammar
-        from tree_sitter import Parser, Query
+        from tree_sitter import Query
 
         grammar = Grammar(getattr(import_module(str(language.grammar)), language.function)())
     except ImportError as error:
@@ -143,30 +115,38 @@ def reader(language: Language) -> Reader:
     except (AttributeError, ValueError) as error:
         raise Unreadable(f"the grammar does not fit this tree-sitter ({error})") from error
     names = (language.query or language.name).split()
-    text = "\n".join((QUERIES / f"{name}.scm").read_text(encoding="utf-8") for name in names)
     try:
+        text = "\n".join((QUERIES / f"{name}.scm").read_text(encoding="utf-8") for name in names)
         query = Query(grammar, text)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise Unreadable(f"the query does not fit the grammar ({error})") from error
-    levels = _LEVELS.get(language.name, _OTHERWISE)
-    return Reader(Parser(grammar), query, text.encode(), levels)
+    parser, cursor = _limited(grammar, query)
+    cursor.set_max_start_depth(_LEVELS.get(language.name, _OTHERWISE))
+    return Reader(parser, cursor, _kinds(query, text.encode()))
+
+
+def _limited(grammar: Grammar, query: Query) -> tuple[Parser, QueryCursor]:
+    """tree-sitter 0.26 has no limit of time but a callback that crashes: hence 0.25."""
+    import warnings
+
+    from tree_sitter import Parser, QueryCursor
+
+    micros = int(SECONDS * 1e6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return (
+            Parser(grammar, timeout_micros=micros),
+            QueryCursor(query, timeout_micros=micros),
+        )
 
 
 def _kinds(query: Query, text: bytes) -> list[str]:
     """The capture of each pattern that is the definition itself."""
     found = []
-    for pattern in range(query.pattern_count):
+    for pattern in range(query.pattern_count):  # type: ignore[call-overload]  # the stub is wrong
         start, end = query.start_byte_for_pattern(pattern), query.end_byte_for_pattern(pattern)
         captures = (name.decode() for name in _CAPTURE.findall(text, start, end))
         found.append(next(name for name in captures if name not in _HELPERS))
-    return found
-
-
-def _conditions(query: Query, pattern: int) -> list[tuple[str, re.Pattern[bytes], bool]]:
-    found = []
-    for key, value in sorted(query.pattern_settings(pattern).items()):
-        capture, _, verb = key.partition(".")
-        found.append((capture, re.compile(str(value).encode()), verb == "is"))
     return found
 
 

@@ -50,7 +50,7 @@ _C = (
 # An annotation before a class in Kotlin can be read as an expression, and the class as another.
 _KOTLIN = (
     re.compile(
-        rb"\n((?:[ \t]*@[\w.:]+(?:\([^()\n]*\))?[ \t]*(?://[^\n]*)?\r?\n)+)"
+        rb"\n((?:[ \t]*@[\w.:]+(?:\([^()\n]*\))?[ \t]*(?://[^\n]*)?\r?\n){1,20})"
         rb"(?=[ \t]*(?:[a-z]+[ \t]+){0,4}?(?:class|interface|object)\b)"
     ),
     re.compile(rb"(annotation)(?= class\b)"),
@@ -100,9 +100,11 @@ def bare(text: str) -> str:
 
 def readable(source: bytes, language: str) -> bytes:
     """The same bytes with the words blanked that hide a declaration from the grammar."""
+    if b"\0" in source:
+        source = source.replace(b"\0", b" ")
     try:
         source.decode()
-    except UnicodeDecodeError:  # some parsers take seconds over such bytes
+    except UnicodeDecodeError:  # as with NULs, some parsers take seconds over them
         source = source.translate(_ASCII)
     for pattern in _HIDING.get(language, ()):
         source = pattern.sub(_blank, source)

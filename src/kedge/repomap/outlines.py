@@ -39,11 +39,11 @@ _LONG = re.compile(r"[^\n]{4000,}")  # made by a program, and slow to search
 _SPACES = re.compile(r"[^\n]")
 
 
-def outline(language: Language, source: bytes, path: str, seconds: float) -> Extract:
+def outline(language: Language, source: bytes, path: str) -> Extract:
     if not language.outline:
         return Extract(())
     if language.name in ("vue", "svelte"):
-        return _component(source, path, seconds)
+        return _component(source, path)
     text = source.decode(errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
     text = _LONG.sub("", text)
     found = _headings(text) if language.name == "markdown" else _listed(language, text)
@@ -62,6 +62,7 @@ def lost(language: Language, source: bytes, known: set[str]) -> Iterator[Symbol]
 
 
 def _types(language: str, text: str) -> Iterator[Symbol]:
+    place, line = 0, 1
     for match in _TYPE.finditer(text):
         begin = text.rfind("\n", 0, match.start()) + 1
         before, keyword, name, after = text[begin : match.start()], *match.groups()
@@ -72,7 +73,8 @@ def _types(language: str, text: str) -> Iterator[Symbol]:
         ):
             continue
         kind = {"protocol": "interface", "fun": "function"}.get(keyword, keyword)
-        line = text.count("\n", 0, begin) + 1
+        line += text.count("\n", place, begin)
+        place = begin
         yield Symbol(name, kind, line, cut(_BODY.sub("", before + match[0])), None)
 
 
@@ -161,14 +163,14 @@ def _headings(text: str) -> Iterator[Symbol]:
         before = text_line if text_line and text_line[0] not in "#>|-*+`~=" else ""
 
 
-def _component(source: bytes, path: str, seconds: float) -> Extract:
+def _component(source: bytes, path: str) -> Extract:
     """A component is named after its file; what its scripts define belongs to it."""
     name = path.rpartition("/")[2].partition(".")[0]
     symbols = [Symbol(name, "component", 1, f"component {name}", None)]
     for script in _SCRIPT.finditer(source):
         typed = _TYPED.search(script[1] or b"")
         language = {b"ts": "typescript", b"tsx": "tsx"}[typed[1]] if typed else "javascript"
-        found = extract(BY_NAME[language], script[2], path, seconds=seconds)
+        found = extract(BY_NAME[language], script[2], path)
         if found.failed is not None:
             return Extract(tuple(symbols), found.failed)
         first = source.count(b"\n", 0, script.start(2))

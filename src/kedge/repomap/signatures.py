@@ -43,6 +43,7 @@ _BODIES = frozenset(
         "getter",
         "property_delegate",
         "setter",
+        "try_statement",
         "willset_didset_block",
     }
 )

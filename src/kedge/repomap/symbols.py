@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from kedge.repomap.grammars import Match
     from kedge.repomap.naming import Named
 
-SECONDS = 3.0  # that one file may take to parse
 _DEEPEST = 40  # definitions around a definition
 
 _TYPES = frozenset({"class", "enum", "extension", "interface", "object", "struct", "trait"})
@@ -50,8 +49,8 @@ class _Around(NamedTuple):
 
 
 class _Lines:
-    """Line numbers of places that mostly come in order. `Point.row` of tree-sitter 0.26.0 frees
-    the number that it returns."""
+    """Line numbers of places that mostly come in order. Reading `Point.row` crashes in tree-sitter
+    0.26.0."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -65,18 +64,18 @@ class _Lines:
         return self._line
 
 
-def extract(language: Language, source: bytes, path: str, *, seconds: float = SECONDS) -> Extract:
+def extract(language: Language, source: bytes, path: str) -> Extract:
     """The definitions of a file in document order."""
     language = refine(language, path, source)
     if language.grammar is None:
         from kedge.repomap.outlines import outline
 
-        return outline(language, source, path, seconds)
+        return outline(language, source, path)
     from kedge.repomap.grammars import Unreadable, reader
     from kedge.repomap.naming import readable
 
     try:
-        matches, broken = reader(language).read(readable(source, language.name), seconds)
+        matches, broken = reader(language).read(readable(source, language.name))
     except Unreadable as error:
         return Extract((), str(error))
     symbols = list(_once(_symbols(matches, source, language.name)))

@@ -10,7 +10,7 @@
 (type_definition type: (_ body: (_) @fold) declarator: (_) @declarator) @type
 (type_definition declarator: (_) @declarator) @type
 
-((preproc_if condition: (number_literal) @_zero) @opaque (#set! _zero.is "^0$"))
+((preproc_if condition: (number_literal) @_zero) @opaque (#match? @_zero "^0$"))
 (preproc_function_def name: (identifier) @name parameters: (_) @last) @macro
 (preproc_def name: (identifier) @name value: (_) @value) @constant
 

@@ -25,7 +25,7 @@
 (program
   (_ (variable_declarator
     name: (identifier) @name value: (object) @inside) @variable) @head
-  (#set! name.is "^[A-Z]"))
+  (#match? @name "^[A-Z]"))
 (export_statement
   (_ (variable_declarator
     name: (identifier) @name value: (object) @inside) @variable) @head)
@@ -38,7 +38,7 @@
 
 (program
   (_ (variable_declarator name: (identifier) @name) @variable) @head
-  (#set! name.is "^[A-Z]"))
+  (#match? @name "^[A-Z]"))
 (export_statement
   (_ (variable_declarator name: (identifier) @name) @variable) @head)
 
@@ -49,12 +49,12 @@
       object: (member_expression object: (_) @in property: (_) @_prototype)
       property: (property_identifier) @name)
     right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method
-  (#set! _prototype.is "^prototype$"))
+  (#match? @_prototype "^prototype$"))
 (expression_statement
   (assignment_expression
     left: (member_expression property: (property_identifier) @_exports)
     right: (function_expression name: (identifier) @name body: (_) @body)) @function
-  (#set! _exports.is "^exports$"))
+  (#match? @_exports "^exports$"))
 (expression_statement
   (assignment_expression
     left: (member_expression object: (_) @in property: (property_identifier) @name)
@@ -67,4 +67,4 @@
 (program (expression_statement (call_expression
     function: (identifier) @_call
     arguments: (arguments (function_expression) @opaque)))
-  (#set! _call.is "^(describe|it|test|suite|context|module|before|after)"))
+  (#match? @_call "^(describe|it|test|suite|context|module|before|after)"))

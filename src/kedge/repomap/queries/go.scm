@@ -16,10 +16,10 @@
 
 (source_file
   (const_declaration (const_spec (identifier) @name) @constant) @head
-  (#set! name.is "^[A-Z]"))
+  (#match? @name "^[A-Z]"))
 (source_file
   (var_declaration (var_spec name: (identifier) @name) @variable) @head
-  (#set! name.is "^[A-Z]"))
+  (#match? @name "^[A-Z]"))
 (source_file
   (var_declaration (var_spec_list (var_spec name: (identifier) @name) @variable)) @head
-  (#set! name.is "^[A-Z]"))
+  (#match? @name "^[A-Z]"))

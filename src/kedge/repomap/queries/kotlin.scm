@@ -1,6 +1,6 @@
 (class_declaration "interface" name: (identifier) @name) @interface
 ((class_declaration (modifiers (class_modifier) @_enum) name: (identifier) @name) @enum
-  (#set! _enum.is "^enum$"))
+  (#match? @_enum "^enum$"))
 (class_declaration name: (identifier) @name) @class
 (object_declaration name: (identifier) @name) @object
 (type_alias type: (identifier) @name) @type
@@ -9,6 +9,7 @@
 (function_declaration
   [(user_type) (nullable_type) (parenthesized_type)] @in . "." . name: (identifier) @name) @function
 (function_declaration name: (identifier) @name) @function
+(secondary_constructor "constructor" @name (block) @body) @method
 (secondary_constructor "constructor" @name) @method
 
 (source_file

@@ -31,7 +31,7 @@
     (assignment_statement
       (variable_list . name: (identifier) @name .)
       (expression_list . (table_constructor) @value @inside .))) @variable
-  (#set! name.is "^_?[A-Z]"))
+  (#match? @name "^_?[A-Z]"))
 (expression_list
   (table_constructor
     (field name: (identifier) @name value: (function_definition parameters: (_) @last)) @method))
@@ -45,7 +45,7 @@
    (assignment_statement
       (variable_list . name: (dot_index_expression table: (_) @in field: (identifier) @name) .)
       (expression_list . (_) @value .))] @constant
-  (#set! name.is "^_?[A-Z][A-Z0-9_]+$"))
+  (#match? @name "^_?[A-Z][A-Z0-9_]+$"))
 
 (chunk
   (return_statement

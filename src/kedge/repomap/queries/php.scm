@@ -10,6 +10,6 @@
 ((function_call_expression
     function: (name) @_define
     arguments: (arguments . (argument (string (string_content) @name)))) @constant
-  (#set! _define.is "^define$"))
+  (#match? @_define "^define$"))
 (anonymous_class) @opaque
 (anonymous_function) @opaque

@@ -10,12 +10,12 @@
    (try_statement (block (expression_statement (assignment left: (identifier) @name) @variable)))
    (try_statement
      (except_clause (block (expression_statement (assignment left: (identifier) @name) @variable))))]
-  (#set! name.is "^_{0,2}[A-Z].")
-  (#set! name.isnt "^_?LOG(GER)?$"))
+  (#match? @name "^_{0,2}[A-Z].")
+  (#not-match? @name "^_?LOG(GER)?$"))
 
 ; Objects that other modules use: app = FastAPI(), register = Library(), urlpatterns = [...]
 (module
   (expression_statement
     (assignment left: (identifier) @name right: [(call) (list)]) @variable)
-  (#set! name.is "^[a-z]")
-  (#set! name.isnt "^log(ger|ging)?$"))
+  (#match? @name "^[a-z]")
+  (#not-match? @name "^log(ger|ging)?$"))

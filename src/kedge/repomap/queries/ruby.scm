@@ -10,18 +10,18 @@
 ((assignment
     left: (constant) @name
     right: (call method: (identifier) @_new block: (_) @inside)) @class
-  (#set! _new.is "^new$"))
+  (#match? @_new "^new$"))
 (assignment left: (constant) @name) @constant
 
 ((call
     method: (identifier) @_macro
     arguments: (argument_list (simple_symbol) @name)) @property
-  (#set! _macro.is "^(attr_reader|attr_writer|attr_accessor|mattr_accessor|cattr_accessor|class_attribute)$"))
+  (#match? @_macro "^(attr_reader|attr_writer|attr_accessor|mattr_accessor|cattr_accessor|class_attribute)$"))
 ((call
     method: (identifier) @_macro
     arguments: (argument_list . (simple_symbol) @name)) @property
-  (#set! _macro.is "^(has_many|has_one|belongs_to|has_and_belongs_to_many|scope|enum)$"))
+  (#match? @_macro "^(has_many|has_one|belongs_to|has_and_belongs_to_many|scope|enum)$"))
 ((call
     method: (identifier) @_macro
     arguments: (argument_list . (simple_symbol) @name)) @method
-  (#set! _macro.is "^(define_method|define_singleton_method)$"))
+  (#match? @_macro "^(define_method|define_singleton_method)$"))

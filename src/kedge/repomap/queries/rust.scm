@@ -13,5 +13,5 @@
 
 ; The tests of a file are not part of what it offers.
 ((mod_item name: (identifier) @name body: (_)) @opaque
-  (#set! name.is "^tests?$"))
+  (#match? @name "^tests?$"))
 (mod_item name: (identifier) @name body: (_)) @module

@@ -1,0 +1,240 @@
+"""What a file defines: every language against a listing, and input that means harm."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.repomap import grammars
+from kedge.repomap.languages import BY_NAME, LANGUAGES, Language, language_of
+from kedge.repomap.symbols import Extract, Symbol, extract
+
+SAMPLES = Path(__file__).parents[1] / "data" / "languages"
+READABLE = [language for language in LANGUAGES if language.readable]
+PARSED = [language for language in LANGUAGES if language.grammar]
+
+each_readable = pytest.mark.parametrize("language", READABLE, ids=lambda language: language.name)
+each_parsed = pytest.mark.parametrize("language", PARSED, ids=lambda language: language.name)
+
+
+def _sample(language: Language) -> tuple[str, bytes]:
+    found = {path.name.removesuffix(".txt"): path for path in SAMPLES.glob(f"{language.name}.*")}
+    del found[f"{language.name}.golden"]
+    ((name, path),) = found.items()
+    return name, path.read_bytes()
+
+
+def _listing(symbols: tuple[Symbol, ...]) -> list[str]:
+    return [
+        f"{symbol.line} {symbol.kind} {symbol.parent or '-'} {symbol.name} | {symbol.signature}"
+        for symbol in symbols
+    ]
+
+
+def _names(language: str, source: str | bytes, path: str = "file") -> list[str]:
+    data = source.encode() if isinstance(source, str) else source
+    found = extract(BY_NAME[language], data, path)
+    assert found.failed is None
+    return [symbol.name for symbol in found.symbols]
+
+
+def _signatures(language: str, source: str) -> list[str]:
+    return [symbol.signature for symbol in extract(BY_NAME[language], source.encode(), "f").symbols]
+
+
+@each_readable
+def test_every_language_lists_what_its_sample_defines(language: Language) -> None:
+    name, source = _sample(language)
+    assert language_of(name) == language
+    expected = (SAMPLES / f"{language.name}.golden.txt").read_text(encoding="utf-8").splitlines()
+    found = extract(language, source, name)
+    assert found.failed is None
+    assert _listing(found.symbols) == expected
+
+
+@each_readable
+def test_a_signature_is_one_short_line(language: Language) -> None:
+    name, source = _sample(language)
+    found = extract(language, source, name).symbols
+    assert found
+    for symbol in found:
+        assert 0 < len(symbol.signature) <= 120
+        assert not re.search(r"[\r\n\t]|  ", symbol.signature)
+        assert 1 <= symbol.line <= source.count(b"\n") + 1
+
+
+@each_readable
+def test_line_ends_and_byte_order_marks_change_nothing(language: Language) -> None:
+    name, source = _sample(language)
+    plain = extract(language, source, name)
+    assert extract(language, source.replace(b"\n", b"\r\n"), name) == plain
+    if not source.startswith(b"#!"):
+        assert extract(language, b"\xef\xbb\xbf" + source, name) == plain
+
+
+@each_readable
+def test_nothing_comes_of_nothing(language: Language) -> None:
+    for source in (b"", b"\n", b"\0", b"\xef\xbb\xbf", b" " * 1000):
+        found = extract(language, source, "file")
+        assert [symbol.kind for symbol in found.symbols] in ([], ["component"])
+        assert found.failed is None
+
+
+def test_what_is_local_to_a_function_is_left_out() -> None:
+    source = (
+        "def f():\n  class A:\n    def g(self): pass\n  def h(): pass\n  X = 1\ndef i(): pass\n"
+    )
+    assert _names("python", source) == ["f", "i"]
+    source = (
+        "const f = () => { const g = () => 1; function h() {} class A { m() {} } }\nconst b = 1"
+    )
+    assert _names("javascript", source) == ["f"]
+
+
+def test_a_file_with_errors_still_gives_what_can_be_read() -> None:
+    assert _names("python", "def f(:\n  pass\n\nclass A:\n  def g(self): pass\n")[-2:] == ["A", "g"]
+    assert _names("go", "package a\nfunc f( {\n}\nfunc g() int { return 1 }\n")[-1] == "g"
+    broken = "class A {\n  fun f() { in1.x }\n  val x = = 3\n}\nopen class B(val a: Int) {\n"
+    assert {"A", "B"} <= set(_names("kotlin", broken))
+    assert "g" in _names(
+        "shell", "f() {\n  print ${(s.x.)y}\n  if (( $+z )) {\n\nfunction g() {\n}\n"
+    )
+
+
+def test_comments_and_bodies_stay_out_of_signatures() -> None:
+    source = "def f(\n  a,  # one\n  b='#', # two\n):\n  return a\n"
+    assert _signatures("python", source) == ["def f(a, b='#')"]
+    source = "int f(int a, /* one */\n      int b) // two\n{ return 1; }\n"
+    assert _signatures("c", source) == ["int f(int a, int b)"]
+    source = "export const f = async (a: A): Promise<B> => {\n  return a;\n};\n"
+    assert _signatures("typescript", source) == ["export const f = async (a: A): Promise<B> => …"]
+
+
+def test_a_long_signature_is_cut() -> None:
+    (line,) = _signatures("python", f"def f({', '.join(f'argument_{n}' for n in range(99))}): pass")
+    assert len(line) == 120
+    assert line.startswith("def f(argument_0, argument_1, ")
+    assert line.endswith("…")
+
+
+def test_a_prototype_is_listed_where_the_definition_is_elsewhere() -> None:
+    assert _names("c", "int f(int);\nint g(int);\nint f(int x) { return x; }\n") == ["g", "f"]
+
+
+def test_a_header_is_read_as_what_it_holds() -> None:
+    cpp = b"#pragma once\nnamespace a {\nclass B {\n public:\n  void c();\n};\n}\n"
+    assert _names("c", cpp, "b.h") == ["a", "B", "c"]
+    c = b'#ifdef __cplusplus\nextern "C" {\nclass X {};\n#endif\nint class(int new);\n'
+    assert _names("c", c, "b.h")[-1] == "class"
+    assert "B" not in _names("c", b"int f(void);\n/* class B { */\n", "b.h")
+
+
+@each_parsed
+def test_every_query_fits_its_grammar(language: Language) -> None:
+    grammars.reader.__wrapped__(language)
+
+
+def test_a_grammar_that_is_missing_is_said_and_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    language = BY_NAME["go"]._replace(grammar="tree_sitter_of_nobody")
+    found = extract(language, b"package a\nfunc f() {}\n", "a.go")
+    assert found == Extract((), "the grammar is not installed (tree_sitter_of_nobody)")
+    monkeypatch.setitem(sys.modules, "tree_sitter_of_nobody", import_module("tree_sitter_go"))
+    (symbol,) = extract(language, b"package a\nfunc f() {}\n", "a.go").symbols
+    assert symbol.name == "f"
+
+
+def test_a_query_that_does_not_fit_is_said_and_not_remembered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    language = BY_NAME["lua"]._replace(query="broken")
+    (tmp_path / "broken.scm").write_text("(no_such_node) @function")
+    monkeypatch.setattr(grammars, "QUERIES", tmp_path)
+    found = extract(language, b"function f() end", "a.lua")
+    assert found.symbols == ()
+    assert found.failed is not None
+    assert found.failed.startswith("the query does not fit the grammar (")
+    (tmp_path / "broken.scm").write_text("(function_declaration name: (_) @name) @function")
+    assert [s.name for s in extract(language, b"function f() end", "a.lua").symbols] == ["f"]
+
+
+def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grammars, "SECONDS", 0.3)
+    language = BY_NAME["python"]._replace(title="for this test")
+    start = time.monotonic()
+    found = extract(language, b"is not\n" * 30_000, "a.py")
+    assert time.monotonic() - start < 5
+    assert found.symbols == ()
+    assert found.failed is not None
+    assert "took longer" in found.failed
+    assert [s.name for s in extract(language, b"def f(): pass\n", "a.py").symbols] == ["f"]
+
+
+@each_readable
+@pytest.mark.parametrize("opening", ["(", "[", "{", "<", "a(", "a{", "f(){", '"', "/*", "if a "])
+def test_deep_nesting_neither_crashes_nor_hangs(language: Language, opening: str) -> None:
+    closing = {"(": ")", "[": "]", "{": "}", "<": ">"}.get(opening[-1], opening[-1])
+    start = time.process_time()
+    extract(language, (opening * 10_000 + closing * 10_000).encode(), "file")
+    extract(language, (opening * 10_000).encode(), "file")
+    assert time.process_time() - start < 10
+
+
+def test_nested_classes_are_listed_to_some_depth() -> None:
+    source = "".join(f"{' ' * depth}class A{depth}:\n" for depth in range(100))
+    assert _names("python", source)[:3] == ["A0", "A1", "A2"]
+    source = "function f() {" * 10_000 + "}" * 10_000
+    assert _names("javascript", source) == ["f"]
+
+
+@pytest.mark.parametrize("junk", [b"\0" * 50_000, b"\xff" * 50_000, b"[" + b"," * 50_000 + b"]"])
+@each_parsed
+def test_junk_neither_crashes_nor_hangs(language: Language, junk: bytes) -> None:
+    start = time.process_time()
+    extract(language, junk, "file")
+    assert time.process_time() - start < 10
+
+
+@each_readable
+def test_arbitrary_bytes_never_raise(language: Language) -> None:
+    _, sample = _sample(language)
+    words = sorted(set(re.findall(rb"\w+|[^\w\s]|\s", sample)))
+
+    @given(st.lists(st.one_of(st.sampled_from(words), st.binary(max_size=4)), max_size=60))
+    def check(parts: list[bytes]) -> None:
+        found = extract(language, b"".join(parts), "dir/file.name")
+        assert isinstance(found, Extract)
+        assert all(len(symbol.signature) <= 120 for symbol in found.symbols)
+
+    check()
+
+
+def test_the_same_bytes_give_the_same_listing() -> None:
+    name, source = _sample(BY_NAME["typescript"])
+    assert extract(BY_NAME["typescript"], source, name) == extract(
+        BY_NAME["typescript"], source, name
+    )
+
+
+def test_a_megabyte_takes_less_than_a_second() -> None:
+    name, source = _sample(BY_NAME["python"])
+    source = source * (1_000_000 // len(source))
+    extract(BY_NAME["python"], b"", name)
+    start = time.process_time()
+    assert len(extract(BY_NAME["python"], source, name).symbols) > 1000
+    assert time.process_time() - start < 1
+
+
+def test_importing_it_loads_no_grammar() -> None:
+    code = "import sys, kedge.repomap.symbols; print('tree_sitter' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
