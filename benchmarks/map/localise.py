@@ -6,27 +6,33 @@ at the base, at least one of them no test), and scored by the share of the chang
 whose full path is in it. Nothing after the base is seen by the map.
 
     python benchmarks/map/localise.py REPOSITORY [--base COMMIT] [--commits N] [--tokens N]
+                                      [--aider PYTHON]
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import json
+import os
 import random
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from kedge.host import project, tokens
 from kedge.host.project import Project
-from kedge.repomap import build, files, terms
+from kedge.repomap import build, files, history, terms
 from kedge.repomap.cache import Cache
-from kedge.repomap.index import Index, index
+from kedge.repomap.knowledge import Knowledge
 from kedge.repomap.languages import language_of
 from kedge.repomap.render import render
-from kedge.repomap.structure import Structure, describe
+from kedge.repomap.search import relevance
+from kedge.repomap.structure import Structure
 
 SHORTEST_MESSAGE = 20
 MOST_FILES = 5
@@ -43,6 +49,7 @@ def main() -> int:
     parser.add_argument("--commits", type=int, default=100)
     parser.add_argument("--tokens", type=int, action="append")
     parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--aider", metavar="PYTHON", help="of an environment with aider-chat")
     given = parser.parse_args()
     base = given.base or git(given.repository, "rev-parse", f"{given.until}~900").strip()
     with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
@@ -56,7 +63,7 @@ def main() -> int:
         )
         if not sample:
             return 1
-        bench = Bench(project.find(tree), Path(scratch) / "home")
+        bench = Bench(project.find(tree), Path(scratch) / "home", given.aider)
         for budget in given.tokens or [1500, 500]:
             bench.report(sample, budget)
     return 0
@@ -114,67 +121,77 @@ def _is_code(path: str) -> bool:
 class Bench:
     """One index at the base, asked in several ways."""
 
-    def __init__(self, tree: Project, home: Path) -> None:
+    def __init__(self, tree: Project, home: Path, aider: str | None) -> None:
         self.tree = tree
+        self.aider = aider
         self.cache = Cache(home)
         self.listing = files.listing(tree)
-        self.index: Index = index(tree, self.listing, self.cache)
-        self.structure = describe(
-            build.Tree(tree.root, self.listing.files), self.index.history.recent
-        )
-        self.reader = build.Reader(tree.root, self.listing.files, self.cache)
+        self.known = Knowledge(tree, self.listing, self.cache).ranks
+        self.paths = sorted(self.known.number)
 
     def report(self, sample: Sequence[Commit], budget: int) -> None:
-        print(f"\n{budget} tokens{'':22}{'recall':>8}{'files':>8}{'tokens':>8}")
-        ways: dict[str, Callable[[str], str]] = {
-            "kedge, with the message": lambda text: self.kedge(text, budget),
-            "text search alone, rendered alike": lambda text: self.search(text, budget),
-            "kedge, without a text": lambda _: self.kedge("", budget),
-            "most changed files, rendered alike": lambda _: self.churn(budget),
-            "most changed files, bare paths": lambda _: self.bare(budget),
-        }
-        for name, way in ways.items():
-            maps: dict[str, str] = {}
-            recall = listed = cost = 0.0
-            for message, gold in sample:
-                key = message if "message" in name or "search" in name else ""
-                if key not in maps:
-                    maps[key] = way(message)
-                text = maps[key]
-                lines = {line.split(" ← ")[0] for line in text.splitlines()}
-                recall += sum(path in lines for path in gold) / len(gold)
-                listed += sum(path in lines for path in self.index.paths)
-                cost += tokens.count(text)
-            count = len(sample)
-            print(f"{name:34}{recall / count:8.3f}{listed / count:8.0f}{cost / count:8.0f}")
+        print(f"\n{budget} tokens{'':29}{'recall':>8}{'files':>8}{'tokens':>8}")
+        texts = [message for message, _ in sample]
+        plain = len(texts)
+        search = [self.search(text, budget) for text in texts]
+        self.row("kedge, with the message", sample, [self.kedge(text, budget) for text in texts])
+        self.row("text search alone, rendered alike", sample, search)
+        if self.aider:
+            self.row("aider, with the message", sample, self.aiders(texts, budget))
+        self.row("kedge, without a text", sample, [self.kedge("", budget)] * plain)
+        self.row("most changed files, listed", sample, [self.churn(budget)] * plain)
+        if self.aider:
+            self.row("aider, without a text", sample, self.aiders([""], budget) * plain)
+
+    def row(self, name: str, sample: Sequence[Commit], maps: Sequence[str]) -> None:
+        recall = listed = cost = 0.0
+        for (_, gold), text in zip(sample, maps, strict=True):
+            lines = {re.split(r" ← |:$", line)[0] for line in text.splitlines()}
+            recall += sum(path in lines for path in gold) / len(gold)
+            listed += sum(path in lines for path in self.paths)
+            cost += tokens.count(text)
+        count = len(sample)
+        print(f"{name:40}{recall / count:8.3f}{listed / count:8.0f}{cost / count:8.0f}", flush=True)
 
     def kedge(self, text: str, budget: int) -> str:
         return build.make(self.tree, build.Ask(text, budget), self.cache).text
 
     def search(self, text: str, budget: int) -> str:
-        scores = self.index.words.scores(terms.of_text(text), b=0.75)
-        return self._rendered(scores, text, budget)
+        """BM25 over paths and names, with as much of each file as kedge shows."""
+        scores = relevance(self.known.index, terms.of_text(text), b=0.75)
+        found = {path: scores.get(self.known.number[path], 0.0) for path in self.paths}
+        order = sorted(found, key=lambda path: (-found[path], path))
+        reader = build.Reader(self.tree.root, self.listing, self.cache, order)
+        best = functools.partial(reader.best, text=text, known={})
+        return render(Structure(), (), order, best, lambda _: (), budget=budget).text
 
     def churn(self, budget: int) -> str:
-        return self._rendered(self.index.history.churn, "", budget)
+        """The paths that the last 1,500 commits changed most, one to a line."""
+        log = history.log(self.tree.repo)[:1500]
+        counts = Counter(path for _, paths in log for path in paths if path in self.known.number)
+        order = sorted(counts, key=lambda path: (-counts[path], path))
+        return tokens.cut("".join(f"{path}\n" for path in order), budget)
 
-    def bare(self, budget: int) -> str:
-        churn = self.index.history.churn
-        order = sorted(range(len(churn)), key=lambda i: (-churn[i], self.index.paths[i]))
-        return tokens.cut("\n".join(self.index.paths[i] for i in order) + "\n", budget)
-
-    def _rendered(self, scores: Sequence[float], text: str, budget: int) -> str:
-        paths = self.index.paths
-        order = sorted(range(len(paths)), key=lambda i: (-scores[i], paths[i]))
-        empty = Structure()
-        return render(
-            empty,
-            [paths[i] for i in order],
-            lambda path: self.reader.best(path, text),
-            lambda _: (),
-            title="baseline",
-            budget=budget,
-        ).text
+    def aiders(self, texts: Sequence[str], budget: int) -> list[str]:
+        """aider's maps in aider's own environment, with the words and paths of each text."""
+        listed = subprocess.run(
+            ["git", "-C", str(self.tree.root), "ls-files", "-z"], capture_output=True, check=True
+        ).stdout.decode("utf-8", "surrogateescape")
+        names = [name for name in listed.split("\0") if (self.tree.root / name).is_file()]
+        asked = [
+            {"words": terms.identifiers(text), "paths": sorted(terms.mentioned(text, self.paths))}
+            for text in texts
+        ]
+        with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
+            order = {"root": str(self.tree.root), "names": names, "asked": asked, "budget": budget}
+            Path(scratch, "order").write_text(json.dumps(order), encoding="utf-8")
+            subprocess.run(
+                [str(self.aider), str(Path(__file__).with_name("aider_map.py")), scratch],
+                check=True,
+                env={"PATH": os.environ["PATH"], "HOME": scratch, "PYTHONHASHSEED": "0"},
+            )
+            maps: list[str] = json.loads(Path(scratch, "maps").read_text(encoding="utf-8"))
+            return maps
 
 
 if __name__ == "__main__":

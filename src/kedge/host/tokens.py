@@ -132,7 +132,17 @@ def _prices() -> _Prices:
 
 def count(text: str) -> int:
     """Tokens of the text, estimated: close to o200k_base, rather above than below."""
-    return -(-sum(map(_prices().__getitem__, pieces().findall(text))) // _ONE)
+    return -(-price(text) // _ONE)
+
+
+def price(text: str) -> int:
+    """The same in hundredths of a token, so that parts can be added up."""
+    return sum(map(_prices().__getitem__, pieces().findall(text)))
+
+
+def price_of(tokens: int) -> int:
+    """What that many tokens cost."""
+    return tokens * _ONE
 
 
 def fits(text: str, budget: int) -> bool:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kedge import __version__
 from kedge.errors import FileError
 from kedge.host.project import Project
-from kedge.repomap import files, rank
+from kedge.repomap import files, terms
 from kedge.repomap.cache import Cache
 from kedge.repomap.files import File, Listing
-from kedge.repomap.index import Index, index
-from kedge.repomap.rank import Ranking
-from kedge.repomap.render import Shown, render
-from kedge.repomap.structure import Structure, describe
-from kedge.repomap.symbols import Symbol, extract
+from kedge.repomap.languages import PROSE, language_of
+
+if TYPE_CHECKING:
+    from kedge.repomap.knowledge import Overview
+    from kedge.repomap.rank import Known
+    from kedge.repomap.render import Shown
+    from kedge.repomap.symbols import Symbol
 
 TOKENS = 1500
 _USERS = 3  # files named as users of a file
+_BRANCH = 100  # tokens of the budget for each line of the tree
+_MANY = 20  # files that have a name, above which more do not matter
+_AHEAD = 40  # files whose definitions are looked up at once
+_TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,51 +61,69 @@ def make(project: Project, ask: Ask, cache: Cache) -> Map:
     if memo is not None:
         data = json.loads(memo)
         return Map(data["text"], data, list(cache.warnings))
-    made = index(project, listing, cache)
-    structure = describe(Tree(project.root, listing.files), made.history.recent)
-    ranked = ranking(made, ask.text)
-    reader = Reader(project.root, listing.files, cache)
+    return _make(project, ask, cache, listing, key)
+
+
+def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, key: str) -> Map:
+    from kedge.repomap.knowledge import Knowledge
+    from kedge.repomap.render import WITH_TEXT, WITHOUT, render
+    from kedge.repomap.tree import branches
+
+    known = Knowledge(project, listing, cache)
+    ranks, overview = known.ranks, known.overview()
+    ranked = ranks.ranking(ask.text)
+    scores = {ranks.path(number): ranked.scores[number] for number in ranked.order}
+    reader = Reader(project.root, listing, cache, list(scores))
     shown = render(
-        structure,
-        [made.paths[i] for i in rank.order(ranked.scores, made.paths)],
-        lambda path: reader.best(path, ask.text),
-        _users(made),
-        title=project.root.name,
+        overview.structure,
+        branches(_code(scores), ask.budget // _BRANCH),
+        list(scores),
+        lambda path: reader.best(path, ask.text, ranks.index.offers(ranks.number[path])),
+        lambda path: _users(ranks, path),
         budget=ask.budget,
+        shares=WITH_TEXT if ask.text else WITHOUT,
         health=ask.health,
     )
     reader.keep()
-    if listing.unnamed:
-        reader.failed[""] = f"{listing.unnamed} files whose names cannot be printed are left out"
-    data = _data(shown, structure, listing, reader, ask, made, ranked.scores)
+    if overview.unnamed:
+        reader.failed[""] = f"{overview.unnamed} files whose names cannot be printed are left out"
+    data = _data(shown, overview, reader, ask, scores)
     cache.keep_memo("map", key, json.dumps(data).encode())
-    return Map(shown.text, data, [*cache.warnings, *structure.problems, *reader.failed.values()])
+    return Map(
+        shown.text, data, [*cache.warnings, *overview.structure.problems, *reader.failed.values()]
+    )
 
 
-def ranking(made: Index, text: str) -> Ranking:
-    if text.strip():
-        return rank.for_text(text, made.paths, made.words, made.graph, made.history, made.weak)
-    return rank.without_text(made.rank, made.history, made.weak)
+def _code(scores: Mapping[str, float]) -> dict[str, float]:
+    """What code weighs: without prose, and so that a few good files beat many others."""
+    found = ((path, score, language_of(path)) for path, score in scores.items())
+    return {
+        path: score * score
+        for path, score, language in found
+        if language and language.name not in PROSE
+    }
 
 
 def explain(project: Project, ask: Ask, cache: Cache, path: str) -> dict[str, Any]:
     """Why a file stands where it does: its place, its score, and what that is made of."""
+    from kedge.repomap.knowledge import Knowledge
+
     listing = files.listing(project)
-    made = index(project, listing, cache)
-    if path not in made.paths:
+    ranks = Knowledge(project, listing, cache).ranks
+    number = ranks.number.get(path)
+    if number is None:
         raise FileError(f"{path} is not in the map", hint=_why_not(listing, path))
-    ranked = ranking(made, ask.text)
-    number = made.paths.index(path)
-    near = made.graph.neighbours(number)[:8]
+    ranked = ranks.ranking(ask.text)
+    near = ranks.graph.neighbours(number)[:8]
     return {
         "path": path,
-        "place": rank.order(ranked.scores, made.paths).index(number) + 1,
-        "of": len(made.paths),
+        "place": ranked.order.index(number) + 1,
+        "of": len(ranked.order),
         "score": round(ranked.scores[number], 4),
-        "parts": {name: round(values[number], 4) for name, values in ranked.parts.items()},
-        "factor": ranked.factor[number],
-        "near": [made.paths[other] for other, _ in near],
-        "changes_with": [made.paths[other] for other, _ in made.history.partners[number]],
+        "parts": {name: round(values.get(number, 0), 4) for name, values in ranked.parts.items()},
+        "factor": ranked.factor.get(number, 1.0),
+        "near": [ranks.path(other) for other, _ in near],
+        "changes_with": [other for other, _ in ranks.partners(path)],
     }
 
 
@@ -112,23 +136,44 @@ def _why_not(listing: Listing, path: str) -> str:
     return "give its path from the root of the repository; ignored files are left out"
 
 
+def _users(ranks: Known, path: str) -> list[str]:
+    users = ranks.graph.used_by(ranks.number[path])
+    strong = [ranks.path(other) for other, _ in users if not ranks.index.weak(other)][:_USERS]
+    return [_near(other, path) for other in strong]
+
+
+def _near(path: str, other: str) -> str:
+    """The path in short, seen from another."""
+    folder, _, name = path.rpartition("/")
+    if folder == other.rpartition("/")[0] or not folder:
+        return name
+    return f"{folder.rpartition('/')[2]}/{name}"
+
+
 class Reader:
     """Definitions of the files that are shown, read when they are asked for."""
 
-    def __init__(self, root: Path, listed: Sequence[File], cache: Cache) -> None:
+    def __init__(self, root: Path, listing: Listing, cache: Cache, first: Sequence[str]) -> None:
         self._root = root
-        self._files = {file.path: file for file in listed}
+        self._listing = listing
         self._cache = cache
+        self._files = listing.find(first[:_AHEAD])
+        keys = [_key(file) for file in self._files.values() if file.language]
+        self._known = cache.contents("map_symbols", keys)
         self._fresh: dict[str, list[tuple[Any, ...]]] = {}
         self.read: Counter[str] = Counter()
         self.failed: dict[str, str] = {}
 
     def symbols(self, path: str) -> list[Symbol]:
-        file = self._files[path]
-        if file.language is None:
+        from kedge.repomap.symbols import Symbol, extract
+
+        if path not in self._files:
+            self._files |= self._listing.find([path])
+        file = self._files.get(path)
+        if file is None or file.language is None:
             return []
-        key = f"{file.language.name}:{file.key}"
-        kept = self._cache.contents("map_symbols", [key]).get(key)
+        key = _key(file)
+        kept = self._known.get(key)
         if kept is None:
             data = files.read(self._root, path)
             if data is None:
@@ -138,22 +183,22 @@ class Reader:
                 self.failed[path] = f"{path}: {found.failed}"
                 return []
             kept = self._fresh[key] = [tuple(symbol) for symbol in found.symbols]
-        self.read[file.language.name] += 1
+        self.read[file.language.title] += 1
         return [Symbol(*values) for values in kept]
 
-    def best(self, path: str, text: str) -> list[Symbol]:
-        """The symbols that say most about the file, for this text if there is one."""
-        from kedge.repomap import terms
-
+    def best(self, path: str, text: str, known: Mapping[str, int]) -> list[Symbol]:
+        """The symbols that say most about the file, for this text if there is one. `known` tells
+        how many files have each of its names."""
         asked = terms.of_text(text) if text else {}
         found = self.symbols(path)
 
         def worth(place: int) -> tuple[float, int]:
             symbol = found[place]
-            told = sum(asked.get(term, 0.0) for term in terms.of_name(symbol.name))
+            told = sum(asked.get(term, 0.0) for term in terms.of_name(symbol.name)) if asked else 0
+            used = min(known.get(symbol.name, 1), _MANY) / _MANY
             public = 0.0 if symbol.name.startswith("_") else 0.5
             kind = 0.6 if symbol.kind in _TYPES else 0.3 if symbol.parent is None else 0.0
-            return -(told + public + kind), place
+            return -(told + used + public + kind), place
 
         return [found[place] for place in sorted(range(len(found)), key=worth)]
 
@@ -161,69 +206,31 @@ class Reader:
         self._cache.keep_contents("map_symbols", self._fresh)
 
 
-_TYPES = {"class", "interface", "trait", "struct", "enum", "type"}
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    root: Path
-    files: Sequence[File]
-
-    @property
-    def paths(self) -> Sequence[str]:
-        return [file.path for file in self.files]
-
-    def read(self, path: str) -> bytes | None:
-        return files.read(self.root, path)
-
-
-def _users(made: Index) -> Any:
-    number = {path: i for i, path in enumerate(made.paths)}
-
-    def used_by(path: str) -> list[str]:
-        near = made.graph.neighbours(number[path])
-        strong = [other for other, _ in near if not made.weak[other]][:_USERS]
-        return [made.paths[other].rpartition("/")[2] for other in strong]
-
-    return used_by
+def _key(file: File) -> str:
+    return f"{file.language.name if file.language else ''}:{file.key}"
 
 
 def _data(
-    shown: Shown,
-    structure: Structure,
-    listing: Listing,
-    reader: Reader,
-    ask: Ask,
-    made: Index,
-    scores: list[float],
+    shown: Shown, overview: Overview, reader: Reader, ask: Ask, scores: Mapping[str, float]
 ) -> dict[str, Any]:
-    number = {path: i for i, path in enumerate(made.paths)}
-    by_language = Counter(file.language.title for file in listing.files if file.language)
-    failed = Counter(
-        file.language.name for file in listing.files if file.path in reader.failed and file.language
-    )
-    names = {file.language.title: file.language.name for file in listing.files if file.language}
-    ranks = {path: round(scores[number[path]], 4) for path in shown.files}
+    structure = overview.structure
+    rank = {path: round(scores[path], 4) for path in shown.files}
+    languages = (language_of(path) for path in reader.failed)
+    failed = Counter(language.title for language in languages if language)
     return {
         "tokens": shown.tokens,
         "budget": ask.budget,
-        "files": [{"path": path, "rank": ranks[path]} for path in shown.files],
+        "files": [{"path": path, "rank": rank[path]} for path in shown.files],
         "symbols": [
-            {"path": path, **symbol._asdict(), "rank": ranks[path]}
-            for path, symbol in shown.symbols
+            {"path": path, **symbol._asdict(), "rank": rank[path]} for path, symbol in shown.symbols
         ],
         "stack": list(structure.stack),
         "commands": [
             {"kind": c.kind, "command": c.command, "source": c.source} for c in structure.commands
         ],
         "languages": [
-            {
-                "name": title,
-                "files": count,
-                "parsed": reader.read[names[title]],
-                "failed": failed[names[title]],
-            }
-            for title, count in sorted(by_language.items(), key=lambda pair: (-pair[1], pair[0]))
+            {"name": name, "files": count, "parsed": reader.read[name], "failed": failed[name]}
+            for name, count in overview.languages
         ],
         "failed": dict(reader.failed),
         "text": shown.text,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import marshal
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kedge.errors import FileError
 
 # Raise when what is read from a file, or how it is kept, changes.
-VERSION = "2"
+VERSION = "3"
 _MEMOS = 40
 _MAX_BATCH = 500
 
@@ -63,6 +63,14 @@ class Cache:
         ):
             return bytes(data)
         return None
+
+    def memos(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        """All finished work of a kind with its keys, the last first."""
+        keys = self._run("SELECT key FROM map_memo WHERE kind = ? ORDER BY used DESC", [kind])
+        for (key,) in keys:
+            version, _, name = key.split(":", 2)
+            if version == VERSION and (data := self.memo(kind, name)) is not None:
+                yield name, data
 
     def keep_memo(self, kind: str, key: str, data: bytes) -> None:
         self._run(

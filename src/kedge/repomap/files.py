@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from kedge.host.project import Project
 from kedge.repomap.languages import Language, language_of
@@ -15,6 +18,7 @@ from kedge.repomap.languages import Language, language_of
 MAX_BYTES = 1_000_000  # larger sources are data
 _LONG_LINES = 300  # bytes in a line on average: minified
 _SNIFF = 2048
+_KEDGE = b"\t.kedge/"
 
 _VENDORED = re.compile(
     r"(?:^|/)(?:vendor|vendored|_vendor|third[_-]?party|3rdparty|external|node_modules|"
@@ -41,8 +45,7 @@ _TEST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """A file of the repository. `key` names its content; `language` is None for other files."""
 
     path: str
@@ -50,17 +53,44 @@ class File:
     language: Language | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listing:
-    """All files that count, sorted, and the commit that they stand on.
+    """All files, each as the line that git has for it, and the commit that they stand on.
 
-    `unnamed` are left out because their names cannot be printed in a line of UTF-8.
+    Two listings are compared by their lines, which takes no time; `files` takes them apart.
     """
 
-    files: tuple[File, ...]
+    lines: frozenset[bytes]
     head: str | None
     state: str
-    unnamed: int
+
+    @cached_property
+    def files(self) -> tuple[File, ...]:
+        """The files that count, sorted by path."""
+        return tuple(sorted(file for line in self.lines if (file := file_of(line))))
+
+    def find(self, paths: Iterable[str]) -> dict[str, File]:
+        """These files, without taking all lines apart."""
+        wanted = {os.fsencode(path) for path in paths}
+        found = (file_of(line) for line in self.lines if line[line.index(b"\t") + 1 :] in wanted)
+        return {file.path: file for file in found if file}
+
+    @property
+    def unnamed(self) -> int:
+        """How many are left out because their names cannot be printed in a line of UTF-8."""
+        return sum(not os.fsdecode(line).partition("\t")[2].isprintable() for line in self.lines)
+
+
+def file_of(line: bytes) -> File | None:
+    """The file of a line; None for one that is no plain file or that others or machines made."""
+    head, _, name = line.partition(b"\t")
+    path = os.fsdecode(name)
+    mode, key, stage = head.split()[-3:]
+    if mode not in (b"100644", b"100755") or stage != b"0":
+        return None
+    if not path.isprintable() or is_foreign(path):
+        return None
+    return File(path, key.decode(), language_of(path))
 
 
 def is_test(path: str) -> bool:
@@ -83,74 +113,72 @@ def is_made(data: bytes) -> bool:
 
 
 def listing(project: Project) -> Listing:
-    keys = dict(_from_git(project) if project.repo else _from_disk(project.root))
-    named = [path for path in sorted(keys) if path.isprintable()]
-    files = tuple(
-        File(path, keys[path], language_of(path)) for path in named if not is_foreign(path)
+    if project.repo is None:
+        made = sorted(_from_disk(project.root))
+        return Listing(frozenset(made), None, hashlib.sha256(b"\0".join(made)).hexdigest())
+    # Tracked files come as `H mode blob stage<tab>path`; changed ones again with another letter.
+    raw = project.repo.git(
+        *["ls-files", "-z", "-t", "--cached", "--stage", "--modified", "--deleted", "--others"],
+        "--exclude-standard",
     )
-    head = project.repo.head() if project.repo else None
-    digest = hashlib.sha256(f"{head}\n".encode())
-    digest.update("\0".join(f"{f.path}\0{f.key}" for f in files).encode("utf-8", "surrogateescape"))
-    return Listing(files, head, digest.hexdigest(), len(keys) - len(named))
+    lines = set(raw.split(b"\0"))
+    lines.discard(b"")
+    odd = sorted(line for line in lines if line[0] != 72)  # H
+    lines.difference_update(odd)
+    for line in odd:
+        lines.discard(b"H" + line[1:])
+    lines = {line for line in lines if b"\t.kedge/" not in line} if _KEDGE in raw else lines
+    digest = hashlib.sha256(raw if _KEDGE not in raw else b"\0".join(sorted(lines)))
+    for name in dict.fromkeys(line[2:].rpartition(b"\t")[2] for line in odd):
+        found = _on_disk(project.root, os.fsdecode(name))
+        if found and not name.startswith(b".kedge/"):
+            lines.add(found)
+            digest.update(found)
+    head = project.repo.head()
+    digest.update(f"\0{head}".encode())
+    return Listing(frozenset(lines), head, digest.hexdigest())
 
 
 def read(root: Path, path: str) -> bytes | None:
-    """A source file's content; None when it is gone, no plain file, or too large."""
-    try:
-        fd = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(fd, "rb") as file:
-        if not 0 < os.fstat(fd).st_size <= MAX_BYTES:
-            return None
-        try:
-            return file.read(MAX_BYTES + 1)
-        except OSError:
-            return None
+    """A source file's content; None when it is gone, no plain file, empty or too large."""
+    data, size = _content(root, path)
+    return data if data and size <= MAX_BYTES else None
 
 
-def _from_git(project: Project) -> Iterator[tuple[str, str]]:
-    repo = project.repo
-    assert repo is not None  # noqa: S101 - for the type checker
-    changed: dict[str, str] = {}
-    for entry in repo.git(
-        *["ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard"]
-    ).split(b"\0"):
-        if entry:
-            changed[os.fsdecode(entry[2:])] = chr(entry[0])
-    for entry in repo.git("ls-files", "-z", "--stage").split(b"\0"):
-        if not entry:
-            continue
-        head, _, name = entry.partition(b"\t")
-        mode, blob, stage = head.split()
-        path = os.fsdecode(name)
-        if mode in (b"100644", b"100755") and stage in (b"0", b"2") and path not in changed:
-            yield path, blob.decode()
-    for path, tag in changed.items():
-        if tag in "C?M":
-            key = _content_key(repo.root / path)
-            if key is not None:
-                yield path, key
-
-
-def _from_disk(root: Path) -> Iterator[tuple[str, str]]:
+def _from_disk(root: Path) -> Iterator[bytes]:
     from kedge.repomap.ignore import walk
 
     for path in walk(root):
-        key = _content_key(root / path)
-        if key is not None:
-            yield path, key
+        if line := _on_disk(root, path):
+            yield line
 
 
-def _content_key(path: Path) -> str | None:
-    """The id that git gives to this content; by size and time for what is too large to be read."""
-    try:
-        status = path.lstat()
-        if not os.path.stat.S_ISREG(status.st_mode):  # type: ignore[attr-defined]
-            return None
-        if status.st_size > MAX_BYTES:
-            return f"large-{status.st_size}-{status.st_mtime_ns}"
-        data = path.read_bytes()
-    except OSError:
+def _on_disk(root: Path, path: str) -> bytes | None:
+    """The line that git would have for the file; what is too large to be read goes by its size."""
+    data, size = _content(root, path)
+    if data is None:
         return None
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    content = data if size <= MAX_BYTES else b"%d" % size
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return b"H 100644 %s 0\t%s" % (blob.encode(), os.fsencode(path))
+
+
+def _content(root: Path, path: str) -> tuple[bytes | None, int]:
+    """What a plain file holds, up to what is read, and how large it is. No link is followed."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        fd = os.open(f"{root}/{path}", flags)
+    except (OSError, ValueError):
+        return None, 0
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return None, 0
+        if status.st_size > MAX_BYTES:
+            return b"", status.st_size
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(), status.st_size
+    except OSError:
+        return None, 0
+    finally:
+        os.close(fd)

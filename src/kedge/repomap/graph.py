@@ -1,102 +1,130 @@
-"""Who uses whom: files joined by the names that one defines and the other uses, and by imports."""
+"""Who uses whom: files joined by the names that one defines and the other uses, and by imports.
+
+Around a few files the edges are worked out when they are asked for; only a map without a text
+needs them all. Weights are whole thousandths, so that no order of adding them matters.
+"""
 
 from __future__ import annotations
 
-import marshal
 import math
-from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+
+from kedge.repomap.documents import COUNT, DEFINED, IMPORTED
+from kedge.repomap.index import Index
 
 MOST_DEFINERS = 6  # a name that more files define says nothing about which is meant
 MOST_EDGES = 24  # of a file: the strongest
-_IMPORT = 3000  # weights are whole thousandths, so that no order of adding them matters
-_SHARES = [0, *(int(1000 * (1 + math.log(count))) for count in range(1, 32))]
+_IMPORT = 3000
+_WEIGHED = COUNT | IMPORTED
+_SHARES = [0, *(int(1000 * (1 + math.log(count))) for count in range(1, 16))]
+_SHARES += [_IMPORT] * (_WEIGHED + 1 - len(_SHARES))
+_WIDEST = 100  # files that use a name: more are not told apart by it
 _DAMPING = 0.85
-_ROUNDS = 12
+_ROUNDS = 8
 
 
-@dataclass(slots=True)
 class Graph:
-    """Edges both ways, in compressed rows; `uses` counts those that lead from user to used."""
+    """The edges between the files of an index, both ways."""
 
-    starts: array[int]
-    ends: array[int]
-    weights: array[int]
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._known: dict[int, list[tuple[int, int]]] = {}
 
-    def spread(self, seeds: Sequence[float], damping: float, rounds: int) -> list[float]:
-        """Where weight that starts at the seeds comes to rest (personalised PageRank)."""
-        starts, ends, weights = self.starts, self.ends, self.weights
-        now = list(seeds)
-        sums = [sum(weights[starts[i] : starts[i + 1]]) or 1 for i in range(len(seeds))]
+    def neighbours(self, node: int) -> list[tuple[int, int]]:
+        """The file's strongest edges as (other, weight)."""
+        if node not in self._known:
+            found = self._uses(node)
+            for other, weight in self._used_by(node).items():
+                found[other] = found.get(other, 0) + weight
+            self._known[node] = self._cut(found)
+        return self._known[node]
+
+    def uses(self, node: int) -> list[tuple[int, int]]:
+        """The files that this one uses."""
+        return self._cut(self._uses(node))
+
+    def used_by(self, node: int) -> list[tuple[int, int]]:
+        """The files that use this one."""
+        return self._cut(self._used_by(node))
+
+    def _uses(self, node: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for _, byte, definers in self._index.shared(node, MOST_DEFINERS):
+            if share := _SHARES[byte & _WEIGHED] // len(definers):
+                for other in definers:
+                    found[other] = found.get(other, 0) + share
+        found.pop(node, None)
+        return found
+
+    def _used_by(self, node: int) -> dict[int, int]:
+        """What a test uses counts less."""
+        index, weak = self._index, self._index.weak
+        found: dict[int, int] = {}
+        for name, byte, definers in index.shared(node, MOST_DEFINERS):
+            if byte & DEFINED and len(posts := index.posts(name)) <= _WIDEST:
+                for post in posts:
+                    other, share = post >> 8, _SHARES[post & _WEIGHED] // len(definers)
+                    if share := share * 3 // 10 if weak(other) else share:
+                        found[other] = found.get(other, 0) + share
+        found.pop(node, None)
+        return found
+
+    def _cut(self, edges: Mapping[int, int]) -> list[tuple[int, int]]:
+        paths = self._index.paths
+        ranked = sorted(edges.items(), key=lambda edge: (-edge[1], paths[edge[0]]))
+        return ranked[:MOST_EDGES]
+
+    def near(self, seeds: Mapping[int, float], rounds: int, width: int) -> dict[int, float]:
+        """Where weight that starts at the seeds comes by (personalised PageRank, cut off)."""
+        paths = self._index.paths
+        found: dict[int, float] = {}
+        now = dict(seeds)
         for _ in range(rounds):
-            after = [(1 - damping) * seed for seed in seeds]
-            for node, mass in enumerate(now):
-                if mass > 1e-9:
-                    share = damping * mass / sums[node]
-                    for edge in range(starts[node], starts[node + 1]):
-                        after[ends[edge]] += share * weights[edge]
+            after: dict[int, float] = {}
+            for node in sorted(now, key=lambda node: (-now[node], paths[node] or ""))[:width]:
+                edges = self.neighbours(node)
+                share = now[node] / (sum([weight for _, weight in edges]) or 1)
+                for other, weight in edges:
+                    after[other] = after.get(other, 0.0) + share * weight
+            for node, mass in after.items():
+                found[node] = found.get(node, 0.0) + mass
+            now = {node: 0.6 * mass for node, mass in after.items()}
+        return found
+
+    def rank(self) -> dict[int, float]:
+        """PageRank of all files."""
+        live = self._index.live
+        if not live:
+            return {}
+        self._fill(live)
+        rows = [(node, self._known[node], sum([w for _, w in self._known[node]])) for node in live]
+        now = dict.fromkeys(live, 1 / len(live))
+        for _ in range(_ROUNDS):
+            after = dict.fromkeys(live, (1 - _DAMPING) / len(live))
+            for node, edges, total in rows:
+                if edges:
+                    share = _DAMPING * now[node] / total
+                    for other, weight in edges:
+                        after[other] += share * weight
             now = after
         return now
 
-    def rank(self) -> list[float]:
-        """PageRank without a question."""
-        size = len(self.starts) - 1
-        return self.spread([1 / size] * size, _DAMPING, _ROUNDS) if size else []
-
-    def neighbours(self, node: int) -> list[tuple[int, int]]:
-        """The node's edges as (other, weight), the strongest first."""
-        span = range(self.starts[node], self.starts[node + 1])
-        found = [(self.ends[edge], self.weights[edge]) for edge in span]
-        return sorted(found, key=lambda edge: (-edge[1], edge[0]))
-
-    def dump(self) -> bytes:
-        return marshal.dumps(tuple(a.tobytes() for a in (self.starts, self.ends, self.weights)))
-
-    @classmethod
-    def load(cls, data: bytes) -> Graph:
-        arrays = []
-        for one in marshal.loads(data):  # noqa: S302 - our own
-            found: array[int] = array("I")
-            found.frombytes(one)
-            arrays.append(found)
-        return cls(*arrays)
-
-
-def build(
-    names: Sequence[Mapping[str, int]],
-    defined: Sequence[Collection[str]],
-    imports: Sequence[Iterable[int]],
-    weak: Sequence[bool],
-) -> Graph:
-    """The graph of files by number. What only a weak file (a test) uses counts less."""
-    definers: dict[str, list[int]] = {}
-    for node, own in enumerate(defined):
-        for name in own:
-            if len(name) > 3:
-                definers.setdefault(name, []).append(node)
-    useful = {name: nodes for name, nodes in definers.items() if len(nodes) <= MOST_DEFINERS}
-    known = frozenset(useful)
-    both: list[dict[int, int]] = [{} for _ in names]
-    for node, used in enumerate(names):
-        out: dict[int, int] = {}
-        for name in known.intersection(used):
-            nodes = useful[name]
-            share = _SHARES[min(used[name], 31)] // len(nodes)
-            for other in nodes:
-                out[other] = out.get(other, 0) + share
-        for other in imports[node]:
-            out[other] = out.get(other, 0) + _IMPORT
-        out.pop(node, None)
-        for other, weight in out.items():
-            both[node][other] = both[node].get(other, 0) + weight
-            back = weight * 3 // 10 if weak[node] else weight
-            both[other][node] = both[other].get(node, 0) + back
-    starts, ends, weights = array("I", [0]), array("I"), array("I")
-    for row in both:
-        kept = sorted(row.items(), key=lambda edge: (-edge[1], edge[0]))[:MOST_EDGES]
-        for other, weight in kept:
-            ends.append(other)
-            weights.append(min(weight, 0xFFFFFFF))
-        starts.append(len(ends))
-    return Graph(starts, ends, weights)
+    def _fill(self, live: list[int]) -> None:
+        """The edges of all files at once, in one pass over the names that are defined."""
+        index = self._index
+        both: dict[int, dict[int, int]] = {node: {} for node in live}
+        for name in index.defined():
+            definers = index.definers(name, MOST_DEFINERS)
+            posts = index.posts(name) if definers else ()
+            wide = len(posts) > _WIDEST
+            for post in posts:
+                user, share = post >> 8, _SHARES[post & _WEIGHED] // len(definers)
+                back = share * 3 // 10 if index.weak(user) else share
+                for other in definers if share else ():
+                    if other != user:
+                        out = both[user]
+                        out[other] = out.get(other, 0) + share
+                        if not wide:
+                            into = both[other]
+                            into[user] = into.get(user, 0) + back
+        self._known = {node: self._cut(edges) for node, edges in both.items()}

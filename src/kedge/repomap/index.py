@@ -1,112 +1,199 @@
-"""The index over a tree's files: their words, the graph between them, and their past."""
+"""The index over a tree's documents: which files a name is in, and which names are in a file.
+
+It is kept whole, and loads in the time that it takes to copy its bytes. When some files have
+changed since it was made, they are patched in after loading. All counts are whole numbers, so
+that an index gives the same answers however it came about.
+"""
 
 from __future__ import annotations
 
 import marshal
-from dataclasses import dataclass
+from array import array
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from kedge.host.project import Project
-from kedge.repomap import graph, history, scan, terms
-from kedge.repomap.cache import Cache
-from kedge.repomap.corpus import Corpus
-from kedge.repomap.files import File, Listing, is_test
-from kedge.repomap.graph import Graph
-from kedge.repomap.history import History
+from kedge.repomap.documents import COUNT, DEFINED, Document
+from kedge.repomap.files import is_test
 
-_PROSE = frozenset({"markdown", "html", "css", "scss"})  # known by path and past alone
-_DEFINED = 4  # what a definition counts beside a use
-_PATH = 12
+# In `_posts` and `_forward`, an entry is a number (of a document, of a name) and a name's byte.
+_BITS = 8
+_BYTE = 0xFF
 
 
-@dataclass(slots=True)
 class Index:
-    """By number of file, in the order of `paths`."""
+    """Documents and names by number. `paths` has None in the place of a document that is gone."""
 
-    paths: list[str]
-    weak: list[bool]
-    words: Corpus
-    graph: Graph
-    history: History
-    rank: list[float]
+    def __init__(self, lines: bytes = b"") -> None:
+        self._lines = lines  # of the listing that it stands for
+        self.paths: list[str | None] = []
+        self.lengths: array[int] = array("I")
+        self.names = "\n"  # each with a line break after it
+        self._starts: array[int] = array("I", [0])  # of the posts of each name
+        self._posts: array[int] = array("I")
+        self._begins: array[int] = array("I", [0])  # of the names of each document
+        self._forward: array[int] = array("I")
+        self._patched: dict[int, list[int]] = {}
+        self._numbers: dict[str, int] = {}
+        self._weak: dict[int, bool] = {}
+        self._definers: dict[int, list[int]] = {}
+        self._listed: list[str] = []
+
+    @property
+    def lines(self) -> frozenset[bytes]:
+        """Those of the listing that it stands for."""
+        return frozenset(self._lines.split(b"\0"))
+
+    @property
+    def live(self) -> list[int]:
+        """The documents that are there, in the order of their paths."""
+        found = [(path, number) for number, path in enumerate(self.paths) if path is not None]
+        return [number for _, number in sorted(found)]
+
+    def weak(self, number: int) -> bool:
+        """Whether the document is a test."""
+        if number not in self._weak:
+            self._weak[number] = is_test(self.paths[number] or "")
+        return self._weak[number]
+
+    def posts(self, name: int) -> Sequence[int]:
+        """The documents with this name, those that define it first."""
+        if name in self._patched:
+            return self._patched[name]
+        return self._posts[self._starts[name] : self._starts[name + 1]]
+
+    def definers(self, name: int, most: int) -> list[int]:
+        """The documents that define the name; none when they are more than `most`."""
+        posts = self.posts(name)
+        if not posts or not posts[0] & DEFINED:
+            return []
+        found = [post >> _BITS for post in posts[: most + 1] if post & DEFINED]
+        return found if len(found) <= most else []
+
+    def shared(self, number: int, most: int) -> Iterator[tuple[int, int, list[int]]]:
+        """The names in a document that some define, but no more than `most`: the name, its byte
+        there, and those documents."""
+        starts, posts, known = self._starts, self._posts, self._definers
+        for entry in self.names_in(number):
+            name = entry >> _BITS
+            definers = known.get(name)
+            if definers is None:
+                fresh = name in self._patched or posts[starts[name]] & DEFINED
+                definers = known[name] = self.definers(name, most) if fresh else []
+            if definers:
+                yield name, entry & _BYTE, definers
+
+    def defined(self) -> Iterator[int]:
+        """The names that some document defines."""
+        for name in range(self.names.count("\n") - 1):
+            row = self._patched.get(name)
+            if row is None:
+                start = self._starts[name]
+                if start < self._starts[name + 1] and self._posts[start] & DEFINED:
+                    yield name
+            elif row and row[0] & DEFINED:
+                yield name
+
+    def names_in(self, number: int) -> Sequence[int]:
+        """The names in a document, each with its byte."""
+        return self._forward[self._begins[number] : self._begins[number + 1]]
+
+    def offers(self, number: int) -> dict[str, int]:
+        """The names that a document defines, and how many documents have them."""
+        self._listed = self._listed or self._names()
+        entries = (entry >> _BITS for entry in self.names_in(number) if entry & DEFINED)
+        return {self._listed[name]: len(self.posts(name)) for name in entries}
+
+    def documents(self, paths: Container[str]) -> dict[str, Document]:
+        """These documents as they were read."""
+        names = self._names()
+        return {
+            path: {names[entry >> _BITS]: entry & _BYTE for entry in self.names_in(number)}
+            for number, path in enumerate(self.paths)
+            if path is not None and path in paths
+        }
+
+    def _names(self) -> list[str]:
+        return self.names.split("\n")[1:-1]
+
+    # Making one
+
+    @classmethod
+    def build(cls, lines: Iterable[bytes], documents: Mapping[str, Document]) -> Index:
+        made = cls(b"\0".join(lines))
+        made.paths = list(documents)
+        number: dict[str, int] = {}
+        posts: list[list[int]] = []
+        for place, document in enumerate(documents.values()):
+            high = place << _BITS
+            entries = []
+            for name, byte in document.items():
+                at = number.get(name)
+                if at is None:
+                    at = number[name] = len(posts)
+                    posts.append([high | byte])
+                elif byte & DEFINED:
+                    posts[at].insert(0, high | byte)
+                else:
+                    posts[at].append(high | byte)
+                entries.append(at << _BITS | byte)
+            made._add(entries)
+        made.names = "\n".join(("", *number, ""))
+        for row in posts:
+            made._posts.extend(row)
+            made._starts.append(len(made._posts))
+        return made
+
+    def patch(self, gone: Iterable[str], documents: Mapping[str, Document]) -> None:
+        """Take documents out, and others in. What changes is kept apart until the next build."""
+        at = {path: number for number, path in enumerate(self.paths)}
+        dead = {at[path] for path in gone if path in at}
+        for number in sorted(dead):
+            self.paths[number] = None
+            for entry in self.names_in(number):
+                self._row(entry >> _BITS)
+        for row in self._patched.values():
+            row[:] = [post for post in row if post >> _BITS not in dead]
+        if not documents:
+            return
+        self._numbers = {name: number for number, name in enumerate(self._names())}
+        for path, document in documents.items():
+            number = len(self.paths)
+            self.paths.append(path)
+            entries = []
+            for name, byte in document.items():
+                found = self._numbers.setdefault(name, len(self._numbers))
+                row = self._row(found)
+                row.insert(0 if byte & DEFINED else len(row), number << _BITS | byte)
+                entries.append(found << _BITS | byte)
+            self._add(entries)
+        known = self.names.count("\n") - 1
+        self.names += "".join(f"{name}\n" for name in list(self._numbers)[known:])
+
+    def _add(self, entries: list[int]) -> None:
+        self._forward.extend(entries)
+        self._begins.append(len(self._forward))
+        self.lengths.append(sum([entry & COUNT for entry in entries]))
+
+    def _row(self, name: int) -> list[int]:
+        """The posts of a name, to be changed."""
+        if name not in self._patched:
+            known = name + 1 < len(self._starts)
+            self._patched[name] = list(self.posts(name)) if known else []
+        return self._patched[name]
+
+    # Keeping one
 
     def dump(self) -> bytes:
-        return marshal.dumps(
-            (
-                self.paths,
-                bytes(self.weak),
-                self.words.dump(),
-                self.graph.dump(),
-                self.history.dump(),
-                self.rank,
-            )
-        )
+        """Only for one that was built and not patched."""
+        arrays = (self.lengths, self._starts, self._posts, self._begins, self._forward)
+        return marshal.dumps((self._lines, self.paths, self.names, *(a.tobytes() for a in arrays)))
 
     @classmethod
     def load(cls, data: bytes) -> Index:
-        paths, weak, words, edges, past, rank = marshal.loads(data)  # noqa: S302 - our own
-        return cls(
-            paths,
-            [bool(byte) for byte in weak],
-            Corpus.load(words),
-            Graph.load(edges),
-            History.load(past),
-            rank,
-        )
-
-
-def index(project: Project, listing: Listing, cache: Cache) -> Index:
-    """The index of these files, from the cache where it knows them."""
-    kept = cache.memo("index", listing.state)
-    if kept is not None:
-        return Index.load(kept)
-    found = _facts(project, listing, cache)
-    made = _build(project, found)
-    cache.keep_memo("index", listing.state, made.dump())
-    return made
-
-
-def _facts(project: Project, listing: Listing, cache: Cache) -> dict[str, scan.Facts]:
-    sources = [file for file in listing.files if file.language and file.language.readable]
-    keys = {
-        file.path: f"{file.language.name}:{file.key}"
-        for file in sources
-        if file.language and file.language.name not in _PROSE
-    }
-    known = cache.contents("map_words", keys.values())
-    missing: list[File] = [
-        file for file in sources if file.path in keys and keys[file.path] not in known
-    ]
-    if missing:
-        fresh = scan.scan(missing, project.root)
-        cache.keep_contents("map_words", {keys[path]: fact for path, fact in fresh.items()})
-        known.update((keys[path], fact) for path, fact in fresh.items())
-    found: dict[str, scan.Facts] = {}
-    for file in sources:
-        fact: scan.Facts | None = ({}, [], [])
-        if file.path in keys:
-            fact = known.get(keys[file.path])
-        if fact is not None:
-            found[file.path] = fact
-    return found
-
-
-def _build(project: Project, found: dict[str, scan.Facts]) -> Index:
-    paths = list(found)
-    number = {path: index for index, path in enumerate(paths)}
-    weak = [is_test(path) for path in paths]
-    documents = []
-    for path, (names, defined, _) in found.items():
-        document = dict(names)
-        for name in defined:
-            document[name] = document.get(name, 0) + _DEFINED
-        for term, count in terms.of_path(path).items():
-            document[term] = document.get(term, 0) + _PATH * count
-        documents.append(document)
-    edges = graph.build(
-        [names for names, _, _ in found.values()],
-        [defined for _, defined, _ in found.values()],
-        [() for _ in paths],
-        weak,
-    )
-    past = history.build(history.log(project.repo), number)
-    return Index(paths, weak, Corpus.build(documents, terms.of_name), edges, past, edges.rank())
+        lines, paths, names, *rest = marshal.loads(data)  # noqa: S302 - our own
+        made = cls(lines)
+        made.paths, made.names = paths, names
+        arrays = (made.lengths, made._starts, made._posts, made._begins, made._forward)
+        for own, kept in zip(arrays, rest, strict=True):
+            del own[:]
+            own.frombytes(kept)
+        return made

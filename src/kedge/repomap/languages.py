@@ -29,6 +29,7 @@ class Language(NamedTuple):
         return self.outline or self.grammar is not None
 
 
+PROSE = frozenset({"markdown", "html", "css", "scss"})  # ranked by path and past alone
 _C = ("/*", "*/")
 _HTML = ("<!--", "-->")
 

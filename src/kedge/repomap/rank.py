@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kedge.repomap import terms
-from kedge.repomap.corpus import Corpus
 from kedge.repomap.graph import Graph
 from kedge.repomap.history import History
+from kedge.repomap.index import Index
+from kedge.repomap.search import relevance
 
 # Weights beside the relevance of a file's own words, which has weight 1. They were chosen on
 # commits older than those that benchmarks/map reports.
@@ -19,86 +20,119 @@ CHURN = 0.15
 TOGETHER = 0.3
 NAMED = 2.0
 WEAK = 0.5  # what a test's score counts, unless the text is about tests
-WEAKER = 0.3  # and without a text
+CENTRAL = 0.35  # without a text: being used, beside changing often
+WEAKER = 0.3  # and what a test's score counts
 
-_LEADERS = 10
+_LEADERS = 10  # files whose partners count
+_SEEDS = 24  # files whose neighbours count
+_TESTS = ("test", "testing", "spec", "flaky")
+
+Scores = dict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The score of each file, and the weighted parts that it is the sum of, by their names.
 
-    `factor` is what the sum of a file was multiplied with: less than 1 for tests.
+    `factor` is what the sum of a test is multiplied with.
     """
 
-    scores: list[float]
-    parts: dict[str, list[float]]
-    factor: list[float]
+    scores: Scores
+    parts: dict[str, Scores]
+    factor: dict[int, float]
+    order: list[int]  # the best first; equals by path
 
 
-def for_text(
-    text: str,
-    paths: Sequence[str],
-    words: Corpus,
-    graph: Graph,
-    history: History,
-    weak: Sequence[bool],
-) -> Ranking:
-    query = terms.of_text(text)
-    named = terms.mentioned(text, paths)
-    own = _scaled(words.scores(query, b=0.75))
-    past = _scaled(history.subjects.scores(query, b=0.5), PAST)
-    mention = [NAMED if path in named else 0.0 for path in paths]
-    base = [o + p + m for o, p, m in zip(own, past, mention, strict=True)]
-    seeds = [score * score for score in base]
-    total = sum(seeds)
-    if not total:  # the text says nothing that the repository knows
-        return without_text(graph.rank(), history, weak)
-    near = graph.spread([seed / total for seed in seeds], damping=0.6, rounds=4)
-    parts = {
-        "words of the file": own,
-        "subjects of its commits": past,
-        "named in the text": mention,
-        "near such files": _scaled([math.log1p(1e4 * mass) for mass in near], NEAR),
-        "changes often": _scaled([math.log1p(count) for count in history.churn], CHURN),
-        "changes with such files": _scaled(_together(base, history), TOGETHER),
-    }
-    about_tests = any(word in query for word in ("test", "tests", "testing", "spec", "flaky"))
-    factor = [
-        WEAK if weak[i] and not about_tests and not mention[i] else 1.0 for i in range(len(paths))
-    ]
-    return _sum(parts, factor)
+class Known:
+    """All that is known of a tree's files, ready to be ranked."""
+
+    def __init__(self, index: Index, history: History) -> None:
+        self.index = index
+        self.history = history
+        self.graph = Graph(index)
+        self.number = {path: i for i, path in enumerate(index.paths) if path is not None}
+
+    def path(self, number: int) -> str:
+        return self.index.paths[number] or ""
+
+    def churn(self) -> Scores:
+        number = self.number
+        pairs = zip(self.history.paths, self.history.churn, strict=True)
+        return {number[path]: math.log1p(count) for path, count in pairs if path in number}
+
+    def partners(self, path: str) -> list[tuple[str, float]]:
+        """The files that change together with this one, and how often of its changes."""
+        past = self.history
+        if path not in past.paths:
+            return []
+        found = past.partners[past.paths.index(path)]
+        pairs = [(past.paths[other], share) for other, share in found]
+        return [(path, share) for path, share in pairs if path in self.number]
+
+    def ranking(self, text: str) -> Ranking:
+        query = terms.of_text(text)
+        named = {self.number[path] for path in terms.mentioned(text, self.number)}
+        own = _scaled(relevance(self.index, query, b=0.75)) if query else {}
+        past = _scaled(self.history.about(query, 0.5, self.number), PAST) if query else {}
+        mention = dict.fromkeys(named, NAMED)
+        base = _sum(own, past, mention)
+        if not base:  # no text, or one that says nothing that the repository knows
+            return self._plain()
+        seeds = {number: score * score for number, score in self._best(base, _SEEDS)}
+        total = sum(seeds.values())
+        near = self.graph.near({n: s / total for n, s in seeds.items()}, rounds=2, width=_SEEDS)
+        parts = {
+            "words of the file": own,
+            "subjects of its commits": past,
+            "named in the text": mention,
+            "near such files": _scaled({n: math.log1p(1e4 * m) for n, m in near.items()}, NEAR),
+            "changes often": _scaled(self.churn(), CHURN),
+            "changes with such files": _scaled(self._together(base), TOGETHER),
+        }
+        tests = {} if any(word in query for word in _TESTS) else self._tests(WEAK, named)
+        return self._ranked(parts, tests)
+
+    def _plain(self) -> Ranking:
+        rank = self.graph.rank()
+        parts = {
+            "changes often": self.churn(),
+            "used by others": {n: CENTRAL * math.log1p(1e4 * mass) for n, mass in rank.items()},
+        }
+        return self._ranked(parts, self._tests(WEAKER, set()))
+
+    def _tests(self, factor: float, named: set[int]) -> dict[int, float]:
+        weak = self.index.weak
+        return {n: factor for n in self.number.values() if n not in named and weak(n)}
+
+    def _ranked(self, parts: dict[str, Scores], factor: dict[int, float]) -> Ranking:
+        scores = dict.fromkeys(self.number.values(), 0.0)
+        for number, score in _sum(*parts.values()).items():
+            scores[number] = score * factor.get(number, 1.0)
+        order = [number for number, _ in self._best(scores, len(scores))]
+        return Ranking(scores, parts, factor, order)
+
+    def _best(self, scores: Mapping[int, float], most: int) -> list[tuple[int, float]]:
+        paths = self.index.paths
+        return sorted(scores.items(), key=lambda pair: (-pair[1], paths[pair[0]]))[:most]
+
+    def _together(self, base: Scores) -> Scores:
+        found: Scores = {}
+        for one, score in self._best(base, _LEADERS):
+            for path, share in self.partners(self.path(one)):
+                other = self.number[path]
+                found[other] = found.get(other, 0.0) + score * share
+        return found
 
 
-def without_text(rank: Sequence[float], history: History, weak: Sequence[bool]) -> Ranking:
-    parts = {
-        "changes often": [math.log1p(churn) for churn in history.churn],
-        "used by others": [0.3 * math.log1p(1e4 * mass) for mass in rank],
-    }
-    return _sum(parts, [WEAKER if test else 1.0 for test in weak])
-
-
-def _sum(parts: dict[str, list[float]], factor: list[float]) -> Ranking:
-    rows = zip(*parts.values(), strict=True)
-    scores = [sum(row) * by for row, by in zip(rows, factor, strict=True)]
-    return Ranking(scores, parts, factor)
-
-
-def order(scores: Sequence[float], paths: Sequence[str]) -> list[int]:
-    """Numbers of files, the best first; equals by path."""
-    return sorted(range(len(paths)), key=lambda i: (-scores[i], paths[i]))
-
-
-def _together(base: Sequence[float], history: History) -> list[float]:
-    found = [0.0] * len(base)
-    leaders = sorted(range(len(base)), key=lambda i: (-base[i], i))[:_LEADERS]
-    for one in leaders:
-        for other, share in history.partners[one]:
-            found[other] += base[one] * share
+def _sum(*parts: Mapping[int, float]) -> Scores:
+    found: Scores = {}
+    for part in parts:
+        for number, score in part.items():
+            found[number] = found.get(number, 0.0) + score
     return found
 
 
-def _scaled(values: Sequence[float], most: float = 1.0) -> list[float]:
+def _scaled(values: Mapping[int, float], most: float = 1.0) -> Scores:
     """The values so that the largest is `most`."""
-    largest = max(values, default=0.0)
-    return [most * value / largest for value in values] if largest > 0 else [0.0] * len(values)
+    largest = max(values.values(), default=0.0)
+    return {n: most * value / largest for n, value in values.items()} if largest > 0 else {}

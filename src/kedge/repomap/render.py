@@ -8,11 +8,27 @@ from dataclasses import dataclass, field
 from kedge.host import tokens
 from kedge.repomap.structure import Structure
 from kedge.repomap.symbols import Symbol
+from kedge.repomap.tree import Branch
 
 MARGIN = 0.97  # the estimate of tokens may fall short by that much
-_OUTLINE = 0.45  # of what is left after the structure: files with their signatures
-_STRUCTURE = 0.30
-_MOST_SYMBOLS = 6
+_LITTLE = 6  # tokens left, in which no path fits
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What part of the budget the structure, and then files with their signatures, may take.
+
+    The rest is for bare paths: without a text nobody knows which file will matter, so that more
+    of them are named.
+    """
+
+    structure: float
+    outline: float
+    symbols: int  # of one file
+
+
+WITH_TEXT = Shares(0.28, 0.33, 6)
+WITHOUT = Shares(0.22, 0.16, 4)
 
 
 @dataclass(slots=True)
@@ -27,108 +43,104 @@ class Shown:
 
 @dataclass(slots=True)
 class Page:
-    """Lines that are added while they fit."""
+    """Lines that are added while they fit. `end` is the price of all that may be added now."""
 
     budget: int
-    lines: list[str] = field(default_factory=list)
+    end: int = 0
     used: int = 0
+    lines: list[str] = field(default_factory=list)
 
     def add(self, *lines: str) -> bool:
         """Add all the lines, or none when they do not fit."""
-        cost = tokens.count("".join(line + "\n" for line in lines))
-        if self.used + cost > self.budget:
+        cost = tokens.price("".join(line + "\n" for line in lines))
+        if self.used + cost > min(self.end, self.budget):
             return False
         self.lines += lines
         self.used += cost
         return True
 
+    def until(self, share: float) -> None:
+        """From here on, this share of the budget may be used."""
+        self.end = int(share * self.budget)
+
 
 def render(
     structure: Structure,
+    tree: Sequence[Branch],
     files: Sequence[str],
     symbols: Callable[[str], Sequence[Symbol]],
     used_by: Callable[[str], Sequence[str]],
     *,
-    title: str,
     budget: int,
+    shares: Shares = WITH_TEXT,
     health: str | None = None,
 ) -> Shown:
     """The text for files in rank order. `symbols` and `used_by` are asked for what is shown."""
-    page = Page(int(budget * MARGIN))
+    page = Page(int(tokens.price_of(budget) * MARGIN))
     shown = Shown("", 0)
-    page.add(f"# {title}")
-    _structure(page, structure, int(page.budget * _STRUCTURE), health)
-    outline_end = page.used + int((page.budget - page.used) * _OUTLINE)
+    page.until(1)
+    page.add("# Map of the code")
+    page.until(shares.structure)
+    _structure(page, structure, tree, health)
+    page.until(page.used / page.budget + shares.outline)
     rest = list(files)
     if rest and page.add("", "## Files that matter most"):
-        while rest and page.used < outline_end:
-            path = rest[0]
-            if not _outline(page, shown, path, symbols(path), used_by(path), outline_end):
-                break
+        while rest and _outline(page, shown, rest[0], symbols, used_by, shares.symbols):
             rest.pop(0)
+    page.until(1)
     if rest and page.add("", "## Then"):
         for path in rest:
             if page.add(path):
                 shown.files.append(path)
-            elif page.budget - page.used < 6:
+            elif page.budget - page.used < tokens.price_of(_LITTLE):
                 break
     shown.text = "\n".join(page.lines) + "\n"
     shown.tokens = tokens.count(shown.text)
     return shown
 
 
-def _structure(page: Page, structure: Structure, most: int, health: str | None) -> None:
-    end = page.used + most
-
-    def add(line: str) -> None:
-        if page.used + tokens.count(line + "\n") <= end:
-            page.add(line)
-
+def _structure(
+    page: Page, structure: Structure, tree: Sequence[Branch], health: str | None
+) -> None:
     for line in structure.stack[:4]:
-        add(f"- {line}")
+        page.add(f"- {line}")
     for command in structure.commands[:8]:
-        add(f"- {command.kind}: `{command.command}` ({command.source})")
+        page.add(f"- {command.kind}: `{command.command}` ({command.source})")
     if health:
-        add(f"- {health}")
-    for entry in structure.entry_points[:4]:
-        add(f"- entry: {_words(entry)}")
-    if structure.modules:
-        add("")
-        for module in structure.modules[:14]:
-            add(f"- {_words(module)}")
+        page.add(f"- {health}")
+    for entry in structure.entry_points[:3]:
+        page.add(f"- entry: {entry}")
+    if structure.key_files:
+        page.add("- key files: " + ", ".join(place.path for place in structure.key_files[:5]))
     for convention in structure.conventions[:3]:
-        add(f"- {_words(convention)}")
-
-
-def _words(value: object) -> str:
-    path = getattr(value, "path", None)
-    if path is None:
-        return str(value)
-    what = getattr(value, "what", None) or getattr(value, "line", None) or ""
-    return f"{path}: {what}" if what else str(path)
+        page.add(f"- {convention}")
+    what = {module.path: module.what for module in structure.modules}
+    if tree and page.add("", "## Where the code is"):
+        for depth, name, path, count in tree:
+            told = f": {what[path]}" if what.get(path) else ""
+            if not page.add(f"{'  ' * depth}{name}/ {count}{told}"):
+                break
 
 
 def _outline(
     page: Page,
     shown: Shown,
     path: str,
-    symbols: Sequence[Symbol],
-    used_by: Sequence[str],
-    end: int,
+    symbols: Callable[[str], Sequence[Symbol]],
+    used_by: Callable[[str], Sequence[str]],
+    most: int,
 ) -> bool:
-    head = path if not used_by else f"{path} ← {', '.join(used_by)}"
-    chosen = list(symbols[:_MOST_SYMBOLS])
+    if page.end - page.used < tokens.price_of(_LITTLE):
+        return False
+    users = used_by(path)
+    head = f"{path} ← {', '.join(users)}" if users else path
+    chosen = list(symbols(path)[:most])
     while True:
-        lines = [head, *(f"  {s.line}: {s.signature}" for s in sorted(chosen, key=_line))]
-        cost = tokens.count("".join(line + "\n" for line in lines))
-        if page.used + cost <= max(end, page.used + 1) and page.add(*lines):
+        inside = sorted(chosen, key=lambda symbol: symbol.line)
+        if page.add(head, *(f"  {symbol.line}: {symbol.signature}" for symbol in inside)):
             shown.files.append(path)
-            shown.symbols += [(path, symbol) for symbol in chosen]
+            shown.symbols += [(path, symbol) for symbol in inside]
             return True
         if not chosen:
             return False
         chosen.pop()
-
-
-def _line(symbol: Symbol) -> int:
-    return symbol.line

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kedge.repomap.project.commits import commit_style
 from kedge.repomap.project.parts import KINDS, Command, Kind, Module, Place, Source
@@ -36,6 +37,20 @@ class Structure:
     modules: tuple[Module, ...] = ()
     conventions: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, values: Sequence[Any]) -> Structure:
+        """From what `dataclasses.astuple` makes of it."""
+        stack, commands, entries, keys, modules, conventions, problems = values
+        return cls(
+            tuple(stack),
+            tuple(Command(*value) for value in commands),
+            tuple(Place(*value) for value in entries),
+            tuple(Place(*value) for value in keys),
+            tuple(Module(*value) for value in modules),
+            tuple(conventions),
+            tuple(problems),
+        )
 
 
 def describe(source: Source, subjects: Sequence[str] = ()) -> Structure:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
@@ -12,111 +11,15 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 _SHORTEST = 3
 _COMMON = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "with",
-        "from",
-        "that",
-        "this",
-        "are",
-        "was",
-        "were",
-        "not",
-        "when",
-        "into",
-        "its",
-        "has",
-        "have",
-        "had",
-        "been",
-        "being",
-        "than",
-        "then",
-        "them",
-        "they",
-        "there",
-        "their",
-        "can",
-        "could",
-        "should",
-        "would",
-        "will",
-        "use",
-        "used",
-        "using",
-        "uses",
-        "add",
-        "added",
-        "adds",
-        "fix",
-        "fixed",
-        "fixes",
-        "make",
-        "makes",
-        "made",
-        "update",
-        "updated",
-        "updates",
-        "remove",
-        "removed",
-        "removes",
-        "also",
-        "only",
-        "more",
-        "some",
-        "which",
-        "each",
-        "other",
-        "does",
-        "doesn",
-        "don",
-        "let",
-        "get",
-        "new",
-        "all",
-        "any",
-        "one",
-        "two",
-        "but",
-        "out",
-        "via",
-        "now",
-        "instead",
-        "after",
-        "before",
-        "because",
-        "where",
-        "while",
-        "like",
-        "just",
-        "over",
-        "under",
-        "between",
-        "thanks",
-        "issue",
-        "refs",
-        "ref",
-        "closes",
-        "see",
-        "https",
-        "http",
-        "com",
-        "www",
-        "org",
-        "github",
-        "pull",
-        "request",
-        "commit",
-        "change",
-        "changes",
-        "changed",
-        "none",
-        "true",
-        "false",
-        "self",
-    ]
+    """
+    the and for with from that this are was were not when into its has have had been being than
+    then them they there their can could should would will use used using uses add added adds
+    fix fixed fixes make makes made update updated updates remove removed removes also only
+    more some which each other does doesn don let get new all any one two but out via now
+    instead after before because where while like just over under between thanks issue refs ref
+    closes see https http com www org github pull request commit change changes changed none
+    true false self
+    """.split()  # noqa: SIM905 - easier on the eye
 )
 
 
@@ -124,14 +27,14 @@ _COMMON = frozenset(
 def of_name(name: str) -> tuple[str, ...]:
     """The terms of one identifier: its parts and the whole, in lower case."""
     parts = [part.lower() for part in _PARTS.findall(name) if len(part) >= _SHORTEST]
-    found = dict.fromkeys(_stem(part) for part in parts)
+    found = dict.fromkeys(stem(part) for part in parts)
     whole = name.lower()
     if len(whole) >= _SHORTEST:
-        found[_stem(whole)] = None
+        found[stem(whole)] = None
     return tuple(found)
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """The word without the ending of a plural, an -ing or an -ed: claims, claiming, claimed."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
@@ -144,19 +47,18 @@ def _stem(word: str) -> str:
     return word
 
 
-def of_path(path: str) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for name in re.findall(r"[A-Za-z0-9_]+", path):
-        counts.update(of_name(name))
-    return counts
+def identifiers(text: str) -> list[str]:
+    return list(dict.fromkeys(_IDENTIFIER.findall(text)))
 
 
 def of_text(text: str) -> dict[str, float]:
     """What a text is about, with weights; the words that all texts share are left out."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for name in _IDENTIFIER.findall(text):
-        counts.update(term for term in of_name(name) if term not in _COMMON)
-    return {term: 1 + math.log(count) for term, count in counts.items()}
+        for term in of_name(name):
+            if term not in _COMMON:
+                counts[term] = counts.get(term, 0) + 1
+    return {term: 1 + math.log(count) if count > 1 else 1.0 for term, count in counts.items()}
 
 
 def mentioned(text: str, paths: Iterable[str]) -> set[str]:

@@ -11,8 +11,7 @@ Step = Callable[[sqlite3.Connection], None]
 
 
 def map_cache(db: sqlite3.Connection) -> None:
-    """What was read from a file's content, the index over a tree's files, and finished maps."""
-    db.execute("CREATE TABLE map_words (key BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID")
+    """What a file's content defines, the index over a tree's files, and finished maps."""
     db.execute("CREATE TABLE map_symbols (key BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID")
     db.execute(
         "CREATE TABLE map_memo (key BLOB PRIMARY KEY, kind TEXT NOT NULL, used INTEGER NOT NULL,"

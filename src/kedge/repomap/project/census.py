@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 
 _LANGUAGES = {
@@ -52,8 +51,12 @@ _LANGUAGES = {
     ("Vim script", "vim"): "vim",
 }
 _BY_EXTENSION = {
-    extension: both for both, names in _LANGUAGES.items() for extension in names.split()
+    extension: language for (language, _), names in _LANGUAGES.items() for extension in names.split()
 }
+_FAMILIES: dict[str, list[str]] = {}
+for _language, _family in _LANGUAGES:
+    _FAMILIES.setdefault(_family, []).append(_language)
+
 _ASIDE_NAMES = {
     "tests": """test tests spec specs __tests__ __test__ e2e testdata test-data test_data cypress
         fixtures __fixtures__ __mocks__ mocks snapshots integration integration-tests inttest
@@ -69,15 +72,50 @@ _TESTS = frozenset(_ASIDE_NAMES["tests"].split())
 _ASIDE = _TESTS | frozenset(_ASIDE_NAMES["others"].split())
 # Harbour.Api.Tests, core-tests
 _TEST_ENDINGS = (".tests", ".test", "-tests", "_tests", ".unittests")
-_TEST_NAME = re.compile(
-    r"^test_.*\.py$|^conftest\.py$|_test\.(?:py|go|rb|exs|dart|cc|cpp|ts|js|c)$|_spec\.rb$|"
-    r"[.-](?:test|spec|e2e-spec|cy|stories)\.[cm]?[jt]sx?$|"
-    r"(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs|php|swift|groovy)$"
-)
-_MAY_BE_TEST = re.compile(r"[tT]est|[sS]pec|IT\.|\.cy\.|stories")
 # the source sets of Gradle and Maven: main, jvmMain, test, commonTest, integrationTest
-_SOURCE_SET = re.compile(r"main|test|[a-z]\w*(?:Main|Test)|testFixtures")
+_SOURCE_SETS = ("main", "test", "Main", "Test", "testFixtures")
+_PLATFORMS = ("android", "ios", "linux", "macos", "web", "windows")
 MAX_DEPTH = 40
+
+_SCRIPT_TESTS = (".test", ".spec", "_test", "-test", "-spec", ".e2e-spec", ".cy", ".stories")
+_CLASS_TESTS = ("Test", "Tests", "Spec", "IT")
+# how the names of tests begin and end, by extension
+_TEST_STEMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "py": (("test_",), ("_test",)),
+    "go": ((), ("_test",)),
+    "rb": (("test_",), ("_spec", "_test")),
+    "exs": ((), ("_test",)),
+    "dart": ((), ("_test",)),
+    "lua": ((), ("_spec", "_test")),
+    **dict.fromkeys("ts tsx js jsx mjs cjs mts cts".split(), ((), _SCRIPT_TESTS)),
+    **dict.fromkeys("java kt groovy cs fs php swift".split(), ((), _CLASS_TESTS)),
+    "scala": ((), (*_CLASS_TESTS, "Suite")),
+    **dict.fromkeys("c cc cpp".split(), (("test_", "test-", "unit-"), ("_test", "-test"))),
+}
+
+
+def family_of(name: str) -> str:
+    """The family of a file of code, by its extension."""
+    language = _BY_EXTENSION[name.rpartition(".")[2]]
+    return next(family for known, family in _LANGUAGES if known == language)
+
+
+def test_style(name: str) -> str | None:
+    """The form of a test's name, such as `test_*.py`; None for what is no test by its name."""
+    stem, _, extension = name.rpartition(".")
+    known = _TEST_STEMS.get(extension)
+    if known is None:
+        return None
+    starts, ends = known
+    if stem.endswith(ends):
+        end = max((end for end in ends if stem.endswith(end)), key=len)
+        before = stem[: -len(end)][-1:]
+        # AUDIT is no test
+        return f"*{end}.{extension}" if before and (end != "IT" or not before.isupper()) else None
+    if starts and stem.startswith(starts):
+        start = next(start for start in starts if stem.startswith(start))
+        return f"{start}*.{extension}" if len(stem) > len(start) else None
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -95,7 +133,7 @@ def _state(directory: str) -> bool | None:
         if known is not None:
             return known
         # below src/main the parts are names of packages, whatever they say
-        if above.endswith("src") and _SOURCE_SET.fullmatch(part):
+        if above.endswith("src") and part.endswith(_SOURCE_SETS):
             return "est" in part
     return _is_part_aside(part) or None
 
@@ -112,38 +150,60 @@ def is_test_directory(part: str) -> bool:
     return lower in _TESTS or lower.endswith(_TEST_ENDINGS)
 
 
-def is_test_name(name: str) -> bool:
-    return _MAY_BE_TEST.search(name) is not None and _TEST_NAME.search(name) is not None
-
-
 class Census:
     """Files of code by directory and language, without tests, documents and examples."""
 
-    def __init__(self, by_directory: Mapping[str, Iterable[str]]) -> None:
-        product: Counter[tuple[str, str]] = Counter()
-        every: Counter[tuple[str, str]] = Counter()
-        for directory, paths in by_directory.items():
-            is_product = not is_aside(directory)
-            for path in paths:
-                extension = path.rpartition(".")[2]
-                if extension not in _BY_EXTENSION:
-                    continue
-                every[directory, extension] += 1
-                if is_product and not is_test_name(path[path.rfind("/") + 1 :]):
-                    product[directory, extension] += 1
+    def __init__(self, homes: Mapping[str, Sequence[str]]) -> None:
+        """`homes` has the directories that each name of a file is in."""
+        product: dict[str, dict[str, int]] = {}
+        every: dict[str, dict[str, int]] = {}
+        self.tests: dict[str, list[str]] = {}
+        for name, directories in homes.items():
+            language = _BY_EXTENSION.get(name[name.rfind(".") + 1 :])
+            if language is None:
+                continue
+            style = test_style(name)
+            if style:
+                self.tests.setdefault(style, []).extend(directories)
+            kinds = [every.setdefault(language, {})]
+            # `test_case.rb` may well be a part of the product
+            is_test = style is not None and (style[0] == "*" or language == "Python")
+            if not is_test and name != "conftest.py":
+                kinds.append(product.setdefault(language, {}))
+            for counts in kinds:
+                for directory in directories:
+                    counts[directory] = counts.get(directory, 0) + 1
+        self._every = every
+        made = _made_directories(homes)
+        kept = {
+            directory
+            for directory in {name for counts in product.values() for name in counts}
+            if not is_aside(directory) and not (made and _is_below(directory, made))
+        }
         # a repository of examples or of tests is still a repository
-        self._own = _without_bundled(product) or every
-        self._languages: Counter[tuple[str, str]] = Counter()
-        self._totals: Counter[str] = Counter()
-        for (directory, extension), number in self._own.items():
-            language = _BY_EXTENSION[extension][0]
-            where = directory
-            while True:
-                self._languages[where, language] += number
-                self._totals[where] += number
-                if not where:
-                    break
-                where = where.rpartition("/")[0]
+        self._own = _only(product, _without_bundled(kept)) or every
+        self._sums: dict[str, dict[str, int]] = {}
+        self._totals: dict[str, int] = {"": 0}
+        for language, counts in self._own.items():
+            sums = self._sums[language] = {}
+            for directory, number in counts.items():
+                where = directory
+                while True:
+                    sums[where] = sums.get(where, 0) + number
+                    self._totals[where] = self._totals.get(where, 0) + number
+                    if not where:
+                        break
+                    where = where.rpartition("/")[0]
+
+    def in_tests(self) -> dict[str, Counter[str]]:
+        """Code below directories for tests, whatever its name: by form, and by directory."""
+        found: dict[str, Counter[str]] = {}
+        for language, counts in self._every.items():
+            own = {name: n for name, n in counts.items() if any(map(is_test_directory, name.split("/")))}
+            if own:
+                form = next(form for form, known in _BY_EXTENSION.items() if known == language)
+                found[f"*.{form}"] = Counter(own)
+        return found
 
     @property
     def total(self) -> int:
@@ -154,14 +214,7 @@ class Census:
         return self._totals.get(directory, 0)
 
     def files_right_in(self, directory: str) -> int:
-        return self._right_in.get(directory, 0)
-
-    @cached_property
-    def _right_in(self) -> dict[str, int]:
-        found: Counter[str] = Counter()
-        for (directory, _), number in self._own.items():
-            found[directory] += number
-        return found
+        return sum(counts.get(directory, 0) for counts in self._own.values())
 
     def subdirectories(self, directory: str) -> list[str]:
         """The directories right below that hold code."""
@@ -176,15 +229,18 @@ class Census:
         return found
 
     def languages(self, family: str, directory: str = "") -> Counter[str]:
-        """The languages of a family with their files, the largest first."""
+        """The languages of a family with their files."""
         found: Counter[str] = Counter()
-        for language, its_family in _LANGUAGES:
-            if its_family == family and (number := self._languages.get((directory, language))):
+        for language in _FAMILIES[family]:
+            if number := self._sums.get(language, {}).get(directory):
                 found[language] = number
         return found
 
     def weight(self, family: str, directory: str = "") -> int:
-        return self.languages(family, directory).total()
+        sums = self._sums
+        return sum(
+            sums[language].get(directory, 0) for language in _FAMILIES[family] if language in sums
+        )
 
     def share(self, family: str, directory: str = "") -> float:
         """The part of all code that is of this family and in this directory, 0 to 1."""
@@ -193,12 +249,37 @@ class Census:
     @cached_property
     def families(self) -> list[str]:
         """The families that there are, the largest first."""
-        names = {family for _, family in _LANGUAGES if self.weight(family)}
+        names = [family for family in _FAMILIES if self.weight(family)]
         return sorted(names, key=lambda name: (-self.weight(name), name))
 
 
-def _without_bundled(counts: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
+def _only(counts: dict[str, dict[str, int]], kept: set[str]) -> dict[str, dict[str, int]]:
+    found = {}
+    for language, by_directory in counts.items():
+        own = {name: number for name, number in by_directory.items() if name in kept}
+        if own:
+            found[language] = own
+    return found
+
+
+def _without_bundled(directories: set[str]) -> set[str]:
     """Without `deps/`, where that only holds other projects."""
-    if any(directory == "deps" for directory, _ in counts):
-        return counts
-    return Counter({key: n for key, n in counts.items() if not key[0].startswith("deps/")})
+    if "deps" in directories:
+        return directories
+    return {name for name in directories if not name.startswith("deps/")}
+
+
+def _made_directories(homes: Mapping[str, Sequence[str]]) -> set[str]:
+    """Where Flutter puts what it makes for each platform."""
+    found = set()
+    for home in homes.get("pubspec.yaml", ()):
+        found |= {f"{home}/{name}".lstrip("/") for name in _PLATFORMS}
+    return found
+
+
+def _is_below(directory: str, tops: set[str]) -> bool:
+    while directory:
+        if directory in tops:
+            return True
+        directory = directory.rpartition("/")[0]
+    return False

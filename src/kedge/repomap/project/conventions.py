@@ -1,4 +1,4 @@
-"""Habits of a project that are plain to see: formatters, tests, indentation, hooks, commits."""
+"""Habits of a project that are plain to see: tests, style, commits, indentation, hooks."""
 
 from __future__ import annotations
 
@@ -8,45 +8,38 @@ from collections.abc import Iterator, Sequence
 from kedge.repomap.project.commits import commit_style
 from kedge.repomap.project.formats import items, table, text, texts
 from kedge.repomap.project.source import Project
+from kedge.repomap.project.standing import Standing
 from kedge.repomap.project.testplaces import test_places
 
+LEAST = 0.25  # compared with the main ecosystem, for the style of a language to be told
 _PRETTIER = (
     ".prettierrc", ".prettierrc.json", ".prettierrc.yml", ".prettierrc.yaml", ".prettierrc.js",
     ".prettierrc.cjs", ".prettierrc.mjs", ".prettierrc.toml", "prettier.config.js",
     "prettier.config.mjs", "prettier.config.cjs", "prettier.config.ts",
 )  # fmt: skip
-_BY_FILE = (
-    (".clang-format", "C/C++: clang-format"),
-    (".rubocop.yml", "Ruby: rubocop"),
-    (".standard.yml", "Ruby: standard"),
-    ("pint.json", "PHP: pint"),
-    (".php-cs-fixer.dist.php", "PHP: php-cs-fixer"),
-    (".formatter.exs", "Elixir: mix format"),
-    (".scalafmt.conf", "Scala: scalafmt"),
-    (".swiftlint.yml", "Swift: swiftlint"),
-    ("analysis_options.yaml", "Dart: analysis_options.yaml"),
-)
 # hooks that every project has say nothing about this one
-_COMMON_HOOK = re.compile(r"check-|end-of|trailing|mixed-|debug|detect|no-|fix-byte|requirements-")
+_COMMON_HOOKS = ("check-", "end-of", "trailing", "mixed-", "debug", "detect", "no-", "fix-byte",
+                 "requirements-")  # fmt: skip
 
 
-def conventions(project: Project, subjects: Sequence[str] = ()) -> list[str]:
-    found = [
-        *_python(project),
-        *_script(project),
-        *_others(project),
-        *test_places(project),
-        *_indentation(project),
-        *_hooks(project),
-    ]
+def conventions(project: Project, standing: Standing, subjects: Sequence[str]) -> list[str]:
+    """What helps most to write a change that fits in comes first."""
+    found = [*test_places(project), *_styles(project, standing)]
     if style := commit_style(subjects):
         found.append(f"commits: {style}")
-    return found
+    return [*found, *_indentation(project), *_hooks(project)]
 
 
-def _with_width(what: str, width: object) -> str:
-    found = text(width, 4)
-    return f"{what}, line length {found}" if found and found.isdigit() else what
+def _styles(project: Project, standing: Standing) -> Iterator[str]:
+    """The style of each language that matters, where it is more than its formatter's own."""
+    for family in sorted(project.census.families, key=lambda name: -standing.of(name)):
+        if family in _STYLES and standing.of(family) >= LEAST:
+            yield from _STYLES[family](project)
+
+
+def _width(value: object) -> str:
+    found = text(value, 4)
+    return f"line length {found}" if found and found.isdigit() else ""
 
 
 def _python(project: Project) -> Iterator[str]:
@@ -54,50 +47,59 @@ def _python(project: Project) -> Iterator[str]:
     ruff = table(tools, "ruff")
     for name in ("ruff.toml", ".ruff.toml"):
         ruff = ruff or project.toml(name)
-    if ruff:
-        yield _with_width("Python: ruff", ruff.get("line-length"))
-    if "black" in tools:
-        yield _with_width("Python: black", table(tools, "black").get("line-length"))
-    if not ruff and project.has(".flake8"):
-        section = project.ini(".flake8").get("flake8", {})
-        yield _with_width("Python: flake8", section.get("max-line-length"))
+    black = table(tools, "black") if "black" in tools else None
+    flake8 = project.ini(".flake8").get("flake8", {}) if project.has(".flake8") else {}
+    width = _width(ruff.get("line-length")) or _width(flake8.get("max-line-length"))
+    if black is not None:
+        width = _width(black.get("line-length")) or width or "line length 88"
+    names = [name for name, used in (("black", black is not None), ("ruff", ruff)) if used]
+    if width:
+        yield f"Python: {', '.join([*(names or ['flake8']), width])}"
 
 
 def _script(project: Project) -> Iterator[str]:
     package = project.json("package.json") if project.has("package.json") else {}
     if biome := project.first("", "biome.json", "biome.jsonc"):
-        yield _with_width("JS/TS: biome", table(project.json(biome), "formatter").get("lineWidth"))
+        width = _width(table(project.json(biome), "formatter").get("lineWidth"))
+        yield ", ".join(filter(None, ("JS/TS: biome", width)))
     path = project.first("", *_PRETTIER)
     if path or "prettier" in package:
         head = project.head(path) if path else ""
         own = table(package, "prettier")
         width = re.search(r"printWidth['\"]?\s{0,4}[:=]\s{0,4}(\d{2,3})", head)
-        details = [
-            _with_width("JS/TS: prettier", width.group(1) if width else own.get("printWidth"))
-        ]
+        details = ["JS/TS: prettier", _width(width.group(1) if width else own.get("printWidth"))]
         for name, value, shown in (
             ("semi", False, "no semicolons"),
             ("singleQuote", True, "single quotes"),
         ):
             pattern = rf"{name}['\"]?\s{{0,4}}[:=]\s{{0,4}}{str(value).lower()}"
-            if own.get(name) is value or re.search(pattern, head):
+            if own.get(name) is value or (name in head and re.search(pattern, head)):
                 details.append(shown)
-        yield ", ".join(details)
-    eslint = [name for name in project.inside("") if re.match(r"eslint\.config\.|\.eslintrc", name)]
-    if eslint or "eslintConfig" in package:
-        yield f"JS/TS: eslint ({eslint[0] if eslint else 'package.json'})"
+        yield ", ".join(filter(None, details))
 
 
-def _others(project: Project) -> Iterator[str]:
+def _rust(project: Project) -> Iterator[str]:
     if rustfmt := project.first("", "rustfmt.toml", ".rustfmt.toml"):
-        yield _with_width("Rust: rustfmt", project.toml(rustfmt).get("max_width"))
-    if project.has("go.mod"):
-        linter = project.first("", ".golangci.yml", ".golangci.yaml", ".golangci.toml")
-        style = "gofumpt" if linter and "gofumpt" in project.head(linter) else "gofmt"
-        yield f"Go: {style}{', golangci-lint' if linter else ''}"
-    for name, what in _BY_FILE:
-        if project.has(name):
-            yield what
+        if width := _width(project.toml(rustfmt).get("max_width")):
+            yield f"Rust: rustfmt, {width}"
+
+
+def _go(project: Project) -> Iterator[str]:
+    linter = project.first("", ".golangci.yml", ".golangci.yaml", ".golangci.toml")
+    if linter and "gofumpt" in project.head(linter):
+        yield "Go: gofumpt"
+
+
+def _native(project: Project) -> Iterator[str]:
+    if project.has(".clang-format"):
+        head = project.head(".clang-format")
+        base = re.search(r"^BasedOnStyle:[ ]{0,4}(\w{1,20})", head, re.MULTILINE)
+        width = re.search(r"^ColumnLimit:[ ]{0,4}([1-9]\d{1,2})\b", head, re.MULTILINE)
+        details = [f"{base.group(1)} style" if base else "", _width(width and width.group(1))]
+        yield ", ".join(["C/C++: clang-format", *filter(None, details)])
+
+
+_STYLES = {"python": _python, "node": _script, "rust": _rust, "go": _go, "c": _native}
 
 
 def _indentation(project: Project) -> Iterator[str]:
@@ -135,6 +137,6 @@ def _hooks(project: Project) -> Iterator[str]:
     for repo in items(table(project.yaml(path)).get("repos"))[:40]:
         for hook in items(table(repo).get("hooks"))[:20]:
             hooks += texts(items([table(hook).get("id")]))
-    telling = [name for name in dict.fromkeys(hooks) if not _COMMON_HOOK.match(name)]
+    telling = [name for name in dict.fromkeys(hooks) if not name.startswith(_COMMON_HOOKS)]
     inside = f" ({', '.join(telling[:6])})" if telling else ""
     yield f"git hooks: pre-commit{inside}"

@@ -6,19 +6,12 @@ any value and gives the type that it promises.
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import yaml
+from typing import Any
 
 MAX_DEPTH = 60
-MAY_NEST = 300
 MAX_NODES = 50_000
-MAX_SLOW = 64_000
 MAX_DOTS = 2000
 MAX_TEXT = 300
 
@@ -38,25 +31,26 @@ class Text(str):
 
 def parse_json(text: str) -> Any:
     """JSON, also with comments and trailing commas, as many tools read it."""
+    import json
+
     try:
         return json.loads(text)
     except RecursionError:
         raise Broken("nested too deeply") from None
     except ValueError as error:
         try:
-            return json.loads(_without_comments(text))
+            return json.loads(without_comments(text))
         except (ValueError, RecursionError):
             line = getattr(error, "lineno", 1)
             raise Broken(f"no JSON in line {line}") from None
 
 
-_JSON_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*|,(?=\s*[\]}])', re.DOTALL)
-
-
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
+    """JSON as it is without what people write into it."""
+    token = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*|,(?=\s*[\]}])', re.DOTALL)
     parts: list[str] = []
     start = 0
-    while found := _JSON_TOKEN.search(text, start):
+    while found := token.search(text, start):
         piece = found.group()
         parts.append(text[start : found.start()])
         start = found.end()
@@ -72,6 +66,8 @@ def _without_comments(text: str) -> str:
 
 
 def parse_toml(text: str) -> Table:
+    import tomllib
+
     # tomllib takes quadratic time for a key of many parts
     if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
         raise Broken("a line with too many dots")
@@ -111,115 +107,14 @@ def parse_ini(text: str) -> dict[str, dict[str, str]]:
 
 def parse_yaml(text: str) -> Any:
     """The first document: scalars as texts with their lines, an alias as what it names."""
-    import yaml
+    from kedge.repomap.project import blocks
 
     try:
-        loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        if _may_be_deep(text):
-            _check_depth(yaml.parse(text, Loader=loader_type))
-        try:
-            root = _first_node(loader_type, text)
-        except yaml.composer.ComposerError as error:
-            if "duplicate anchor" not in str(error) or len(text) > MAX_SLOW:
-                raise
-            root = _first_node(_forgiving_loader(), text)
-        return None if root is None else _Builder().value(root)
-    except RecursionError:
-        raise Broken("nested too deeply") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise Broken(f"no YAML in line {mark.line + 1}" if mark else "no YAML") from None
-    except (yaml.YAMLError, ValueError):
-        raise Broken("no YAML") from None
+        return blocks.parse(text)
+    except blocks.Unusual:
+        from kedge.repomap.project.any_yaml import parse_any_yaml
 
-
-def _first_node(loader_type: Any, text: str) -> Any:
-    loader = loader_type(text)
-    try:
-        return loader.get_node() if loader.check_node() else None
-    finally:
-        loader.dispose()
-
-
-def _forgiving_loader() -> Any:
-    """A loader for which an anchor's last place counts, as YAML 1.2 has it. It is slow."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if not self.check_event(yaml.AliasEvent):
-                event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-                self.anchors.pop(event.anchor, None)
-            return super().compose_node(parent, index)
-
-    return Loader
-
-
-def _may_be_deep(text: str) -> bool:
-    # a level of a flow needs a bracket, a level of a block a column of its own; the brackets of
-    # `${{ … }}` stand in a scalar
-    brackets = text.count("[") + text.count("{") - 2 * text.count("${{")
-    if brackets > MAY_NEST:
-        return True
-    return any(len(line) - len(line.lstrip(" -?:\t")) > MAY_NEST for line in text.split("\n"))
-
-
-def _check_depth(events: Iterator[yaml.Event]) -> None:
-    import yaml
-
-    depth = 0
-    for event in events:
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise Broken("nested too deeply")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-class _Builder:
-    """Turns nodes into values. An alias costs nothing; merging keys is counted."""
-
-    def __init__(self) -> None:
-        self.seen: dict[int, Any] = {}
-        self.left = MAX_NODES
-
-    def value(self, node: Any) -> Any:
-        if id(node) in self.seen:
-            return self.seen[id(node)]
-        self._count(1)
-        if node.id == "scalar":
-            text = Text(node.value)
-            text.line = node.start_mark.line + 1
-            if node.style in ("|", ">"):
-                text.line += 1
-            self.seen[id(node)] = text
-            return text
-        if node.id == "sequence":
-            items: list[Any] = []
-            self.seen[id(node)] = items
-            items.extend(self.value(item) for item in node.value)
-            return items
-        table: Table = {}
-        self.seen[id(node)] = table
-        for key, part in node.value:
-            if key.id != "scalar":
-                continue
-            found = self.value(part)
-            if key.value == "<<" and isinstance(found, dict):
-                self._count(len(found))
-                table.update({name: item for name, item in found.items() if name not in table})
-            else:
-                name = Text(key.value)
-                name.line = key.start_mark.line + 1
-                table.pop(name, None)
-                table[name] = found
-        return table
-
-    def _count(self, more: int) -> None:
-        self.left -= more
-        if self.left < 0:
-            raise Broken("too many values")
+        return parse_any_yaml(text)
 
 
 def line_of(value: object) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
@@ -112,12 +111,14 @@ def shown(text: str) -> str:
 
 def quoted(word: str) -> str:
     """A name from a file as one word of a command."""
-    return shlex.quote(word)
+    from shlex import quote
+
+    return quote(word)
 
 
 def within(directory: str, command: str) -> str:
     """The command as it is typed in the root of the repository."""
-    return f"cd {shlex.quote(directory)} && {command}" if directory else command
+    return f"cd {quoted(directory)} && {command}" if directory else command
 
 
 def counted(number: int, noun: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -23,26 +22,34 @@ class Project:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.problems: dict[str, str] = {}
-        self._files: set[str] = set()
         self._read: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Any] = {}
-        self._by_directory: dict[str, list[str]] = defaultdict(list)
-        self._by_name: dict[str, list[str]] = defaultdict(list)
-        for path in source.paths:
-            if path.isprintable():
-                directory, _, name = path.rpartition("/")
-                self._files.add(path)
-                self._by_directory[directory].append(path)
-                self._by_name[name].append(path)
+        paths = source.paths
+        if not "".join(paths).isprintable():
+            paths = [path for path in paths if path.isprintable()]
+        self._files = frozenset(paths)
+        self._names: dict[str, list[str]] = {}
+        self._homes: dict[str, list[str]] = {}
+        names, homes = self._names, self._homes
+        for path in paths:
+            directory, _, name = path.rpartition("/")
+            if directory in names:
+                names[directory].append(name)
+            else:
+                names[directory] = [name]
+            if name in homes:
+                homes[name].append(directory)
+            else:
+                homes[name] = [directory]
 
     @cached_property
     def census(self) -> Census:
-        return Census(self._by_directory)
+        return Census(self._homes)
 
     @cached_property
     def directories(self) -> frozenset[str]:
         found: set[str] = set()
-        for name in self._by_directory:
+        for name in self._names:
             directory = name
             while directory and directory not in found:
                 found.add(directory)
@@ -52,18 +59,22 @@ class Project:
     @property
     def names(self) -> Iterable[str]:
         """The names of all files, without their directories."""
-        return self._by_name
+        return self._homes
 
     def named(self, name: str) -> list[str]:
         """The files of this name, the shallowest first."""
-        return sorted(self._by_name.get(name, ()), key=lambda path: (path.count("/"), path))
+        found = [join(home, name) for home in self._homes.get(name, ())]
+        return sorted(found, key=_depth) if len(found) > 1 else found
 
     def ending(self, *endings: str) -> list[str]:
         """The files whose names end like this, the shallowest first."""
         found = [
-            path for name in self._by_name if name.endswith(endings) for path in self._by_name[name]
+            join(home, name)
+            for name in self._homes
+            if name.endswith(endings)
+            for home in self._homes[name]
         ]
-        return sorted(found, key=lambda path: (path.count("/"), path))
+        return sorted(found, key=_depth)
 
     def has(self, *paths: str) -> bool:
         return any(path in self._files for path in paths)
@@ -83,7 +94,7 @@ class Project:
 
     def inside(self, directory: str) -> list[str]:
         """The files right in the directory."""
-        return self._by_directory.get(directory, [])
+        return [join(directory, name) for name in self._names.get(directory, ())]
 
     def homes(self, *names: str, limit: int = 4) -> list[str]:
         """The directories that a file of this name makes a project of its own.
@@ -160,11 +171,15 @@ class Project:
             return None
 
 
+def _depth(path: str) -> tuple[int, str]:
+    return path.count("/"), path
+
+
 def _ancestors(directory: str) -> Iterator[str]:
     while directory := parent(directory):
         yield directory
 
 
 def _decoded(data: bytes) -> str:
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return data.decode(encoding, "replace").replace("\r\n", "\n")
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    return data.decode(encoding, "replace").removeprefix("\ufeff").replace("\r\n", "\n")

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple
 
-from kedge.repomap.project import (
-    ci,
-    deno,
-    docker,
-    dotnet,
-    golang,
-    jvm,
-    native,
-    node,
-    others,
-    php,
-    python,
-    ruby,
-    runners,
-    rust,
-    small,
-    stack,
-)
+from kedge.repomap.project import ci, runners, small, stack
 from kedge.repomap.project.choose import choose
 from kedge.repomap.project.conventions import conventions
 from kedge.repomap.project.keyfiles import key_files
@@ -32,32 +17,42 @@ from kedge.repomap.project.standing import Standing
 from kedge.repomap.structure import Structure
 
 MAX_ENTRIES = 12
-_ECOSYSTEMS: tuple[Callable[[Project], Findings], ...] = (
-    python.read,
-    node.read,
-    deno.read,
-    rust.read,
-    golang.read,
-    native.read,
-    jvm.read,
-    others.read_scala,
-    ruby.read,
-    php.read,
-    dotnet.read,
-    others.read_elixir,
-    others.read_dart,
-    others.read_swift,
-)
+
+
+class _Reader(NamedTuple):
+    """A module that is imported where there is code of its family or a file of one of the names."""
+
+    module: str
+    family: str | None
+    names: str = ""
+
+
+_READERS = (
+    _Reader("python", "python"),
+    _Reader("node", None, "package.json"),
+    _Reader("deno", None, "deno.json deno.jsonc"),
+    _Reader("rust", None, "Cargo.toml"),
+    _Reader("golang", None, "go.mod"),
+    _Reader("native", "c"),
+    _Reader("jvm", None, "pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts"),
+    _Reader("scala", None, "build.sbt"),
+    _Reader("ruby", "ruby"),
+    _Reader("php", "php"),
+    _Reader("dotnet", "dotnet"),
+    _Reader("elixir", None, "mix.exs"),
+    _Reader("dart", None, "pubspec.yaml"),
+    _Reader("swift", "swift"),
+    _Reader("docker", None, "Dockerfile Containerfile compose.yaml compose.yml docker-compose.yml "
+            "docker-compose.yaml"),
+)  # fmt: skip
 
 
 def survey(source: Source, subjects: Sequence[str]) -> Structure:
     project = Project(source)
     pipelines = ci.read(project)
-    ecosystems = [read(project) for read in _ECOSYSTEMS] + small.read(project)
-    tooling = [runners.read(project), docker.read(project), pipelines.findings]
-    found = [*ecosystems, *tooling]
+    found = [*_read(project), *small.read(project), runners.read(project), pipelines.findings]
     standing = Standing(project.census, found)
-    packages = [name for one in ecosystems for name in one.packages]
+    packages = [name for one in found for name in one.packages]
     candidates = [candidate for one in found for candidate in one.commands]
     return Structure(
         stack=tuple(stack.lines(project, standing, found)),
@@ -65,6 +60,16 @@ def survey(source: Source, subjects: Sequence[str]) -> Structure:
         entry_points=tuple(stack.entry_points(standing, found)[:MAX_ENTRIES]),
         key_files=tuple(key_files(project, pipelines.main)),
         modules=tuple(modules(project, packages)),
-        conventions=tuple(conventions(project, subjects)),
+        conventions=tuple(conventions(project, standing, subjects)),
         problems=tuple(sorted(project.problems.values())),
     )
+
+
+def _read(project: Project) -> list[Findings]:
+    found = []
+    for reader in _READERS:
+        is_there = reader.family and project.census.weight(reader.family)
+        if is_there or any(name in project.names for name in reader.names.split()):
+            module = import_module(f"kedge.repomap.project.{reader.module}")
+            found.append(module.read(project))
+    return found

@@ -1,0 +1,151 @@
+"""What is known of a tree: its index, its past and its structure, from the cache where it can be.
+
+The index of an earlier state is patched while few files differ. What the structure was read from
+is kept with it, so that it is read again only when that changed.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kedge.host.project import Project
+from kedge.repomap import files
+from kedge.repomap.cache import Cache
+from kedge.repomap.files import File, Listing
+from kedge.repomap.history import History
+from kedge.repomap.index import Index
+from kedge.repomap.rank import Known
+
+if TYPE_CHECKING:
+    from kedge.repomap.structure import Structure
+
+MOST_PATCHED = 40  # files that differ; for more, a new index is made
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The structure, how many files each language has, and how many cannot be named."""
+
+    structure: Structure
+    languages: list[tuple[str, int]]
+    unnamed: int
+
+    @classmethod
+    def load(cls, values: Any) -> Overview:
+        from kedge.repomap.structure import Structure
+
+        structure, languages, unnamed = values
+        return cls(Structure.load(structure), languages, unnamed)
+
+
+class Knowledge:
+    """What is asked for is worked out, or taken from the cache, once."""
+
+    def __init__(self, project: Project, listing: Listing, cache: Cache) -> None:
+        self._project = project
+        self._listing = listing
+        self._cache = cache
+        self._base, self._changed, index = self._indexed()
+        self.ranks = Known(index, self._history())
+
+    def _indexed(self) -> tuple[str, frozenset[bytes], Index]:
+        """The index, the state that it was kept for, and the lines that differ from it."""
+        state, lines = self._listing.state, self._listing.lines
+        known = self._cache.memo("index", state)
+        if known is not None:
+            return state, frozenset(), Index.load(known)
+        nearest: Index | None = None
+        for base, data in self._cache.memos("index"):
+            index = Index.load(data)
+            changed = lines ^ index.lines
+            if len(changed) <= 2 * MOST_PATCHED:
+                index.patch(
+                    [file.path for file in _sources(changed - lines)],
+                    _documents(_sources(changed & lines), self._project.root),
+                )
+                return base, changed, index
+            nearest = nearest or index
+        index = _build(self._project.root, self._listing, nearest)
+        self._cache.keep_memo("index", state, index.dump())
+        return state, frozenset(), index
+
+    def _history(self) -> History:
+        from kedge.repomap import history
+
+        head = self._listing.head
+        if head is None:
+            return history.build([])
+        known = self._cache.memo("history", head)
+        if known is not None:
+            return History.load(known)
+        made = history.build(history.log(self._project.repo))
+        self._cache.keep_memo("history", head, made.dump())
+        return made
+
+    def overview(self) -> Overview:
+        from kedge.repomap.structure import describe
+
+        changed = {line.partition(b"\t")[2] for line in self._changed}
+        known = self._cache.memo("overview", self._base)
+        if known is not None:
+            head, read, values = marshal.loads(known)  # noqa: S302 - our own
+            moved = len(changed) * 2 != len(self._changed)  # else each path has gone and come
+            if head == self._listing.head and not moved and changed.isdisjoint(read):
+                return Overview.load(values)
+        tree = Tree(self._project.root, self._listing.files)
+        titles = Counter(file.language.title for file in self._listing.files if file.language)
+        found = Overview(
+            describe(tree, self.ranks.history.recent),
+            sorted(titles.items(), key=lambda pair: (-pair[1], pair[0])),
+            self._listing.unnamed,
+        )
+        if not changed:
+            kept = marshal.dumps((self._listing.head, list(tree.known), astuple(found)))
+            self._cache.keep_memo("overview", self._base, kept)
+        return found
+
+
+def _sources(lines: Iterable[bytes]) -> list[File]:
+    return _readable(sorted(file for line in lines if (file := files.file_of(line))))
+
+
+def _readable(listed: Iterable[File]) -> list[File]:
+    return [file for file in listed if file.language and file.language.readable]
+
+
+def _documents(sources: Sequence[File], root: Path) -> dict[str, dict[str, int]]:
+    from kedge.repomap.documents import read
+
+    found = zip(sources, read(sources, root), strict=True)
+    return {file.path: document for file, document in found if document is not None}
+
+
+def _build(root: Path, listing: Listing, nearest: Index | None) -> Index:
+    """A new index; what an earlier one knows is not read again."""
+    sources = _readable(listing.files)
+    found: dict[str, dict[str, int]] = {}
+    if nearest is not None:
+        same = {file.path for file in _sources(listing.lines & nearest.lines)}
+        found = nearest.documents(same)
+        sources = [file for file in sources if file.path not in same]
+    found.update(_documents(sources, root))
+    return Index.build(listing.lines, dict(sorted(found.items())))
+
+
+class Tree:
+    """The files as the structure wants them; `known` are those that it asked for."""
+
+    def __init__(self, root: Path, listed: Sequence[File]) -> None:
+        self.paths = [file.path for file in listed]
+        self.known: dict[bytes, None] = {}
+        self._root = root
+
+    def read(self, path: str) -> bytes | None:
+        self.known[os.fsencode(path)] = None
+        return files.read(self._root, path)

@@ -1,0 +1,34 @@
+"""Scala: sbt."""
+
+from __future__ import annotations
+
+import re
+
+from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.source import Project
+
+
+def read(project: Project) -> Findings:
+    findings = Findings("scala")
+    for home in project.homes("build.sbt", limit=2):
+        path = join(home, "build.sbt")
+        script = project.head(path)
+        version = re.search(r"scalaVersion\s{0,4}:=\s{0,4}\"(\d+\.\d+)", script)
+        libraries = [
+            shown
+            for mark, shown in (("akka", "Akka"), ("pekko", "Pekko"), ("PlayScala", "Play"),
+                                ("zio", "ZIO"), ("cats", "cats"), ("http4s", "http4s"),
+                                ("spark", "Spark"))
+            if re.search(rf"\b{mark}", script)
+        ]  # fmt: skip
+        inside = "; ".join(filter(None, ("sbt", ", ".join(libraries[:4]))))
+        findings.tech(f"Scala{f' {version.group(1)}' if version else ''} ({inside})", home)
+        findings.command("build", "sbt compile", path, 60, home)
+        findings.command("test", "sbt test", path, 62, home)
+        if "PlayScala" in script:
+            findings.command("run", "sbt run", path, 56, home)
+        plugins = project.head(join(home, "project/plugins.sbt"))
+        scalafmt = project.first(home, ".scalafmt.conf")
+        if scalafmt and "scalafmt" in plugins:
+            findings.command("format", "sbt scalafmtAll", scalafmt, 58, home)
+    return findings

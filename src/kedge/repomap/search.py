@@ -1,0 +1,91 @@
+"""Text relevance: BM25 over the names in documents. A term of a question is a part of a name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from kedge.repomap.documents import COUNT
+from kedge.repomap.index import Index
+from kedge.repomap.terms import stem
+
+_K1 = 1.2
+_LONGEST_END = 4  # letters that an ending may add to a stem
+
+
+def relevance(index: Index, query: Mapping[str, float], b: float) -> dict[int, float]:
+    """How relevant each document is to the weighted terms, where it is at all."""
+    lower = index.names.lower()
+    rows: dict[str, dict[int, int]] = {}
+    for term in query:
+        row: dict[int, int] = {}
+        for name in _matching(index.names, lower, term):
+            for post in index.posts(name):
+                if count := post & COUNT:
+                    number = post >> 8
+                    row[number] = row.get(number, 0) + count
+        rows[term] = row
+    live = len(index.paths) - index.paths.count(None)
+    total = sum(length for length, path in zip(index.lengths, index.paths, strict=True) if path)
+    return bm25(rows, query, b, live, total, index.lengths.__getitem__)
+
+
+def bm25(
+    rows: Mapping[str, Mapping[int, int]],
+    query: Mapping[str, float],
+    b: float,
+    documents: int,
+    total: int,
+    length: Callable[[int], int],
+) -> dict[int, float]:
+    scores: dict[int, float] = {}
+    mean = total / documents if total else 1.0
+    for term in sorted(rows):
+        row = rows[term]
+        weight = query[term] * math.log(1 + (documents - len(row) + 0.5) / (len(row) + 0.5))
+        for number, count in row.items():
+            slack = _K1 * (1 - b + b * length(number) / mean)
+            gain = weight * count * (_K1 + 1) / (count + slack)
+            scores[number] = scores.get(number, 0.0) + gain
+    return scores
+
+
+def _matching(names: str, lower: str, term: str) -> Iterator[int]:
+    """The numbers of the names that have the term as a part, whatever its ending."""
+    needle = term[:-1] if term.endswith("y") and len(term) > 3 else term
+    size, number, last = len(needle), -1, 0
+    place = lower.find(needle)
+    while place >= 0:
+        if _begins(names, place) and (
+            (size == len(term) and _ends(names, place + size)) or _inflected(names, place, term)
+        ):
+            number += lower.count("\n", last, place)
+            last = place
+            yield number
+            place = lower.find("\n", place)  # once for each name
+        place = lower.find(needle, place + 1)
+
+
+def _begins(names: str, place: int) -> bool:
+    before, here = names[place - 1], names[place]
+    if not before.isalpha():
+        return True
+    return here.isupper() and (before.islower() or names[place + 1].islower())
+
+
+def _ends(names: str, place: int) -> bool:
+    """Whether a part of a name ends just before the place."""
+    after = names[place]
+    if not after.isalpha():
+        return True
+    return after.isupper() and (names[place - 1].islower() or names[place + 1].islower())
+
+
+def _inflected(names: str, place: int, term: str) -> bool:
+    end = place + len(term)
+    for stop in range(end - 1, end + _LONGEST_END + 1):
+        if stop >= len(names):
+            return False
+        if _ends(names, stop):
+            return stem(names[place:stop].lower()) == term
+    return False

@@ -1,0 +1,51 @@
+"""A directory tree that spends its lines where the code is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Branch(NamedTuple):
+    depth: int
+    name: str  # from the branch above it
+    path: str
+    files: int
+
+
+def branches(scores: Mapping[str, float], most: int) -> list[Branch]:
+    """The directories that weigh most, each below its parent.
+
+    A directory weighs what its files score. One that holds nothing but one other directory is
+    written together with it.
+    """
+    mass: dict[str, float] = {}
+    count: dict[str, int] = {}
+    below: dict[str, set[str]] = {}
+    direct: set[str] = set()
+    for path, score in scores.items():
+        folder = path.rpartition("/")[0]
+        direct.add(folder)
+        while folder:
+            mass[folder] = mass.get(folder, 0.0) + score
+            count[folder] = count.get(folder, 0) + 1
+            parent = folder.rpartition("/")[0]
+            below.setdefault(parent, set()).add(folder)
+            folder = parent
+    order = sorted(mass, key=lambda folder: (-mass[folder], folder))
+    whole = [folder for folder in order if folder in direct or len(below[folder]) > 1]
+    shown = set(whole[:most])
+    children: dict[str, list[str]] = {}
+    for folder in whole[:most]:
+        parent = folder.rpartition("/")[0]
+        while parent and parent not in shown:
+            parent = parent.rpartition("/")[0]
+        children.setdefault(parent, []).append(folder)
+    lines: list[Branch] = []
+    stack = [(0, "", folder) for folder in reversed(children.get("", []))]
+    while stack:
+        depth, parent, folder = stack.pop()
+        name = folder[len(parent) + 1 :] if parent else folder
+        lines.append(Branch(depth, name, folder, count[folder]))
+        stack += [(depth + 1, folder, child) for child in reversed(children.get(folder, []))]
+    return lines
