@@ -63,6 +63,7 @@ class TaskSettings:
 @dataclass(frozen=True, slots=True)
 class MapSettings:
     tokens: int = _setting(1500, "how many tokens the map may have", check=_budget)
+    commit: bool = _setting(False, "whether map.md belongs in git; else it is ignored there")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,9 @@ from kedge.cli import commands
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
 from kedge.host.project import Project
+
+if TYPE_CHECKING:
+    from kedge.cli.progress import Progress
 
 EXIT_PIPE = 141  # as a shell shows a program that lost its reader
 
@@ -56,6 +59,13 @@ class Edge:
 
     def warn(self, *texts: str) -> None:
         self.warnings += [text for text in texts if text not in self.warnings]
+
+    def progress(self, what: str) -> Progress:
+        """To be told how far the work has come; shown on a terminal when it takes a while."""
+        from kedge.cli.progress import Progress, Silent
+
+        watched = not (self.quiet or self.json) and sys.stderr.isatty()
+        return Progress(what) if watched else Silent(what)
 
     def note(self, text: str) -> None:
         """Something to know with `--verbose` only."""

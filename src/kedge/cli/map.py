@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,16 +16,31 @@ from kedge.errors import CheckFound, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
 
+if TYPE_CHECKING:
+    from kedge.repomap.build import Map
+
 FILE = "map.md"
 
 
+class Tokens(click.ParamType[int]):
+    """A number of tokens, or `auto`, which is 0 here."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if value == "auto":
+            return 0
+        return click.IntRange(100, 100_000).convert(value, param, ctx)
+
+
 @edge.command("Write a ranked map of the code within a budget of tokens.")
-@click.option("--tokens", type=click.IntRange(100, 100_000), help="The budget for the whole map.")
+@click.option("--tokens", type=Tokens(), help="The budget; auto grows with the repository.")
 @click.option("--for", "text", help="Rank for this text: a question, a task, an error.")
 @click.option("--task", help="Rank for this task.")
 @click.option("--output", metavar="FILE", help="Where to write; - for standard output.")
 @click.option("--check", is_flag=True, help="Only say whether the map on disk is stale (exit 4).")
 @click.option("--explain", metavar="PATH", help="Say why a file stands where it does.")
+@click.option("--graph", metavar="FILE.svg", help="Draw the files that matter and who uses whom.")
 @click.option("--no-cache", is_flag=True, help="Read everything anew.")
 @click.pass_obj
 def command(
@@ -34,39 +51,72 @@ def command(
     output: str | None,
     check: bool,
     explain: str | None,
+    graph: str | None,
     no_cache: bool,
 ) -> Reply:
     from kedge.repomap import build
     from kedge.repomap.cache import Cache
 
-    if text is not None and task is not None:
-        raise UsageError("--for and --task exclude each other", hint="give one of them")
+    _exclude({"--for": text, "--task": task})
+    _exclude({"--check": check, "--explain": explain, "--graph": graph})
     project = _project(here)
-    settings = config.load(project, {"map.tokens": tokens}).settings
+    settings = config.load(project, {"map.tokens": tokens or None}).settings
     about = _about(project, settings, task) if task is not None else text or ""
+    health, warnings = _health(project, settings)
+    here.warn(*warnings)
+    ask = build.Ask(about, 0 if tokens == 0 else settings.map.tokens, health)
     cache = Cache(None if no_cache else project.home())
-    ask = build.Ask(about, settings.map.tokens)
-    try:
+    progress = here.progress("reading the code")
+    with contextlib.closing(cache), contextlib.closing(progress):
         if explain is not None:
-            found = build.explain(project, ask, cache, explain)
+            found = build.explain(project, ask, cache, explain, progress)
             return Reply(found, lambda: _explained(found), cache.warnings)
-        made = build.make(project, ask, cache)
-    finally:
-        cache.close()
+        if graph is not None:
+            drawn = build.drawing(project, ask, cache, progress)
+            target = here.directory / graph
+            files.write_atomic(target, drawn.encode())
+            return Reply({"graph": str(target)}, f"{graph} is drawn", cache.warnings)
+        made = build.make(project, ask, cache, progress)
     target = project.own(FILE) if output is None else here.directory / output
     if check:
-        if files.read_bytes(target) != made.text.encode():
-            raise CheckFound(f"{target} is stale", hint="kedge map", data={"stale": True})
-        return Reply({"stale": False}, "the map is fresh", made.warnings)
+        return _checked(target, made)
     if output == "-" or (here.json and output is None):
         return Reply(made.data, made.text, made.warnings)
     if files.read_bytes(target) != made.text.encode():
         if output is None:
-            _keep_out_of_git(project)
+            _keep_out_of_git(project, settings.map.commit)
         files.write_atomic(target, made.text.encode())
     count = made.data["tokens"]
     where = target.relative_to(project.root) if output is None else target
     return Reply(made.data, f"{where}: {count} tokens", made.warnings)
+
+
+def _exclude(options: dict[str, Any]) -> None:
+    given = [name for name, value in options.items() if value]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")
+
+
+def _health(project: Project, settings: config.Settings) -> tuple[str | None, list[str]]:
+    """How the work stands, where kedge keeps tasks for the project."""
+    if settings.tasks.backend == "auto" and not (project.root / ".kedge").is_dir():
+        return None, []
+    from kedge.tasks.health import health
+
+    return health(project, settings.tasks)
+
+
+def _checked(target: Path, made: Map) -> Reply:
+    """A task that was closed since makes no map stale."""
+    data = files.read_bytes(target)
+    known = (data or b"").decode("utf-8", "replace").splitlines()
+    if data is None or _timeless(known) != _timeless(made.text.splitlines()):
+        raise CheckFound(f"{target} is stale", hint="kedge map", data={"stale": True})
+    return Reply({"stale": False}, "the map is fresh", made.warnings)
+
+
+def _timeless(lines: list[str]) -> list[str]:
+    return [line for line in lines if not line.startswith("- tasks: ")]
 
 
 def _explained(found: dict[str, Any]) -> str:
@@ -89,11 +139,16 @@ def _project(here: Edge) -> Project:
         return Project(here.directory.resolve(), None)
 
 
-def _keep_out_of_git(project: Project) -> None:
+def _keep_out_of_git(project: Project, commit: bool) -> None:
     """The map is made from the code, so that it need not be in git."""
     ignore = project.own(".gitignore")
-    if files.read_bytes(ignore) is None:
-        files.write_atomic(ignore, f"{FILE}\n".encode())
+    lines = (files.read_bytes(ignore) or b"").splitlines(keepends=True)
+    others = [line for line in lines if line.strip() != FILE.encode()]
+    if commit and len(others) < len(lines):
+        files.write_atomic(ignore, b"".join(others))
+    elif not commit and len(others) == len(lines):
+        end = b"\n" if lines and not lines[-1].endswith(b"\n") else b""
+        files.write_atomic(ignore, b"".join(lines) + end + FILE.encode() + b"\n")
 
 
 def _about(project: Project, settings: config.Settings, task_id: str) -> str:

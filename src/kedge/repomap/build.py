@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from kedge import __version__
 from kedge.errors import FileError
 from kedge.host.project import Project
 from kedge.repomap import files, terms
-from kedge.repomap.cache import Cache
+from kedge.repomap.cache import Cache, Tick, no_tick
 from kedge.repomap.files import File, Listing
 from kedge.repomap.languages import PROSE, language_of
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 TOKENS = 1500
 _USERS = 3  # files named as users of a file
 _BRANCH = 100  # tokens of the budget for each line of the tree
+_DRAWN = 40  # files in the drawing
 _MANY = 20  # files that have a name, above which more do not matter
 _AHEAD = 40  # files whose definitions are looked up at once
 _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
@@ -34,7 +36,7 @@ _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What the map is to be about, and how long it may be."""
+    """What the map is to be about, and how many tokens it may have; 0 for what fits the size."""
 
     text: str = ""
     budget: int = TOKENS
@@ -43,6 +45,10 @@ class Ask:
     def key(self, listing: Listing) -> str:
         what = json.dumps([__version__, listing.state, self.text, self.budget, self.health])
         return hashlib.sha256(what.encode()).hexdigest()
+
+    def tokens(self, listing: Listing) -> int:
+        size = len(listing.lines)
+        return self.budget or min(10 * TOKENS, 100 * round(10 + math.sqrt(size) / 5))
 
 
 @dataclass(slots=True)
@@ -54,41 +60,43 @@ class Map:
     warnings: list[str] = field(default_factory=list)
 
 
-def make(project: Project, ask: Ask, cache: Cache) -> Map:
+def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> Map:
     listing = files.listing(project)
     key = ask.key(listing)
     memo = cache.memo("map", key)
     if memo is not None:
         data = json.loads(memo)
         return Map(data["text"], data, list(cache.warnings))
-    return _make(project, ask, cache, listing, key)
+    made = _make(project, ask, cache, listing, progress)
+    cache.keep_memo("map", key, json.dumps(made.data).encode())
+    return made
 
 
-def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, key: str) -> Map:
+def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: Tick) -> Map:
     from kedge.repomap.knowledge import Knowledge
     from kedge.repomap.render import WITH_TEXT, WITHOUT, render
     from kedge.repomap.tree import branches
 
-    known = Knowledge(project, listing, cache)
+    known = Knowledge(project, listing, cache, progress)
     ranks, overview = known.ranks, known.overview()
     ranked = ranks.ranking(ask.text)
+    budget = ask.tokens(listing)
     scores = {ranks.path(number): ranked.scores[number] for number in ranked.order}
     reader = Reader(project.root, listing, cache, list(scores))
     shown = render(
         overview.structure,
-        branches(_code(scores), ask.budget // _BRANCH),
+        branches(_code(scores), budget // _BRANCH),
         list(scores),
         lambda path: reader.best(path, ask.text, ranks.index.offers(ranks.number[path])),
         lambda path: _users(ranks, path),
-        budget=ask.budget,
+        budget=budget,
         shares=WITH_TEXT if ask.text else WITHOUT,
         health=ask.health,
     )
     reader.keep()
     if overview.unnamed:
         reader.failed[""] = f"{overview.unnamed} files whose names cannot be printed are left out"
-    data = _data(shown, overview, reader, ask, scores)
-    cache.keep_memo("map", key, json.dumps(data).encode())
+    data = _data(shown, overview, reader, budget, scores)
     return Map(
         shown.text, data, [*cache.warnings, *overview.structure.problems, *reader.failed.values()]
     )
@@ -96,20 +104,22 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, key: str) 
 
 def _code(scores: Mapping[str, float]) -> dict[str, float]:
     """What code weighs: without prose, and so that a few good files beat many others."""
-    found = ((path, score, language_of(path)) for path, score in scores.items())
-    return {
-        path: score * score
-        for path, score, language in found
-        if language and language.name not in PROSE
-    }
+    return {path: score * score for path, score in scores.items() if _is_code(path)}
 
 
-def explain(project: Project, ask: Ask, cache: Cache, path: str) -> dict[str, Any]:
+def _is_code(path: str) -> bool:
+    language = language_of(path)
+    return language is not None and language.name not in PROSE
+
+
+def explain(
+    project: Project, ask: Ask, cache: Cache, path: str, progress: Tick = no_tick
+) -> dict[str, Any]:
     """Why a file stands where it does: its place, its score, and what that is made of."""
     from kedge.repomap.knowledge import Knowledge
 
     listing = files.listing(project)
-    ranks = Knowledge(project, listing, cache).ranks
+    ranks = Knowledge(project, listing, cache, progress).ranks
     number = ranks.number.get(path)
     if number is None:
         raise FileError(f"{path} is not in the map", hint=_why_not(listing, path))
@@ -125,6 +135,28 @@ def explain(project: Project, ask: Ask, cache: Cache, path: str) -> dict[str, An
         "near": [ranks.path(other) for other, _ in near],
         "changes_with": [other for other, _ in ranks.partners(path)],
     }
+
+
+def drawing(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> str:
+    """The files that matter most and who uses whom, as an SVG."""
+    from kedge.repomap.draw import Node, draw
+    from kedge.repomap.knowledge import Knowledge
+
+    ranks = Knowledge(project, files.listing(project), cache, progress).ranks
+    ranked = ranks.ranking(ask.text)
+    top = [number for number in ranked.order if _is_code(ranks.path(number))][:_DRAWN]
+    place = {number: at for at, number in enumerate(top)}
+    nodes = [
+        Node(ranks.path(number), ranked.scores[number], ranks.index.weak(number)) for number in top
+    ]
+    edges = [
+        (place[user], place[used], float(weight))
+        for user in top
+        for used, weight in ranks.graph.uses(user)
+        if used in place
+    ]
+    edges.sort(key=lambda edge: (-edge[2], edge))
+    return draw(project.root.name, nodes, edges[: _DRAWN * 4])
 
 
 def _why_not(listing: Listing, path: str) -> str:
@@ -211,7 +243,7 @@ def _key(file: File) -> str:
 
 
 def _data(
-    shown: Shown, overview: Overview, reader: Reader, ask: Ask, scores: Mapping[str, float]
+    shown: Shown, overview: Overview, reader: Reader, budget: int, scores: Mapping[str, float]
 ) -> dict[str, Any]:
     structure = overview.structure
     rank = {path: round(scores[path], 4) for path in shown.files}
@@ -219,7 +251,7 @@ def _data(
     failed = Counter(language.title for language in languages if language)
     return {
         "tokens": shown.tokens,
-        "budget": ask.budget,
+        "budget": budget,
         "files": [{"path": path, "rank": rank[path]} for path in shown.files],
         "symbols": [
             {"path": path, **symbol._asdict(), "rank": rank[path]} for path, symbol in shown.symbols

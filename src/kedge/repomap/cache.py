@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,14 @@ from kedge.errors import FileError
 
 # Raise when what is read from a file, or how it is kept, changes.
 VERSION = "3"
+Tick = Callable[[int, int], None]  # told how much is done, of how much
+
 _MEMOS = 40
 _MAX_BATCH = 500
+
+
+def no_tick(_done: int, _total: int) -> None:
+    """For those who do not watch."""
 
 
 class Cache:

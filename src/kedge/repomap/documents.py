@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kedge.repomap import files
+from kedge.repomap.cache import Tick, no_tick
 from kedge.repomap.files import File
 from kedge.repomap.imports import answers_to, asked_for
 from kedge.repomap.languages import PROSE
@@ -16,6 +17,7 @@ from kedge.repomap.words import words
 MIN_PARALLEL = 400  # files, below which a second process costs more than it saves
 COUNT, IMPORTED, DEFINED = 0x0F, 0x40, 0x80
 MOST = 8  # times that a name counts in one document
+_STEP = 50  # files between two signs of progress
 _DEFINITION = 4  # what a definition counts beside a use
 _SHORTEST_DEFINED = 4  # a shorter name is defined everywhere
 _PATH_WORD = re.compile(r"\w{3,}", re.ASCII)
@@ -48,15 +50,29 @@ def document(file: File, root: Path) -> Document | None:
     return names
 
 
-def read(wanted: Sequence[File], root: Path, processes: int | None = None) -> list[Document | None]:
+def read(
+    wanted: Sequence[File],
+    root: Path,
+    progress: Tick = no_tick,
+    processes: int | None = None,
+) -> list[Document | None]:
     """The document of each file; half of the work in a forked child where there is much."""
     workers = min(processes or os.cpu_count() or 1, 2)
     if workers < 2 or len(wanted) < MIN_PARALLEL or not hasattr(os, "fork"):
-        return [document(file, root) for file in wanted]
-    return _shared(wanted, root)
+        return _all(wanted, root, progress)
+    return _shared(wanted, root, progress)
 
 
-def _shared(wanted: Sequence[File], root: Path) -> list[Document | None]:
+def _all(wanted: Sequence[File], root: Path, progress: Tick) -> list[Document | None]:
+    found = []
+    for done, file in enumerate(wanted):
+        if not done % _STEP:
+            progress(done, len(wanted))
+        found.append(document(file, root))
+    return found
+
+
+def _shared(wanted: Sequence[File], root: Path, progress: Tick) -> list[Document | None]:
     import marshal
 
     reader, writer = os.pipe()
@@ -65,7 +81,7 @@ def _shared(wanted: Sequence[File], root: Path) -> list[Document | None]:
         code = 1
         try:
             os.close(reader)
-            half = [document(file, root) for file in wanted[1::2]]
+            half = _all(wanted[1::2], root, no_tick)
             with os.fdopen(writer, "wb") as pipe:
                 pipe.write(marshal.dumps(half))
             code = 0
@@ -73,12 +89,12 @@ def _shared(wanted: Sequence[File], root: Path) -> list[Document | None]:
             os._exit(code)
     os.close(writer)
     found: list[Document | None] = [None] * len(wanted)
-    found[0::2] = [document(file, root) for file in wanted[0::2]]
+    found[0::2] = _all(wanted[0::2], root, lambda done, _: progress(2 * done, len(wanted)))
     with os.fdopen(reader, "rb") as pipe:
         data = pipe.read()
     _, status = os.waitpid(child, 0)
     if status == 0:
         found[1::2] = marshal.loads(data)  # noqa: S302 - from our own child
     else:
-        found[1::2] = [document(file, root) for file in wanted[1::2]]
+        found[1::2] = _all(wanted[1::2], root, no_tick)
     return found

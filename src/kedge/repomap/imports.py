@@ -36,7 +36,7 @@ def imports(language: str, text: bytes) -> list[str]:
     """What the file imports, as it says; `text` begins with a line break."""
     if language in _SIMPLE:
         words, shape = _SIMPLE[language]
-        found = (match[1] for word in words for match in _after(text, word, shape))
+        found: Iterable[bytes] = (m[1] for word in words for m in _after(text, word, shape))
     elif language == "python":
         found = _python(text)
     elif language == "go":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kedge.host.project import Project
 from kedge.repomap import files
-from kedge.repomap.cache import Cache
+from kedge.repomap.cache import Cache, Tick, no_tick
 from kedge.repomap.files import File, Listing
 from kedge.repomap.history import History
 from kedge.repomap.index import Index
@@ -47,10 +47,13 @@ class Overview:
 class Knowledge:
     """What is asked for is worked out, or taken from the cache, once."""
 
-    def __init__(self, project: Project, listing: Listing, cache: Cache) -> None:
+    def __init__(
+        self, project: Project, listing: Listing, cache: Cache, progress: Tick = no_tick
+    ) -> None:
         self._project = project
         self._listing = listing
         self._cache = cache
+        self._progress = progress
         self._base, self._changed, index = self._indexed()
         self.ranks = Known(index, self._history())
 
@@ -71,7 +74,7 @@ class Knowledge:
                 )
                 return base, changed, index
             nearest = nearest or index
-        index = _build(self._project.root, self._listing, nearest)
+        index = _build(self._project.root, self._listing, nearest, self._progress)
         self._cache.keep_memo("index", state, index.dump())
         return state, frozenset(), index
 
@@ -119,14 +122,16 @@ def _readable(listed: Iterable[File]) -> list[File]:
     return [file for file in listed if file.language and file.language.readable]
 
 
-def _documents(sources: Sequence[File], root: Path) -> dict[str, dict[str, int]]:
+def _documents(
+    sources: Sequence[File], root: Path, progress: Tick = no_tick
+) -> dict[str, dict[str, int]]:
     from kedge.repomap.documents import read
 
-    found = zip(sources, read(sources, root), strict=True)
+    found = zip(sources, read(sources, root, progress), strict=True)
     return {file.path: document for file, document in found if document is not None}
 
 
-def _build(root: Path, listing: Listing, nearest: Index | None) -> Index:
+def _build(root: Path, listing: Listing, nearest: Index | None, progress: Tick) -> Index:
     """A new index; what an earlier one knows is not read again."""
     sources = _readable(listing.files)
     found: dict[str, dict[str, int]] = {}
@@ -134,7 +139,7 @@ def _build(root: Path, listing: Listing, nearest: Index | None) -> Index:
         same = {file.path for file in _sources(listing.lines & nearest.lines)}
         found = nearest.documents(same)
         sources = [file for file in sources if file.path not in same]
-    found.update(_documents(sources, root))
+    found.update(_documents(sources, root, progress))
     return Index.build(listing.lines, dict(sorted(found.items())))
 
 

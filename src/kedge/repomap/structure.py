@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kedge.repomap.project.commits import commit_style
 from kedge.repomap.project.parts import KINDS, Command, Kind, Module, Place, Source
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "Place",
     "Source",
     "Structure",
-    "commit_style",
     "describe",
 ]
 

@@ -15,9 +15,7 @@ MAX_KEY = 1000
 # what a text without quotes cannot begin with
 _INDICATORS = frozenset("!&*|>'\"%@`#,[]{}")
 # what ends a line, or is refused, though it is no line feed
-_STRANGE = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"  # fmt: skip
-)
+_STRANGE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"  # fmt: skip
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\[\"\\/nt])*\"")
 _ANCHOR = re.compile(r"&([A-Za-z0-9_-]+)(?: +|$)")
 _HEADER = re.compile(r"([|>])([+-]?)(?: +#.*)?$")
@@ -261,7 +259,9 @@ def _key_end(content: str) -> int:
         quoted = _QUOTED.match(content)
         end = quoted.end() if quoted else len(content)
         end += len(content) - end - len(content[end:].lstrip(" "))
-        return end if content[end : end + 1] == ":" and content[end + 1 : end + 2] in ("", " ") else 0
+        return (
+            end if content[end : end + 1] == ":" and content[end + 1 : end + 2] in ("", " ") else 0
+        )
     if first in "[{|>":
         return 0
     plain = _without_comment(content)

@@ -51,7 +51,9 @@ _LANGUAGES = {
     ("Vim script", "vim"): "vim",
 }
 _BY_EXTENSION = {
-    extension: language for (language, _), names in _LANGUAGES.items() for extension in names.split()
+    extension: language
+    for (language, _), names in _LANGUAGES.items()
+    for extension in names.split()
 }
 _FAMILIES: dict[str, list[str]] = {}
 for _language, _family in _LANGUAGES:
@@ -199,7 +201,11 @@ class Census:
         """Code below directories for tests, whatever its name: by form, and by directory."""
         found: dict[str, Counter[str]] = {}
         for language, counts in self._every.items():
-            own = {name: n for name, n in counts.items() if any(map(is_test_directory, name.split("/")))}
+            own = {
+                name: n
+                for name, n in counts.items()
+                if any(map(is_test_directory, name.split("/")))
+            }
             if own:
                 form = next(form for form, known in _BY_EXTENSION.items() if known == language)
                 found[f"*.{form}"] = Counter(own)

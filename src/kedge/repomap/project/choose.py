@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from kedge.repomap.project.parts import KINDS, Candidate, Command, Kind
 from kedge.repomap.project.shell import step_of
@@ -88,7 +87,7 @@ def _judged(standing: Standing, candidate: Candidate, agreed: frozenset[str]) ->
     step = f"{candidate.where}:{_step(candidate)}"
     if step in agreed and not candidate.from_ci:
         score += AGREES
-    return replace(candidate, score=score, family=family)
+    return candidate._replace(score=score, family=family)
 
 
 def _loss(standing: float) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kedge.repomap.project.parts import Candidate, Findings, Kind, within
 from kedge.repomap.project.pipelines import SYSTEMS, Step, steps, workflows
@@ -32,8 +32,7 @@ _FIXES: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Pipelines:
+class Pipelines(NamedTuple):
     """What CI shows: commands, every step to agree with, and the file that does most."""
 
     findings: Findings

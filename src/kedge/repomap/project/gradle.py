@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.frameworks import notable
@@ -31,16 +30,18 @@ _TASKS: tuple[tuple[str, Kind, str, int], ...] = (
 )
 
 
-@dataclass(slots=True)
 class Gradle:
-    project: Project
-    home: str
-    path: str
-    members: list[str] = field(default_factory=list)
-    scripts: list[str] = field(default_factory=list)
-    libraries: list[str] = field(default_factory=list)
-    version: str = ""
-    is_android_app: bool = False
+    """A build: its modules, and the scripts of the largest of them after its own."""
+
+    def __init__(self, project: Project, home: str, path: str) -> None:
+        self.project = project
+        self.home = home
+        self.path = path
+        self.members: list[str] = []
+        self.scripts: list[str] = []
+        self.libraries: list[str] = []
+        self.version = ""
+        self.is_android_app = False
 
     def tasks(self) -> Iterator[tuple[Kind, str, int]]:
         """The tasks that the plugins in use are known for."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import Table, items, named, table, text, texts
@@ -44,16 +43,16 @@ _LIFECYCLE = frozenset(
 )
 
 
-@dataclass(slots=True)
 class Node:
     """One package.json with what belongs to it."""
 
-    project: Project
-    home: str
-    package: Table
-    manager: str
-    members: list[str] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
+    def __init__(self, project: Project, home: str, package: Table, manager: str) -> None:
+        self.project = project
+        self.home = home
+        self.package = package
+        self.manager = manager
+        self.members: list[str] = []
+        self.names: set[str] = set()
 
     def at(self, name: str) -> str:
         return join(self.home, name)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
 
 Kind = Literal["install", "build", "test", "lint", "format", "typecheck", "run"]
 MAX_LINE = 200
@@ -53,8 +53,7 @@ class Module:
     what: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tech:
+class Tech(NamedTuple):
     """One line of the stack. `family` names the code that it stands for, none for tooling."""
 
     text: str
@@ -62,8 +61,7 @@ class Tech:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A command that may be shown: the higher the score, the sooner a maintainer would name it."""
 
     kind: Kind
@@ -75,16 +73,16 @@ class Candidate:
     from_ci: bool = False
 
 
-@dataclass(slots=True)
 class Findings:
     """What one ecosystem found. It is `bare` when no manifest speaks for its code."""
 
-    family: str | None = None
-    techs: list[Tech] = field(default_factory=list)
-    commands: list[Candidate] = field(default_factory=list)
-    entries: list[Place] = field(default_factory=list)
-    packages: list[str] = field(default_factory=list)
-    bare: bool = False
+    def __init__(self, family: str | None = None) -> None:
+        self.family = family
+        self.techs: list[Tech] = []
+        self.commands: list[Candidate] = []
+        self.entries: list[Place] = []
+        self.packages: list[str] = []
+        self.bare = False
 
     def tech(self, text: str, where: str = "") -> None:
         suffix = f" in {where}/" if where else ""
@@ -96,7 +94,7 @@ class Findings:
     def add(self, candidate: Candidate) -> None:
         """What cannot be typed on one line is not a command."""
         if candidate.command.isprintable() and len(candidate.command) <= MAX_LINE:
-            self.commands.append(replace(candidate, source=shown(candidate.source)))
+            self.commands.append(candidate._replace(source=shown(candidate.source)))
 
     def entry(self, path: str, what: str) -> None:
         self.entries.append(Place(path, shown(what)))

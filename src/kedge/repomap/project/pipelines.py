@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kedge.repomap.project.formats import items, line_of, named, table, text
 from kedge.repomap.project.parts import base
@@ -48,8 +48,7 @@ _ACTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A line that a pipeline runs in a directory. The higher the rank, the less it matters."""
 
     line: str

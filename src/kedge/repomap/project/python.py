@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import table, text
@@ -63,7 +62,7 @@ def _add_member(findings: Findings, python: Python, member: str) -> None:
     add_commands(found, inner)
     add_tasks(found, inner)
     findings.commands += [
-        replace(one, score=one.score - 8) for one in found.commands if one.kind != "install"
+        one._replace(score=one.score - 8) for one in found.commands if one.kind != "install"
     ]
 
 

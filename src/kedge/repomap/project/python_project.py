@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from kedge.repomap.project.formats import Table, items, named, table, text, texts
 from kedge.repomap.project.globs import expand
@@ -22,19 +21,19 @@ _REQUIREMENTS = re.compile(r"(?:[\w-]{1,40}[-_])?requirements(?:[-_.][\w-]{1,40}
 _LOCKS = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"), ("pixi.lock", "pixi"))
 
 
-@dataclass(slots=True)
 class Python:
     """A directory with a Python project in it."""
 
-    project: Project
-    home: str
-    pyproject: Table = field(default_factory=dict)
-    setup: dict[str, dict[str, str]] = field(default_factory=dict)
-    manager: str = "pip"
-    needs: dict[str, None] = field(default_factory=dict)
-    dev_needs: dict[str, None] = field(default_factory=dict)
-    scripts: dict[str, str] = field(default_factory=dict)
-    members: list[str] = field(default_factory=list)
+    def __init__(self, project: Project, home: str) -> None:
+        self.project = project
+        self.home = home
+        self.pyproject = project.toml(join(home, "pyproject.toml"))
+        self.setup = project.ini(join(home, "setup.cfg"))
+        self.manager = "pip"
+        self.needs: dict[str, None] = {}
+        self.dev_needs: dict[str, None] = {}
+        self.scripts: dict[str, str] = {}
+        self.members: list[str] = []
 
     def at(self, name: str) -> str:
         return join(self.home, name)
@@ -89,18 +88,13 @@ class Python:
 
 
 def open_python(project: Project, home: str) -> Python:
-    python = Python(
-        project,
-        home,
-        project.toml(join(home, "pyproject.toml")),
-        project.ini(join(home, "setup.cfg")),
-    )
+    python = Python(project, home)
     python.manager = _manager(python)
     _read_needs(python)
     patterns = texts(python.tool("uv", "workspace").get("members"))
     python.members = expand(project, home, patterns, "pyproject.toml")
     for member in python.members[:12]:
-        inner = Python(project, member, project.toml(f"{member}/pyproject.toml"))
+        inner = Python(project, member)
         _read_needs(inner)
         python.needs |= inner.needs
         python.dev_needs |= inner.dev_needs

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kedge.repomap.project.parts import Findings, Kind
 from kedge.repomap.project.source import Project
 
 
-@dataclass(frozen=True, slots=True)
-class _Small:
+class _Small(NamedTuple):
     family: str
     text: str
     files: tuple[str, ...]

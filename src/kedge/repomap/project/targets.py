@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kedge.repomap.project.names import CORNER, PARTIAL, kind_of_name
 from kedge.repomap.project.parts import Findings, Kind
@@ -27,8 +27,7 @@ _NOT_BY_BODY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     name: str
     body: tuple[str, ...]
     source: str
