@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kedge.errors import ConfigError
 from kedge.host import files
@@ -72,16 +72,14 @@ class Settings:
     map: MapSettings = MapSettings()
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a value comes from: `kind` is flag, environment, project, user or default."""
 
     kind: str
     where: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One setting: its dotted name and what may be in it."""
 
     name: str
@@ -97,8 +95,7 @@ class Key:
         return "KEDGE_" + self.name.upper().replace(".", "_")
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The settings in force, with the origin of each."""
 
     settings: Settings

@@ -193,7 +193,7 @@ def test_hostile_files(repo: Path, kedge: Kedge) -> None:
 
 
 def test_an_empty_repository(repo: Path, kedge: Kedge) -> None:
-    assert kedge("map", "--output", "-").out.startswith("# repo")
+    assert kedge("map", "--output", "-").out.startswith("# Map of the code\n")
     assert kedge.json("map")["files"] == []
 
 

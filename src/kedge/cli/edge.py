@@ -12,9 +12,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 EXIT_PIPE = 141  # as a shell shows a program that lost its reader
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a command answers: data for `--json`, and the same as text for people.
 
     Either may be a function, for what need not be made when the other is asked for.
@@ -42,15 +40,15 @@ class Reply:
     warnings: Sequence[str] = ()
 
 
-@dataclass(slots=True)
 class Edge:
     """The invocation: its global options and what it found out about the project."""
 
-    json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    directory: Path = field(default_factory=Path)
-    warnings: list[str] = field(default_factory=list)
+    def __init__(self, *, json: bool) -> None:
+        self.json = json
+        self.quiet = False
+        self.verbose = False
+        self.directory = Path()
+        self.warnings: list[str] = []
 
     def project(self) -> Project:
         from kedge.host import project

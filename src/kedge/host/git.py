@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.errors import BareRepository, GitError, NoRepository, ProgramError
 
@@ -73,8 +72,7 @@ _CONFIG = {
 _OPTIONS = [word for key, value in _CONFIG.items() for word in ("-c", f"{key}={value}")]
 
 
-@dataclass(frozen=True, slots=True)
-class Repo:
+class Repo(NamedTuple):
     """A git work tree. `common_dir` is shared by all work trees of the repository."""
 
     root: Path
@@ -102,8 +100,21 @@ class Repo:
 
     def head(self) -> str | None:
         """The commit of HEAD, or None while the branch has none."""
+        if plain := self._plain_head():
+            return plain
         found = self.ask("rev-parse", "--verify", "--quiet", "HEAD")
         return found.decode().strip() if found else None
+
+    def _plain_head(self) -> str | None:
+        """The common case without a process: a branch that has its own file."""
+        try:
+            ref = (self.git_dir / "HEAD").read_text(encoding="ascii")
+            if not re.fullmatch(r"ref: refs/heads/[\w/.-]+\n", ref) or ".." in ref:
+                return None
+            found = (self.common_dir / ref[5:-1]).read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+        return found if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", found) else None
 
     def branch(self) -> str | None:
         """The branch's name, also while it has no commit; None when HEAD is detached."""

@@ -10,9 +10,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kedge.errors import ProgramError
 
@@ -23,8 +22,7 @@ _DRAIN = 0.5
 _FOREVER = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """How a program ended. `code` is negative for a signal, as in `subprocess`."""
 
     code: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kedge.errors import FileError, NoRepository
 from kedge.host import git
@@ -12,8 +12,7 @@ from kedge.host import git
 HOME_VARIABLE = "KEDGE_HOME"
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """A directory with code: a git work tree, or one that has a `.kedge` directory."""
 
     root: Path

@@ -7,17 +7,15 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge import __version__
 from kedge.errors import FileError
 from kedge.host.project import Project
-from kedge.repomap import files, terms
+from kedge.repomap import files
 from kedge.repomap.cache import Cache, Tick, no_tick
 from kedge.repomap.files import File, Listing
-from kedge.repomap.languages import PROSE, language_of
 
 if TYPE_CHECKING:
     from kedge.repomap.knowledge import Overview
@@ -34,8 +32,7 @@ _AHEAD = 40  # files whose definitions are looked up at once
 _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """What the map is to be about, and how many tokens it may have; 0 for what fits the size."""
 
     text: str = ""
@@ -51,13 +48,12 @@ class Ask:
         return self.budget or min(10 * TOKENS, 100 * round(10 + math.sqrt(size) / 5))
 
 
-@dataclass(slots=True)
-class Map:
+class Map(NamedTuple):
     """The map and what it was made from; `data` is what `--json` prints."""
 
     text: str
     data: dict[str, Any]
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str]
 
 
 def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> Map:
@@ -108,6 +104,8 @@ def _code(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def _is_code(path: str) -> bool:
+    from kedge.repomap.languages import PROSE, language_of
+
     language = language_of(path)
     return language is not None and language.name not in PROSE
 
@@ -221,6 +219,8 @@ class Reader:
     def best(self, path: str, text: str, known: Mapping[str, int]) -> list[Symbol]:
         """The symbols that say most about the file, for this text if there is one. `known` tells
         how many files have each of its names."""
+        from kedge.repomap import terms
+
         asked = terms.of_text(text) if text else {}
         found = self.symbols(path)
 
@@ -245,6 +245,8 @@ def _key(file: File) -> str:
 def _data(
     shown: Shown, overview: Overview, reader: Reader, budget: int, scores: Mapping[str, float]
 ) -> dict[str, Any]:
+    from kedge.repomap.languages import language_of
+
     structure = overview.structure
     rank = {path: round(scores[path], 4) for path in shown.files}
     languages = (language_of(path) for path in reader.failed)

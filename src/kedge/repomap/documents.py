@@ -11,20 +11,15 @@ from kedge.repomap import files
 from kedge.repomap.cache import Tick, no_tick
 from kedge.repomap.files import File
 from kedge.repomap.imports import answers_to, asked_for
+from kedge.repomap.index import DEFINED, IMPORTED, MOST, Document
 from kedge.repomap.languages import PROSE
 from kedge.repomap.words import words
 
 MIN_PARALLEL = 400  # files, below which a second process costs more than it saves
-COUNT, IMPORTED, DEFINED = 0x0F, 0x40, 0x80
-MOST = 8  # times that a name counts in one document
 _STEP = 50  # files between two signs of progress
 _DEFINITION = 4  # what a definition counts beside a use
 _SHORTEST_DEFINED = 4  # a shorter name is defined everywhere
 _PATH_WORD = re.compile(r"\w{3,}", re.ASCII)
-
-# A name's byte in a document: how often it occurs there, up to MOST, and whether it is defined or
-# imported there. A key of an import has a slash in it and does not count as a word.
-Document = dict[str, int]
 
 
 def document(file: File, root: Path) -> Document | None:
@@ -37,7 +32,6 @@ def document(file: File, root: Path) -> Document | None:
         if data is None or files.is_made(data):
             return None
         names, defined, imported = words(file.language.name, data)
-        names = {name: count if count < MOST else MOST for name, count in names.items()}  # noqa: FURB136 - quicker
         for name in defined:
             count = min(names[name] + _DEFINITION, MOST)
             names[name] = count | DEFINED if len(name) >= _SHORTEST_DEFINED else count

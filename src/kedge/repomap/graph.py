@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from kedge.repomap.documents import COUNT, DEFINED, IMPORTED
-from kedge.repomap.index import Index
+from kedge.repomap.index import COUNT, DEFINED, IMPORTED, Index
 
 MOST_DEFINERS = 6  # a name that more files define says nothing about which is meant
 MOST_EDGES = 24  # of a file: the strongest

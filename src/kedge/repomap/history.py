@@ -4,59 +4,101 @@ from __future__ import annotations
 
 import marshal
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kedge.errors import GitError
 from kedge.host.git import Repo
-from kedge.repomap import terms
-from kedge.repomap.search import bm25
+from kedge.repomap.search import bm25, matching
 
-COMMITS = 4000
+COMMITS = 3000
 _AGE = 400  # commits after which a change counts half
 _FEW = 10  # files in a commit: of more, each counts for less
 _WIDE = 20  # a commit of more files says little of each
 _TOGETHER = 12
 _PARTNERS = 8
-_SUBJECTS = 200
 _MOST = 8  # times that a word counts for one file
 
 Commits = Sequence[tuple[str, list[str]]]  # subject and paths, newest first
 
 
-@dataclass(slots=True)
-class History:
-    """`paths` that the last commits changed, and by their number: `churn`, which falls with age,
-    `partners` as (path, share), and for each word the subjects of how many commits had it."""
+class History(NamedTuple):
+    """The last commits, newest first: a line of `subjects` each, and a slice of `files`, which are
+    places in `paths`."""
 
     paths: list[str]
-    churn: list[float]
-    partners: list[list[tuple[int, float]]]
-    said: dict[str, bytes]
-    lengths: list[int]
-    recent: list[str]
+    subjects: str
+    starts: array[int]
+    files: array[int]
+
+    def recent(self, most: int) -> list[str]:
+        """The subjects of the last commits."""
+        return self.subjects.split("\n", most + 1)[1 : most + 1]
+
+    def churn(self) -> dict[str, float]:
+        """How much each file changed; the longer ago, the less it counts."""
+        found = [0.0] * len(self.paths)
+        for age, files in enumerate(self._commits()):
+            weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(files) or 1))
+            for file in files:
+                found[file] += weight
+        return dict(zip(self.paths, found, strict=True))
 
     def about(
         self, query: Mapping[str, float], b: float, number: Mapping[str, int]
     ) -> dict[int, float]:
         """How relevant the subjects of each file's commits are, by the caller's numbers."""
-        rows: dict[str, dict[int, int]] = {}
+        own = [number.get(path, -1) for path in self.paths]
+        commits = [[own[file] for file in files if own[file] >= 0] for files in self._commits()]
+        commits = [files if len(files) <= _WIDE else [] for files in commits]
+        lengths = dict.fromkeys(number.values(), 0)
+        for files, subject in zip(commits, self.recent(len(commits)), strict=True):
+            words = subject.count(" ") + 1
+            for file in files:
+                lengths[file] += words
+        lower = self.subjects.lower()
+        rows = {}
         for term in query:
-            entries = array("I", self.said.get(term, b""))
-            row = {number.get(self.paths[entry >> 8], -1): entry & 0xFF for entry in entries}
-            row.pop(-1, None)
+            row: dict[int, int] = {}
+            for commit in matching(self.subjects, lower, term):
+                for file in commits[commit]:
+                    row[file] = min(row.get(file, 0) + 1, _MOST)
             rows[term] = row
-        own = {number[path]: at for at, path in enumerate(self.paths) if path in number}
-        total = sum(self.lengths[at] for at in own.values())
-        return bm25(rows, query, b, len(number), total, lambda one: self.lengths[own[one]])
+        return bm25(rows, query, b, sum(lengths.values()), lengths)
+
+    def together(self, wanted: Collection[str]) -> dict[str, list[tuple[str, float]]]:
+        """The files that change together with each of these, and in what part of its changes."""
+        asked = {at for at, path in enumerate(self.paths) if path in wanted}
+        rows: dict[int, dict[int, float]] = {at: {} for at in asked}
+        for files in self._commits():
+            if 2 <= len(files) <= _TOGETHER and not asked.isdisjoint(files):
+                share = 1 / (len(files) - 1)
+                for one in asked.intersection(files):
+                    for other in files:
+                        if other != one:
+                            rows[one][other] = rows[one].get(other, 0.0) + share
+        return {self.paths[one]: self._partners(row) for one, row in rows.items()}
+
+    def _partners(self, row: Mapping[int, float]) -> list[tuple[str, float]]:
+        total = sum(row.values()) + 2
+        best = sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))[:_PARTNERS]
+        return [(self.paths[other], weight / total) for other, weight in best]
+
+    def _commits(self) -> Iterator[Sequence[int]]:
+        begin = 0
+        for end in self.starts:
+            yield self.files[begin:end]
+            begin = end
 
     def dump(self) -> bytes:
-        values = (self.paths, self.churn, self.partners, self.said, self.lengths, self.recent)
-        return marshal.dumps(values)
+        paths = "\0".join(self.paths).encode("utf-8", "surrogateescape")
+        return marshal.dumps((paths, self.subjects, self.starts.tobytes(), self.files.tobytes()))
 
     @classmethod
     def load(cls, data: bytes) -> History:
-        return cls(*marshal.loads(data))  # noqa: S302 - our own
+        paths, subjects, starts, files = marshal.loads(data)  # noqa: S302 - our own
+        named = paths.decode("utf-8", "surrogateescape").split("\0") if paths else []
+        return cls(named, subjects, array("I", starts), array("I", files))
 
 
 def log(repo: Repo | None) -> list[tuple[str, list[str]]]:
@@ -79,49 +121,10 @@ def log(repo: Repo | None) -> list[tuple[str, list[str]]]:
 
 def build(commits: Commits) -> History:
     number: dict[str, int] = {}
-    changes = [
-        (subject, [number.setdefault(path, len(number)) for path in paths])
-        for subject, paths in commits
-    ]
-    churn = [0.0] * len(number)
-    said: dict[str, dict[int, int]] = {}
-    together: list[dict[int, float]] = [{} for _ in number]
-    for age, (subject, files) in enumerate(changes):
-        weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(files) or 1))
-        for file in files:
-            churn[file] += weight
-        if not files or len(files) > _WIDE:
-            continue
-        for term in terms.of_text(subject):
-            row = said.setdefault(term, {})
-            for file in files:
-                row[file] = row.get(file, 0) + 1
-        if 2 <= len(files) <= _TOGETHER:
-            share = 1 / (len(files) - 1)
-            for one in files:
-                near = together[one]
-                for other in files:
-                    if other != one:
-                        near[other] = near.get(other, 0.0) + share
-    lengths = [0] * len(number)
-    for row in said.values():
-        for file, count in row.items():
-            row[file] = min(count, _MOST)
-            lengths[file] += row[file]
-    return History(
-        list(number),
-        churn,
-        [_partners(row) for row in together],
-        {
-            term: array("I", [file << 8 | count for file, count in row.items()]).tobytes()
-            for term, row in said.items()
-        },
-        lengths,
-        [subject for subject, _ in commits[:_SUBJECTS]],
-    )
-
-
-def _partners(row: Mapping[int, float]) -> list[tuple[int, float]]:
-    total = sum(row.values()) + 2
-    best = sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))[:_PARTNERS]
-    return [(other, weight / total) for other, weight in best]
+    starts, files = array("I"), array("I")
+    for _, paths in commits:
+        files.extend([number.setdefault(path, len(number)) for path in paths])
+        starts.append(len(files))
+    lines = [subject.replace("\n", " ") for subject, _ in commits]
+    text = "\n".join(("", *lines, "")).encode("utf-8", "replace").decode()
+    return History(list(number), text, starts, files)

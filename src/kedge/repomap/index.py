@@ -11,8 +11,13 @@ import marshal
 from array import array
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from kedge.repomap.documents import COUNT, DEFINED, Document
 from kedge.repomap.files import is_test
+
+# A name's byte in a document: how often it occurs there, up to MOST, and whether it is defined or
+# imported there. A key of an import has a slash in it and does not count as a word.
+COUNT, IMPORTED, DEFINED = 0x0F, 0x40, 0x80
+MOST = 8
+Document = dict[str, int]
 
 # In `_posts` and `_forward`, an entry is a number (of a document, of a name) and a name's byte.
 _BITS = 8
@@ -25,7 +30,8 @@ class Index:
     def __init__(self, lines: bytes = b"") -> None:
         self._lines = lines  # of the listing that it stands for
         self.paths: list[str | None] = []
-        self.lengths: array[int] = array("I")
+        self._lengths: array[int] = array("I")
+        self._weak = bytearray()
         self.names = "\n"  # each with a line break after it
         self._starts: array[int] = array("I", [0])  # of the posts of each name
         self._posts: array[int] = array("I")
@@ -33,7 +39,6 @@ class Index:
         self._forward: array[int] = array("I")
         self._patched: dict[int, list[int]] = {}
         self._numbers: dict[str, int] = {}
-        self._weak: dict[int, bool] = {}
         self._definers: dict[int, list[int]] = {}
         self._listed: list[str] = []
 
@@ -50,9 +55,17 @@ class Index:
 
     def weak(self, number: int) -> bool:
         """Whether the document is a test."""
-        if number not in self._weak:
-            self._weak[number] = is_test(self.paths[number] or "")
-        return self._weak[number]
+        return self._weak[number] == 1
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """How many words each document has that is there."""
+        pairs = zip(self._lengths, self.paths, strict=True)
+        return {number: size for number, (size, path) in enumerate(pairs) if path is not None}
+
+    @property
+    def total(self) -> int:
+        return sum(self.sizes.values())
 
     def posts(self, name: int) -> Sequence[int]:
         """The documents with this name, those that define it first."""
@@ -120,6 +133,7 @@ class Index:
     def build(cls, lines: Iterable[bytes], documents: Mapping[str, Document]) -> Index:
         made = cls(b"\0".join(lines))
         made.paths = list(documents)
+        made._weak = bytearray(is_test(path) for path in documents)
         number: dict[str, int] = {}
         posts: list[list[int]] = []
         for place, document in enumerate(documents.values()):
@@ -158,6 +172,7 @@ class Index:
         for path, document in documents.items():
             number = len(self.paths)
             self.paths.append(path)
+            self._weak.append(is_test(path))
             entries = []
             for name, byte in document.items():
                 found = self._numbers.setdefault(name, len(self._numbers))
@@ -171,7 +186,7 @@ class Index:
     def _add(self, entries: list[int]) -> None:
         self._forward.extend(entries)
         self._begins.append(len(self._forward))
-        self.lengths.append(sum([entry & COUNT for entry in entries]))
+        self._lengths.append(sum([entry & COUNT for entry in entries]))
 
     def _row(self, name: int) -> list[int]:
         """The posts of a name, to be changed."""
@@ -184,15 +199,17 @@ class Index:
 
     def dump(self) -> bytes:
         """Only for one that was built and not patched."""
-        arrays = (self.lengths, self._starts, self._posts, self._begins, self._forward)
-        return marshal.dumps((self._lines, self.paths, self.names, *(a.tobytes() for a in arrays)))
+        arrays = (self._lengths, self._starts, self._posts, self._begins, self._forward)
+        return marshal.dumps(
+            (self._lines, self.paths, self.names, bytes(self._weak), *(a.tobytes() for a in arrays))
+        )
 
     @classmethod
     def load(cls, data: bytes) -> Index:
-        lines, paths, names, *rest = marshal.loads(data)  # noqa: S302 - our own
+        lines, paths, names, weak, *rest = marshal.loads(data)  # noqa: S302 - our own
         made = cls(lines)
-        made.paths, made.names = paths, names
-        arrays = (made.lengths, made._starts, made._posts, made._begins, made._forward)
+        made.paths, made.names, made._weak = paths, names, bytearray(weak)
+        arrays = (made._lengths, made._starts, made._posts, made._begins, made._forward)
         for own, kept in zip(arrays, rest, strict=True):
             del own[:]
             own.frombytes(kept)

@@ -25,6 +25,7 @@ from kedge.repomap.rank import Known
 if TYPE_CHECKING:
     from kedge.repomap.structure import Structure
 
+_SUBJECTS = 200  # of the last commits, that show how they are written
 MOST_PATCHED = 40  # files that differ; for more, a new index is made
 
 
@@ -104,7 +105,7 @@ class Knowledge:
         tree = Tree(self._project.root, self._listing.files)
         titles = Counter(file.language.title for file in self._listing.files if file.language)
         found = Overview(
-            describe(tree, self.ranks.history.recent),
+            describe(tree, self.ranks.history.recent(_SUBJECTS)),
             sorted(titles.items(), key=lambda pair: (-pair[1], pair[0])),
             self._listing.unnamed,
         )

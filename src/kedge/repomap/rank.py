@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kedge.repomap import terms
 from kedge.repomap.graph import Graph
@@ -30,8 +30,7 @@ _TESTS = ("test", "testing", "spec", "flaky")
 Scores = dict[int, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """The score of each file, and the weighted parts that it is the sum of, by their names.
 
     `factor` is what the sum of a test is multiplied with.
@@ -57,17 +56,13 @@ class Known:
 
     def churn(self) -> Scores:
         number = self.number
-        pairs = zip(self.history.paths, self.history.churn, strict=True)
+        pairs = self.history.churn().items()
         return {number[path]: math.log1p(count) for path, count in pairs if path in number}
 
     def partners(self, path: str) -> list[tuple[str, float]]:
-        """The files that change together with this one, and how often of its changes."""
-        past = self.history
-        if path not in past.paths:
-            return []
-        found = past.partners[past.paths.index(path)]
-        pairs = [(past.paths[other], share) for other, share in found]
-        return [(path, share) for path, share in pairs if path in self.number]
+        """The files that change together with this one, and in what part of its changes."""
+        found = self.history.together([path]).get(path, [])
+        return [(other, share) for other, share in found if other in self.number]
 
     def ranking(self, text: str) -> Ranking:
         query = terms.of_text(text)
@@ -116,11 +111,14 @@ class Known:
         return sorted(scores.items(), key=lambda pair: (-pair[1], paths[pair[0]]))[:most]
 
     def _together(self, base: Scores) -> Scores:
+        leaders = {self.path(number): score for number, score in self._best(base, _LEADERS)}
+        partners = self.history.together(leaders)
         found: Scores = {}
-        for one, score in self._best(base, _LEADERS):
-            for path, share in self.partners(self.path(one)):
-                other = self.number[path]
-                found[other] = found.get(other, 0.0) + score * share
+        for path, score in leaders.items():
+            for other, share in partners.get(path, ()):
+                if other in self.number:
+                    number = self.number[other]
+                    found[number] = found.get(number, 0.0) + score * share
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kedge.host import tokens
 from kedge.repomap.structure import Structure
@@ -14,8 +15,7 @@ MARGIN = 0.97  # the estimate of tokens may fall short by that much
 _LITTLE = 6  # tokens left, in which no path fits
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(NamedTuple):
     """What part of the budget the structure, and then files with their signatures, may take.
 
     The rest is for bare paths: without a text nobody knows which file will matter, so that more

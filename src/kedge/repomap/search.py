@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from kedge.repomap.documents import COUNT
-from kedge.repomap.index import Index
+from kedge.repomap.index import COUNT, Index
 from kedge.repomap.terms import stem
 
 _K1 = 1.2
@@ -19,50 +18,51 @@ def relevance(index: Index, query: Mapping[str, float], b: float) -> dict[int, f
     rows: dict[str, dict[int, int]] = {}
     for term in query:
         row: dict[int, int] = {}
-        for name in _matching(index.names, lower, term):
+        for name in matching(index.names, lower, term):
             for post in index.posts(name):
                 if count := post & COUNT:
                     number = post >> 8
                     row[number] = row.get(number, 0) + count
         rows[term] = row
-    live = len(index.paths) - index.paths.count(None)
-    total = sum(length for length, path in zip(index.lengths, index.paths, strict=True) if path)
-    return bm25(rows, query, b, live, total, index.lengths.__getitem__)
+    return bm25(rows, query, b, index.total, index.sizes)
 
 
 def bm25(
     rows: Mapping[str, Mapping[int, int]],
     query: Mapping[str, float],
     b: float,
-    documents: int,
     total: int,
-    length: Callable[[int], int],
+    lengths: Mapping[int, int],
 ) -> dict[int, float]:
+    """Scores from how often each term is in which document; `total` is the sum of all lengths."""
     scores: dict[int, float] = {}
-    mean = total / documents if total else 1.0
+    mean = total / len(lengths) if total else 1.0
     for term in sorted(rows):
         row = rows[term]
-        weight = query[term] * math.log(1 + (documents - len(row) + 0.5) / (len(row) + 0.5))
+        weight = query[term] * math.log(1 + (len(lengths) - len(row) + 0.5) / (len(row) + 0.5))
         for number, count in row.items():
-            slack = _K1 * (1 - b + b * length(number) / mean)
+            slack = _K1 * (1 - b + b * lengths[number] / mean)
             gain = weight * count * (_K1 + 1) / (count + slack)
             scores[number] = scores.get(number, 0.0) + gain
     return scores
 
 
-def _matching(names: str, lower: str, term: str) -> Iterator[int]:
-    """The numbers of the names that have the term as a part, whatever its ending."""
+def matching(lines: str, lower: str, term: str) -> Iterator[int]:
+    """The numbers of the lines that have the term as a part of a name, whatever its ending.
+
+    The text begins with a line break; `lower` is the same in lower case.
+    """
     needle = term[:-1] if term.endswith("y") and len(term) > 3 else term
     size, number, last = len(needle), -1, 0
     place = lower.find(needle)
     while place >= 0:
-        if _begins(names, place) and (
-            (size == len(term) and _ends(names, place + size)) or _inflected(names, place, term)
+        if _begins(lines, place) and (
+            (size == len(term) and _ends(lines, place + size)) or _inflected(lines, place, term)
         ):
             number += lower.count("\n", last, place)
             last = place
             yield number
-            place = lower.find("\n", place)  # once for each name
+            place = lower.find("\n", place)  # once for each line
         place = lower.find(needle, place + 1)
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kedge.repomap.imports import imports
+from kedge.repomap.index import MOST
 
 LONGEST = 80  # a longer word is made by a program
 _SPACES = bytes(c if chr(c).isalnum() or c == 95 else 32 for c in range(128)) + b" " * 128
@@ -82,7 +83,7 @@ def words(language: str, source: bytes) -> Words:
     """How often each name occurs, which seem to be defined here, and what is imported."""
     counts = Counter(source.translate(_SPACES).decode("ascii").split())
     names = {
-        name: count
+        name: count if count < MOST else MOST  # noqa: FURB136 - quicker
         for name, count in counts.items()
         if 2 < len(name) <= LONGEST and name[0] > "9" and name not in _KEYWORDS
     }

@@ -18,6 +18,7 @@ _READMES = (
     "Readme.md",
     "README.adoc",
 )
+MOST_GO = 4  # files of a package that are searched for its comment
 
 
 def about(project: Project, directory: str) -> str | None:
@@ -33,52 +34,46 @@ def _python(project: Project, directory: str) -> str | None:
     if not project.has(path):
         inner = join(directory, f"src/{base(directory).replace('-', '_')}/__init__.py")
         path = inner if project.has(inner) else ""
-    return first_sentence(docstring(project.head(path)) or "") if path else None
-
-
-_DOCSTRING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n){0,200}[rRuU]{0,2}(\"\"\"|'''|\"|')")
+    return first_sentence(docstring(project.top(path)) or "") if path else None
 
 
 def docstring(code: str) -> str | None:
     """The docstring that a Python module begins with: its first paragraph."""
-    found = _DOCSTRING.match(code)
-    if not found:
+    start = 0
+    # comments and blank lines may come before it
+    while start < len(code) and (code[start] in "#\n" or code[start].isspace()):
+        end = code.find("\n", start) if code[start] == "#" else start
+        start = len(code) if end < 0 else end + 1
+    code = code[start : start + 5000].lstrip("rRuU")
+    quote = next((quote for quote in ('"""', "'''", '"', "'") if code.startswith(quote)), None)
+    if quote is None:
         return None
-    body, close, _ = code[found.end() :].partition(found.group(1))
-    if not close or (len(found.group(1)) == 1 and "\n" in body):
+    body, close, _ = code[len(quote) :].partition(quote)
+    if not close or (len(quote) == 1 and "\n" in body):
         return None
     return body.strip().partition("\n\n")[0]
 
 
 def _go(project: Project, directory: str) -> str | None:
-    files = [path for path in project.inside(directory) if path.endswith(".go")]
-    files = [path for path in files if not path.endswith("_test.go")]
-    if not files:
-        return None
-    own = base(directory)
-    files.sort(key=lambda path: (base(path) != "doc.go", base(path) != f"{own}.go", path))
-    for path in files[:4]:
+    names = [base(path) for path in project.inside(directory) if path.endswith(".go")]
+    names = [name for name in names if not name.endswith("_test.go")]
+    own = f"{base(directory)}.go"
+    names.sort(key=lambda name: (name != "doc.go", name != own, name))
+    for name in names[:MOST_GO]:
+        head, found, _ = f"\n{project.top(join(directory, name))}".partition("\npackage ")
         lines: list[str] = []
-        for line in project.head(path).split("\n")[:120]:
-            if line.startswith("//"):
-                lines.append(line[2:].strip())
-            elif line.startswith("package "):
+        for line in reversed(head.split("\n")) if found else ():
+            if not line.startswith("//"):
                 break
-            else:
-                lines = []
-        comment = "\n".join(lines).partition("\n\n")[0]
-        found = re.match(r"(?:Package|Command) ([\w-]+) (.*)", comment, re.DOTALL)
-        if found:
-            words = re.sub(
-                r"^(?:is|provides|implements|contains)\s+(?:an?\s|the\s)?", _kept, found.group(2)
-            )
-            return first_sentence(words[:1].upper() + words[1:])
+            lines.append(line[2:].strip())
+        comment = "\n".join(reversed(lines)).partition("\n\n")[0]
+        if comment.startswith(("Package ", "Command ")):
+            # first come its name and a verb
+            words = first_sentence(f"Package {comment[8:]}") or ""
+            if words.startswith("Package "):
+                words = words.partition(" ")[2].partition(" ")[2]
+            return words[:1].upper() + words[1:] or None
     return None
-
-
-def _kept(found: re.Match[str]) -> str:
-    verb = found.group().split()[0]
-    return "" if verb == "is" else found.group()
 
 
 def _rust(project: Project, directory: str) -> str | None:
@@ -86,20 +81,20 @@ def _rust(project: Project, directory: str) -> str | None:
         if not project.has(path := join(directory, name)):
             continue
         lines: list[str] = []
-        for line in project.head(path).split("\n")[:80]:
+        for line in project.top(path).split("\n")[:80]:
             stripped = line.strip()
             if stripped.startswith("//!"):
                 lines.append(stripped[3:].strip())
             elif lines and stripped:
                 break
         if found := paragraph("\n".join(lines)):
-            return first_sentence(found)
+            return first_sentence(found, base(directory))
     return None
 
 
 def _java(project: Project, directory: str) -> str | None:
     path = join(directory, "package-info.java")
-    head = project.head(path) if project.has(path) else ""
+    head = project.top(path) if project.has(path) else ""
     _, start, rest = head.partition("/**")
     if not start or "Licensed under" in rest.partition("*/")[0]:
         _, start, rest = rest.partition("/**")
@@ -138,28 +133,26 @@ def _manifest(project: Project, directory: str) -> str | None:
         found.append(table(pyproject, "tool", "poetry").get("description"))
     if project.has(path := join(directory, "composer.json")):
         found.append(project.json(path).get("description"))
+    if project.has(path := join(directory, "pubspec.yaml")):
+        found.append(table(project.yaml(path)).get("description"))
     for path in project.inside(directory):
         if path.endswith(".gemspec"):
             found += re.findall(
                 r"\.(?:summary|description)\s{0,8}=\s{0,8}['\"]([^'\"\n]{1,300})",
                 project.head(path),
             )[:2]
-    for value in found:
-        words = text(value, 600)
-        if words and (sentence := first_sentence(words)):
-            return sentence
     for name in ("build.gradle", "build.gradle.kts"):
         if project.has(path := join(directory, name)):
-            said = re.search(
-                r"^description\s{0,4}=\s{0,4}['\"]([^'\"\n]{1,300})",
-                project.head(path),
-                re.MULTILINE,
-            )
-            if said and (sentence := first_sentence(said.group(1))):
-                return sentence
+            pattern = r"^description\s{0,4}=\s{0,4}['\"]([^'\"\n]{1,300})"
+            found += re.findall(pattern, project.head(path), re.MULTILINE)[:1]
+    for value in found:
+        words = text(value, 600)
+        is_own = words and not words.startswith("A new Flutter ")
+        if words and is_own and (sentence := first_sentence(words, base(directory))):
+            return sentence
     return None
 
 
 def _readme(project: Project, directory: str) -> str | None:
     path = project.first(directory, *_READMES)
-    return readme_sentence(project.head(path)) if path else None
+    return readme_sentence(project.top(path), base(directory)) if path else None

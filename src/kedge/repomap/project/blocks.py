@@ -17,6 +17,7 @@ _INDICATORS = frozenset("!&*|>'\"%@`#,[]{}")
 # what ends a line, or is refused, though it is no line feed
 _STRANGE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"  # fmt: skip
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\[\"\\/nt])*\"")
+_SIMPLE_KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,80}):(?: +|$)")
 _ANCHOR = re.compile(r"&([A-Za-z0-9_-]+)(?: +|$)")
 _HEADER = re.compile(r"([|>])([+-]?)(?: +#.*)?$")
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
@@ -58,7 +59,9 @@ class Reader:
         return found
 
     def text(self, value: str, line: int) -> Text:
-        self.count(1)
+        self.left -= 1
+        if self.left < 0:
+            raise Unusual
         text = Text(value)
         text.line = line
         return text
@@ -110,15 +113,21 @@ class Reader:
 
     def _mapping(self, indent: int, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        lines = self.lines
         while self._indent() == indent:
-            content = self.lines[self.at][indent:]
-            if _is_item(content):
-                break
-            end = _key_end(content)
-            if not end:
-                raise Unusual
-            name = self.text(unquoted(content[:end].rstrip(" ")), self.at + 1)
-            value = self._value(content[end + 1 :].lstrip(" "), indent, depth, is_key=True)
+            line = lines[self.at]
+            if simple := _SIMPLE_KEY.match(line, indent):
+                name, rest = self.text(simple.group(1), self.at + 1), line[simple.end() :]
+            else:
+                content = line[indent:]
+                if _is_item(content):
+                    break
+                end = _key_end(content)
+                if not end:
+                    raise Unusual
+                name = self.text(unquoted(content[:end].rstrip(" ")), self.at + 1)
+                rest = content[end + 1 :].lstrip(" ")
+            value = self._value(rest, indent, depth, is_key=True)
             if name == "<<" and isinstance(value, dict):
                 self.count(len(value))
                 found.update({key: item for key, item in value.items() if key not in found})
@@ -192,12 +201,14 @@ class Reader:
         number = self.at
         parts = [words]
         blanks = 0
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            plain = line.strip(" ")
+        lines = self.lines
+        while self.at < len(lines):
+            line = lines[self.at]
+            plain = line.lstrip(" ")
             if plain:
-                if len(line) - len(line.lstrip(" ")) <= indent:
+                if len(line) - len(plain) <= indent:
                     break
+                plain = plain.rstrip(" ")
                 if not may_go_on or plain[0] == "#" or " #" in plain:
                     raise Unusual
                 parts += ["\n" * blanks or " ", plain]
@@ -254,6 +265,8 @@ def _is_item(content: str) -> bool:
 
 def _key_end(content: str) -> int:
     """Where the colon after the key is, 0 where the line does not begin with a key."""
+    if simple := _SIMPLE_KEY.match(content):
+        return simple.end(1)
     first = content[0]
     if first in "'\"":
         quoted = _QUOTED.match(content)

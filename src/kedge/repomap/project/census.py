@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 _LANGUAGES = {
@@ -76,10 +76,11 @@ _ASIDE = _TESTS | frozenset(_ASIDE_NAMES["others"].split())
 _TEST_ENDINGS = (".tests", ".test", "-tests", "_tests", ".unittests")
 # the source sets of Gradle and Maven: main, jvmMain, test, commonTest, integrationTest
 _SOURCE_SETS = ("main", "test", "Main", "Test", "testFixtures")
+_MIGRATIONS = ("migrations", "migrate")
 _PLATFORMS = ("android", "ios", "linux", "macos", "web", "windows")
 MAX_DEPTH = 40
 
-_SCRIPT_TESTS = (".test", ".spec", "_test", "-test", "-spec", ".e2e-spec", ".cy", ".stories")
+_SCRIPT_TESTS = (".test", ".spec", "_test", "-test", ".e2e-spec", "-spec", ".cy", ".stories")
 _CLASS_TESTS = ("Test", "Tests", "Spec", "IT")
 # how the names of tests begin and end, by extension
 _TEST_STEMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -110,8 +111,8 @@ def test_style(name: str) -> str | None:
         return None
     starts, ends = known
     if stem.endswith(ends):
-        end = max((end for end in ends if stem.endswith(end)), key=len)
-        before = stem[: -len(end)][-1:]
+        end = next(filter(stem.endswith, ends))
+        before = stem[-len(end) - 1 : -len(end)]
         # AUDIT is no test
         return f"*{end}.{extension}" if before and (end != "IT" or not before.isupper()) else None
     if starts and stem.startswith(starts):
@@ -134,9 +135,13 @@ def _state(directory: str) -> bool | None:
         known = _state(above)
         if known is not None:
             return known
-        # below src/main the parts are names of packages, whatever they say
-        if above.endswith("src") and part.endswith(_SOURCE_SETS):
-            return "est" in part
+    return _state_of_part(above, part)
+
+
+def _state_of_part(above: str, part: str) -> bool | None:
+    # below src/main the parts are names of packages, whatever they say
+    if above.endswith("src") and part.endswith(_SOURCE_SETS):
+        return "est" in part
     return _is_part_aside(part) or None
 
 
@@ -157,70 +162,62 @@ class Census:
 
     def __init__(self, homes: Mapping[str, Sequence[str]]) -> None:
         """`homes` has the directories that each name of a file is in."""
-        product: dict[str, dict[str, int]] = {}
-        every: dict[str, dict[str, int]] = {}
+        self._homes = homes
         self.tests: dict[str, list[str]] = {}
-        for name, directories in homes.items():
+        product: dict[str, dict[str, int]] = {}
+        for name, places in homes.items():
             language = _BY_EXTENSION.get(name[name.rfind(".") + 1 :])
             if language is None:
                 continue
             style = test_style(name)
             if style:
-                self.tests.setdefault(style, []).extend(directories)
-            kinds = [every.setdefault(language, {})]
-            # `test_case.rb` may well be a part of the product
-            is_test = style is not None and (style[0] == "*" or language == "Python")
-            if not is_test and name != "conftest.py":
-                kinds.append(product.setdefault(language, {}))
-            for counts in kinds:
-                for directory in directories:
-                    counts[directory] = counts.get(directory, 0) + 1
-        self._every = every
-        made = _made_directories(homes)
-        kept = {
-            directory
-            for directory in {name for counts in product.values() for name in counts}
-            if not is_aside(directory) and not (made and _is_below(directory, made))
-        }
+                self.tests.setdefault(style, []).extend(places)
+                # `test_case.rb` may well be a part of the product
+                if style[0] == "*" or language == "Python":
+                    continue
+            if name[0].isdigit():
+                # the steps of a schema say how much happened, not how much there is
+                places = [home for home in places if not home.endswith(_MIGRATIONS)]
+            if name != "conftest.py":
+                _count(product, language, places)
+        foreign = _made_directories(homes)
+        if "deps" not in product:
+            # it only holds other projects
+            foreign.add("deps")
+        kept = _kept(product, foreign)
         # a repository of examples or of tests is still a repository
-        self._own = _only(product, _without_bundled(kept)) or every
-        self._sums: dict[str, dict[str, int]] = {}
-        self._totals: dict[str, int] = {"": 0}
-        for language, counts in self._own.items():
-            sums = self._sums[language] = {}
-            for directory, number in counts.items():
-                where = directory
-                while True:
-                    sums[where] = sums.get(where, 0) + number
-                    self._totals[where] = self._totals.get(where, 0) + number
-                    if not where:
-                        break
-                    where = where.rpartition("/")[0]
+        self._own = {name: product[name] for name in kept} or self._every
+        self._sums = _summed(self._own)
+
+    @cached_property
+    def _every(self) -> dict[str, dict[str, int]]:
+        """All code, of tests and examples too."""
+        found: dict[str, dict[str, int]] = {}
+        for name, places in self._homes.items():
+            if language := _BY_EXTENSION.get(name.rpartition(".")[2]):
+                _count(found, language, places)
+        return found
 
     def in_tests(self) -> dict[str, Counter[str]]:
         """Code below directories for tests, whatever its name: by form, and by directory."""
         found: dict[str, Counter[str]] = {}
-        for language, counts in self._every.items():
-            own = {
-                name: n
-                for name, n in counts.items()
-                if any(map(is_test_directory, name.split("/")))
-            }
-            if own:
-                form = next(form for form, known in _BY_EXTENSION.items() if known == language)
-                found[f"*.{form}"] = Counter(own)
-        return found
+        for place, counts in self._every.items():
+            if any(map(is_test_directory, place.split("/"))):
+                for language, number in counts.items():
+                    found.setdefault(language, Counter())[place] += number
+        forms = {language: extension for extension, language in reversed(_BY_EXTENSION.items())}
+        return {f"*.{forms[language]}": places for language, places in found.items()}
 
     @property
     def total(self) -> int:
-        return self._totals[""]
+        return self.files_in("")
 
     def files_in(self, directory: str) -> int:
         """How many files of code there are in a directory and all below it."""
-        return self._totals.get(directory, 0)
+        return sum(self._sums.get(directory, {}).values())
 
     def files_right_in(self, directory: str) -> int:
-        return sum(counts.get(directory, 0) for counts in self._own.values())
+        return sum(self._own.get(directory, {}).values())
 
     def subdirectories(self, directory: str) -> list[str]:
         """The directories right below that hold code."""
@@ -229,24 +226,19 @@ class Census:
     @cached_property
     def _children(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for name in sorted(self._totals):
+        for name in sorted(self._sums):
             if name:
                 found.setdefault(name.rpartition("/")[0], []).append(name)
         return found
 
     def languages(self, family: str, directory: str = "") -> Counter[str]:
         """The languages of a family with their files."""
-        found: Counter[str] = Counter()
-        for language in _FAMILIES[family]:
-            if number := self._sums.get(language, {}).get(directory):
-                found[language] = number
-        return found
+        counts = self._sums.get(directory, {})
+        return Counter({name: counts[name] for name in _FAMILIES[family] if name in counts})
 
     def weight(self, family: str, directory: str = "") -> int:
-        sums = self._sums
-        return sum(
-            sums[language].get(directory, 0) for language in _FAMILIES[family] if language in sums
-        )
+        counts = self._sums.get(directory)
+        return sum(counts.get(name, 0) for name in _FAMILIES[family]) if counts else 0
 
     def share(self, family: str, directory: str = "") -> float:
         """The part of all code that is of this family and in this directory, 0 to 1."""
@@ -259,20 +251,50 @@ class Census:
         return sorted(names, key=lambda name: (-self.weight(name), name))
 
 
-def _only(counts: dict[str, dict[str, int]], kept: set[str]) -> dict[str, dict[str, int]]:
-    found = {}
-    for language, by_directory in counts.items():
-        own = {name: number for name, number in by_directory.items() if name in kept}
-        if own:
-            found[language] = own
+def _count(counts: dict[str, dict[str, int]], language: str, places: Iterable[str]) -> None:
+    for place in places:
+        if place in counts:
+            here = counts[place]
+            here[language] = here.get(language, 0) + 1
+        else:
+            counts[place] = {language: 1}
+
+
+def _parents(places: Iterable[str]) -> dict[str, str]:
+    """These directories and all above them, each with the one right above it."""
+    found: dict[str, str] = {}
+    for name in places:
+        place = name
+        while place and place not in found:
+            found[place] = place.rpartition("/")[0]
+            place = found[place]
     return found
 
 
-def _without_bundled(directories: set[str]) -> set[str]:
-    """Without `deps/`, where that only holds other projects."""
-    if "deps" in directories:
-        return directories
-    return {name for name in directories if not name.startswith("deps/")}
+def _kept(places: Iterable[str], foreign: set[str]) -> list[str]:
+    """The directories of the product."""
+    states: dict[str, bool | None] = {"": None}
+    parents = _parents(places)
+    # what is above another is shorter than it
+    for name in sorted(parents, key=len):
+        above = parents[name]
+        known = states[above]
+        if known is None:
+            part = name[len(above) + 1 :] if above else name
+            known = True if name in foreign else _state_of_part(above, part)
+        states[name] = known
+    return [name for name in places if states[name] is not True]
+
+
+def _summed(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """The counts of every directory with those of all below it."""
+    sums = {place: dict(own) for place, own in counts.items()}
+    parents = _parents(counts)
+    for place in sorted(parents, key=len, reverse=True):
+        above = sums.setdefault(parents[place], {})
+        for language, number in sums[place].items():
+            above[language] = above.get(language, 0) + number
+    return sums
 
 
 def _made_directories(homes: Mapping[str, Sequence[str]]) -> set[str]:
@@ -281,11 +303,3 @@ def _made_directories(homes: Mapping[str, Sequence[str]]) -> set[str]:
     for home in homes.get("pubspec.yaml", ()):
         found |= {f"{home}/{name}".lstrip("/") for name in _PLATFORMS}
     return found
-
-
-def _is_below(directory: str, tops: set[str]) -> bool:
-    while directory:
-        if directory in tops:
-            return True
-        directory = directory.rpartition("/")[0]
-    return False

@@ -10,7 +10,7 @@ from kedge.repomap.project.standing import Standing
 
 ENOUGH = 30  # below this a command is a guess about some corner of the repository
 CLOSE = 24  # how much worse the second command of a kind may be
-AGREES = 12  # what it is worth that CI runs the same
+AGREES = 10  # what it is worth that CI runs the same
 _FAMILIES = {
     "node": "npm pnpm yarn bun npx deno eslint jest vitest prettier tsc node biome oxlint next",
     "rust": "cargo rustfmt",

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from kedge.repomap.project.parts import Candidate, Findings, Kind, within
-from kedge.repomap.project.pipelines import SYSTEMS, Step, steps, workflows
+from kedge.repomap.project.pipelines import EXACT, SYSTEMS, Step, steps, words_of_name, workflows
 from kedge.repomap.project.shell import is_tool, kind_of, step_of
 from kedge.repomap.project.source import Project
 
@@ -47,7 +47,9 @@ def read(project: Project) -> Pipelines:
     if names:
         findings.tech(f"CI: {', '.join(dict.fromkeys(names))}")
     agreed: set[str] = set()
-    useful: Counter[str] = Counter()
+    order = [*workflows(project), *(path for path, _ in SYSTEMS if project.has(path))]
+    plain = [path for path in order if not EXACT.isdisjoint(words_of_name(path))]
+    useful = Counter({path: 2 for path in plain})
     for step in steps(project):
         kind = kind_of(step.line)
         if kind is None:
@@ -57,8 +59,7 @@ def read(project: Project) -> Pipelines:
         agreed.add(f"{step.where}:{step_of(step.line)}")
         if candidate := _candidate(kind, step):
             findings.add(candidate)
-    order = [*workflows(project), *(path for path, _ in SYSTEMS if project.has(path))]
-    order = [path for path in order if useful[path] or re.search(r"\b(?:ci|test|build)\.", path)]
+    order = [path for path in order if useful[path]]
     main = max(order, key=lambda path: (min(useful[path], 6), -order.index(path)), default=None)
     return Pipelines(findings, frozenset(agreed), main)
 

@@ -3,39 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 FEWEST = 5
 MOST_READ = 200
-_IGNORED = re.compile(r"Merge |Revert \"|Bump |v?\d+\.\d+")
-_TYPES = "feat|fix|docs|chore|refactor|tests?|ci|build|perf|style|revert|deps|release"
-_CONVENTIONAL = re.compile(rf"(?:{_TYPES})(?:\([^)]{{1,40}}\))?!?: ")
-_TICKET = re.compile(r"\[?([A-Z][A-Z0-9]{1,9}-\d{1,7}|GH-\d{1,7}|#\d{1,7})\]?[: ]")
-_STYLES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?:Fixed|Refs|Fix|Closes) #\d+"), "issue first, such as `Fixed #123`"),
+_TYPES = frozenset(
+    "feat fix docs chore refactor test tests ci build perf style revert deps release".split()
+)
+_TICKET = r"\[?([A-Z][A-Z0-9]{1,9}-\d{1,7}|GH-\d{1,7}|#\d{1,7})\]?[: ]"
+_STYLES: tuple[tuple[str, str], ...] = (
+    (r"(?:Fixed|Refs|Fix|Closes) #\d+", "issue first, such as `Fixed #123`"),
     (
-        re.compile("(?::\\w{2,30}:|[\U0001f300-\U0001faff\u2600-\u27bf\u2b00-\u2bff]\ufe0f?) ?"),
+        "(?::\\w{2,30}:|[\U0001f300-\U0001faff\u2600-\u27bf\u2b00-\u2bff]\ufe0f?) ?",
         "gitmoji (an emoji first)",
     ),
-    (re.compile(r"\[[\w ./,-]{2,30}\] "), "area in brackets first (`[area] message`)"),
-    (re.compile(r"[\w./{}*-]{2,40}(?:, [\w./-]{2,40}){0,4}: \S"), "`package: message`"),
+    (r"\[[\w ./,-]{2,30}\] ", "area in brackets first (`[area] message`)"),
+    (r"[\w./{}*-]{2,40}(?:, [\w./-]{2,40}){0,4}: \S", "`package: message`"),
 )
 
 
 def commit_style(subjects: Sequence[str]) -> str | None:
     """The form that most of these commit subjects have, or None where there is none."""
     cleaned = [subject.strip()[:200] for subject in subjects[:MOST_READ]]
-    kept = [subject for subject in cleaned if subject and not _IGNORED.match(subject)]
+    kept = [subject for subject in cleaned if subject and not _is_made(subject)]
     if len(kept) < FEWEST:
         return None
 
-    def most(pattern: re.Pattern[str]) -> bool:
-        return sum(pattern.match(subject) is not None for subject in kept) * 10 >= len(kept) * 6
+    def most(matches: Callable[[str], object]) -> bool:
+        return sum(bool(matches(subject)) for subject in kept) * 10 >= len(kept) * 6
 
-    if most(_CONVENTIONAL):
+    if most(_is_conventional):
         scoped = sum("(" in subject.partition(":")[0] for subject in kept) * 2 > len(kept)
         return f"Conventional Commits (`{'type(scope)' if scoped else 'type'}: message`)"
-    if most(_TICKET):
-        found = next(match for subject in kept if (match := _TICKET.match(subject)))
+    ticket = re.compile(_TICKET)
+    if most(ticket.match):
+        found = next(match for subject in kept if (match := ticket.match(subject)))
         return f"ticket first, such as `{found.group(1)}`"
-    return next((style for pattern, style in _STYLES if most(pattern)), None)
+    return next((style for pattern, style in _STYLES if most(re.compile(pattern).match)), None)
+
+
+def _is_made(subject: str) -> bool:
+    """Whether a merge, a release or a program wrote it."""
+    word = subject.partition(" ")[0].removeprefix("v")
+    is_version = word[:1].isdigit() and "." in word
+    return is_version or subject.startswith(("Merge ", 'Revert "', "Bump "))
+
+
+def _is_conventional(subject: str) -> bool:
+    head, colon, _ = subject.partition(": ")
+    return bool(colon) and head.rstrip("!").partition("(")[0] in _TYPES

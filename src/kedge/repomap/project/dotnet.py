@@ -23,7 +23,9 @@ def read(project: Project) -> Findings:
     products = [path for path in projects if not is_aside(parent(path))] or projects
     products.sort(key=lambda path: (-project.census.files_in(parent(path)), path))
     findings.packages += [parent(path) for path in products if parent(path)]
-    findings.tech(_stack_line(project, projects, products))
+    known = [path for path in project.ending(".sln", ".slnx", ".props") if path.count("/") <= 1]
+    where = "" if known or "/" not in products[0] else parent(products[0])
+    findings.tech(_stack_line(project, projects, products), where)
     _add_commands(findings, project, projects, products)
     for path in products[:12]:
         head = project.head(path)

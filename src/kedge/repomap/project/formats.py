@@ -81,25 +81,31 @@ def parse_toml(text: str) -> Table:
         raise Broken(f"no TOML in line {line}") from None
 
 
-_SECTION = re.compile(r"\[([^\]]{1,200})\]")
-_OPTION = re.compile(r"([^\s=:#;\[][^=:]{0,200}?)\s{0,20}[=:](.*)")
-
-
 def parse_ini(text: str) -> dict[str, dict[str, str]]:
     """Sections with their options, as setup.cfg, tox.ini and mypy.ini are written."""
     found: dict[str, dict[str, str]] = {}
     section: dict[str, str] | None = None
     name = ""
     for line in text.split("\n"):
-        if not line.strip() or line.lstrip()[0] in "#;":
+        plain = line.strip()
+        if not plain or plain[0] in "#;":
             continue
-        if head := _SECTION.match(line):
-            section, name = found.setdefault(head.group(1), {}), ""
-        elif section is not None and line[0].isspace() and name:
-            section[name] += f"\n{line.strip()}"
-        elif section is not None and (option := _OPTION.match(line[:2000])):
-            name = option.group(1).strip().lower()
-            section[name] = option.group(2).strip()
+        if line[0] == "[":
+            title, bracket, _ = line[1:202].partition("]")
+            if title and bracket:
+                section, name = found.setdefault(title, {}), ""
+        elif section is None:
+            continue
+        elif line[0].isspace() and name:
+            section[name] += f"\n{plain}"
+        else:
+            before, sign, value = line[:2000].partition("=")
+            first, colon, rest = before.partition(":")
+            if colon:
+                before, sign, value = first, colon, f"{rest}{sign}{value}"
+            if sign and not line[0].isspace() and 0 < len(before.strip()) <= 200:
+                name = before.strip().lower()
+                section[name] = value.strip()
     if section is None and text.strip():
         raise Broken("no section")
     return found

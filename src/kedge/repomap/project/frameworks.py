@@ -121,7 +121,8 @@ def notable(
             continue
         rank, shown = known
         if shown not in ranked or version:
-            text = f"{shown} {version}" if version else shown
+            # the number of PSR-7 says it all
+            text = f"{shown} {version}" if version and shown[-2:-1] != "-" else shown
             ranked[shown] = (min(rank, ranked.get(shown, (rank,))[0]), text)
     found = [(text.split(" ")[0] in _WEAK, text) for _, text in sorted(ranked.values())]
     if any(not weak for weak, _ in found):

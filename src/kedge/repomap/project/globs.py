@@ -38,7 +38,7 @@ def expand(project: Project, home: str, patterns: Iterable[str], manifest: str) 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     if "**" not in pattern:
-        return len(parts) == len(pattern) and all(map(fnmatchcase, parts, pattern))
+        return len(parts) == len(pattern) and all(map(_fits, parts, pattern))
     # which prefixes of the pattern can stand for the parts so far
     reached = _skip({0}, pattern)
     for part in parts:
@@ -46,10 +46,16 @@ def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
         after |= {
             place + 1
             for place in reached
-            if place < len(pattern) and pattern[place] != "**" and fnmatchcase(part, pattern[place])
+            if place < len(pattern) and pattern[place] != "**" and _fits(part, pattern[place])
         }
         reached = _skip(after, pattern)
     return len(pattern) in reached
+
+
+def _fits(part: str, pattern: str) -> bool:
+    if pattern == "*":
+        return True
+    return part == pattern or ("*" in pattern or "[" in pattern or "?" in pattern) and fnmatchcase(part, pattern)
 
 
 def _skip(places: set[int], pattern: Sequence[str]) -> set[int]:

@@ -42,7 +42,7 @@ _REQUIRE = re.compile(
 )
 MOST_MAINS = 6
 # programs that serve the development, not the users
-_HELPERS = frozenset({"internal", "hack", "tools", "scripts", "script", "gen"})
+_HELPERS = frozenset({"internal", "hack", "tools", "scripts", "script", "gen", "generate"})
 
 
 def _module(go_mod: str) -> str:
@@ -90,9 +90,10 @@ def _add_mains(findings: Findings, project: Project, home: str, name: str) -> No
 def _candidates(project: Project) -> list[str]:
     """Files that may hold a main function: main.go, and cmd/tide/tide.go."""
     named = [path for path in project.named("main.go") if path.count("/") <= 4]
-    for directory in sorted(project.directories):
-        if base(parent(directory)) == "cmd":
-            path = f"{directory}/{base(directory)}.go"
+    for directory in project.directories:
+        above, _, name = directory.rpartition("/")
+        if above.endswith("cmd") and base(above) == "cmd":
+            path = f"{directory}/{name}.go"
             if project.has(path) and f"{directory}/main.go" not in named:
                 named.append(path)
     return sorted(named, key=lambda path: (path.count("/"), path))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
-
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.parts import Place, base, join, parent
 from kedge.repomap.project.source import Project
 
 MOST = 14
 _FOR_AGENTS = "instructions for agents"
+# by the name of the file without its ending
 _WANTED: tuple[tuple[str, str], ...] = (
-    (r"readme(?:\.(?:md|rst|txt|adoc|rdoc|org))?", "overview"),
-    (r"(?:agents|claude|gemini)\.md", _FOR_AGENTS),
-    (r"contributing(?:\.(?:md|rst|txt|adoc))?", "how to contribute"),
-    (r"(?:architecture|design|hacking|developing|development)(?:\.(?:md|rst|txt|adoc))?", "design"),
+    ("readme", "overview"),
+    ("agents claude gemini", _FOR_AGENTS),
+    ("contributing", "how to contribute"),
+    ("architecture design hacking developing development", "design"),
 )
+_CHANGES = frozenset("changelog changes history news releases".split())
+_PROSE = frozenset(["", "md", "rst", "txt", "adoc", "rdoc", "org"])
 _INNER: tuple[tuple[str, str], ...] = (
     (".github/CONTRIBUTING.md", "how to contribute"),
     ("docs/CONTRIBUTING.md", "how to contribute"),
@@ -52,8 +53,9 @@ _AFTER: tuple[tuple[str, str], ...] = (
 def key_files(project: Project, pipeline: str | None) -> list[Place]:
     found: dict[str, str] = {}
     here = project.inside("")
-    for pattern, what in _WANTED:
-        named = [path for path in here if re.fullmatch(pattern, path.lower())]
+    texts = {path: stem for path in here if (stem := _stem_of_text(path))}
+    for stems, what in _WANTED:
+        named = [path for path, stem in texts.items() if stem in stems.split()]
         # of README and README.md the one with markup is the one to read
         best = sorted(named, key=lambda path: (not path.lower().endswith(".md"), "." not in path))
         for path in best[: 3 if what == _FOR_AGENTS else 1]:
@@ -75,13 +77,14 @@ def key_files(project: Project, pipeline: str | None) -> list[Place]:
     for path, what in _AFTER:
         if project.has(path):
             found.setdefault(path, what)
-    for path in here:
-        if re.fullmatch(
-            r"(?:changelog|changes|history|news|releases)(?:\.(?:md|rst|txt))?", path.lower()
-        ):
-            found.setdefault(path, "changes")
-            break
+    for path in [path for path, stem in texts.items() if stem in _CHANGES][:1]:
+        found.setdefault(path, "changes")
     return [Place(path, what) for path, what in found.items()][:MOST]
+
+
+def _stem_of_text(path: str) -> str:
+    stem, _, ending = path.lower().partition(".")
+    return stem if ending in _PROSE else ""
 
 
 def _inner_manifests(project: Project) -> list[str]:
@@ -107,7 +110,8 @@ def _schemas(project: Project) -> list[str]:
     return found[:2]
 
 
-_MIGRATION = re.compile(r"\d{3,}|V\d+__|.*\.sql$")
+def _is_step(name: str) -> bool:
+    return name[:3].isdigit() or (name[0] == "V" and "__" in name) or name.endswith(".sql")
 
 
 def _migrations(project: Project) -> list[str]:
@@ -118,7 +122,7 @@ def _migrations(project: Project) -> list[str]:
         if base(directory) in ("migrations", "migrate", "migration", "versions")
         and directory.count("/") <= 4
         and not is_aside(directory)
-        and sum(_MIGRATION.match(base(path)) is not None for path in project.inside(directory)) > 1
+        and sum(_is_step(base(path)) for path in project.inside(directory)) > 1
     ]
     # one per app is a habit of the framework, not a key
     return [f"{found[0]}/"] if len(found) == 1 else []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.parts import MAKEFILES, Findings, join
 from kedge.repomap.project.source import Project
 from kedge.repomap.project.targets import Target, add_targets
 
-MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 MAX_LINES = 4000
 _RULE = re.compile(r"([A-Za-z0-9][\w./-]*(?:[ \t]+[A-Za-z0-9][\w./-]*)*)[ \t]*::?(?![=:])(.*)")
+_VARIABLE = re.compile(r"\$\((\w+)\)")
+_ASSIGNED = re.compile(r"(\w+)[ \t]*[:?]?=[ \t]*([\w ./-]*)$")
 _INCLUDE = re.compile(r"-?include[ \t]+([\w./-]+)[ \t]*$")
 _FORWARD = re.compile(r"%[ \t]*:[ \t]*([A-Za-z][\w.]*[-_])%")
 _INTO = re.compile(r"(?:\bcd[ \t]+|-C[ \t]+|^SUBDIRS[ \t]*[:?]?=[ \t]*)([\w./-]+)")
@@ -22,6 +23,7 @@ def make_targets(makefile: str, path: str) -> Iterator[Target]:
     """The targets of a makefile with what they need and do, and their lines."""
     names: list[str] = []
     body: list[str] = []
+    known: dict[str, str] = {}
     start = 0
     for number, line in enumerate(makefile.split("\n")[:MAX_LINES], 1):
         if line.startswith("\t"):
@@ -29,6 +31,11 @@ def make_targets(makefile: str, path: str) -> Iterator[Target]:
             continue
         if not line.strip() or line.startswith(_SKIPPED):
             continue
+        if "$" in line:
+            for name in _VARIABLE.findall(line[:400]):
+                line = line.replace(f"$({name})", known.get(name, f"$({name})"))
+        elif assigned := _ASSIGNED.match(line[:400]):
+            known[assigned.group(1)] = assigned.group(2)
         found = _RULE.match(line[:400])
         if found or (names and not line[0].isspace()):
             yield from _named(names, body, path, start)
@@ -42,7 +49,7 @@ def make_targets(makefile: str, path: str) -> Iterator[Target]:
 
 
 def _named(names: list[str], body: list[str], path: str, line: int) -> Iterator[Target]:
-    for name in names[:10]:
+    for name in names[:40]:
         yield Target(name, tuple(body[:20]), f"{path}:{line}")
 
 
@@ -69,7 +76,13 @@ def read_makefile(findings: Findings, project: Project, home: str, path: str) ->
     for target in found:
         if target.name not in targets or not targets[target.name].body:
             targets[target.name] = target
-    add_targets(findings, targets.values(), lambda name: f"make {name}", 90, home)
+    default = next(iter(targets), "")
+    goal = "all" if default in ("all", "default") else ""
+
+    def call(name: str) -> str:
+        return "make" if name == goal else f"make {name}"
+
+    add_targets(findings, targets.values(), call, 90, home)
     if "build" not in targets and targets and _compiles(project, home):
         findings.command("build", "make", path, 70, home)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kedge.repomap.project.about import about
@@ -10,7 +11,9 @@ from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.parts import Module, base, parent
 from kedge.repomap.project.source import Project
 
-MOST = 30
+MOST = 16
+SHOWN = 4  # parts of a module that are named
+ALIKE = 3  # modules that say the same say nothing
 MANY = 60  # more directories than this are a collection, not a structure
 LARGE = 0.45  # a directory with more of the code than this is shown by its parts
 _MARKS = (
@@ -23,6 +26,9 @@ _MARKS = (
 _CONTAINER_NAMES = """src lib libs packages crates apps app pkg cmd internal source sources main
 java kotlin scala groovy include python lua com org io net php ruby code commonmain jvmmain"""
 _CONTAINERS = frozenset(_CONTAINER_NAMES.split())
+_EMPTY = frozenset(
+    "a an and the for of in to with is this package module library crate plugin component".split()
+)
 _JVM_SOURCES = re.compile(r"(?:^|/)(?:java|kotlin|scala|groovy)/")
 
 
@@ -33,7 +39,44 @@ def modules(project: Project, packages: Sequence[str]) -> list[Module]:
     least = 2 if len(units) > 6 and census.total > 50 else 1
     ranked = sorted(units, key=lambda name: (-units[name], name))
     ranked = [name for name in ranked if units[name] >= least][:MOST]
-    return [Module(name, units[name], about(project, name)) for name in ranked]
+    told = _telling({name: about(project, name) for name in ranked})
+    return [
+        Module(name, units[name], told[name] or _contents(project, name, units)) for name in ranked
+    ]
+
+
+def _telling(told: dict[str, str | None]) -> dict[str, str | None]:
+    """Without what only repeats the path, and what is said of every module alike."""
+    new = {name: _new_words(name, words) for name, words in told.items() if words}
+    often = Counter([*new.values(), *told.values()])
+    return {
+        name: words if new.get(name) and max(often[new[name]], often[words]) < ALIKE else None
+        for name, words in told.items()
+    }
+
+
+def _new_words(path: str, sentence: str) -> str:
+    known = set(re.findall(r"[a-z]+", path.lower()))
+    words = re.findall(r"[a-z]+", sentence.lower())
+    joined = re.sub("[^a-z]", "", path.lower())
+    return " ".join(
+        word for word in words if word not in known and word not in _EMPTY and word not in joined
+    )
+
+
+def _contents(project: Project, directory: str, units: dict[str, int]) -> str | None:
+    """The largest of its parts, for what does not say what it is."""
+    census = project.census
+    if any(name.startswith(f"{directory}/") for name in units):
+        return None
+    inside, below = _parts(project, directory)
+    below.sort(key=lambda name: (-census.files_in(name), name))
+    start = len(inside) + 1
+    found = [name[start:] if name.startswith(f"{inside}/") else base(name) for name in below]
+    names = [name for name in dict.fromkeys(found) if name.lower() not in directory.lower()]
+    names = [name for name in names if name not in _CONTAINERS and not name.startswith("__")]
+    more = "…" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more if len(names) > 1 else None
 
 
 def _start(project: Project, packages: Sequence[str]) -> list[str]:

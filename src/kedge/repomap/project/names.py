@@ -27,7 +27,7 @@ _NAMES: dict[Kind, str] = {
     "run-server up watch start-server dev-start",
     "install": "setup install bootstrap deps install-dev dev-setup init-dev develop-deps "
     "dependencies install-deps dev-install venv prepare-dev setup-dev install-dependencies "
-    "dev-env dev-deps get-deps vendor-deps devinstall tools install-tools",
+    "dev-env dev-deps get-deps vendor-deps devinstall provision tools install-tools",
 }
 _LOSSES: dict[str, tuple[Kind, int]] = {
     name: (kind, min(rank, 12))
@@ -46,7 +46,7 @@ _FIRST: dict[str, Kind] = {
     "start": "run",
     "serve": "run",
 }
-_QUALIFIERS = """all app api backend bin build cargo ci cli code core dev development docker fast
+_QUALIFIERS = """all app backend bin build cargo ci cli code core dev development docker fast
 full frontend go js lib local main package packages prod production project python quick react
 rust server src ts unit ui web client"""
 _PLAIN_QUALIFIERS = frozenset(_QUALIFIERS.split())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
-from kedge.repomap.project.makefiles import MAKEFILES
-from kedge.repomap.project.parts import Findings
+from kedge.repomap.project.census import is_aside
+from kedge.repomap.project.parts import MAKEFILES, Findings, parent
 from kedge.repomap.project.source import Project
+
+# programs that serve the development, not the users
+_HELPERS = frozenset({"tools", "tool", "scripts", "utils", "contrib"})
 
 
 def read(project: Project) -> Findings:
@@ -16,7 +19,10 @@ def read(project: Project) -> Findings:
         return findings
     is_mixed = languages["C"] > languages["C++"] > languages.total() / 5
     top = "C and C++" if is_mixed else "C++" if languages["C++"] >= languages["C"] else "C"
-    if path := project.first("", "CMakeLists.txt"):
+    autotools = project.first("", "configure.ac", "configure.in")
+    if autotools and project.has("Makefile.am"):
+        _add_autotools(findings, project, top, autotools)
+    elif path := project.first("", "CMakeLists.txt"):
         findings.tech(_cmake_line(project.head(path), top))
         findings.command("build", "cmake -B build && cmake --build build", path, 58)
         if re.search(
@@ -27,12 +33,8 @@ def read(project: Project) -> Findings:
         findings.tech(f"{top} (Meson)")
         findings.command("build", "meson setup build && meson compile -C build", path, 58)
         findings.command("test", "meson test -C build", path, 56)
-    elif path := project.first("", "configure.ac", "configure.in"):
-        findings.tech(f"{top} (autotools)")
-        first = "./autogen.sh" if project.has("autogen.sh") else "autoreconf -fi"
-        before = "" if project.has("configure") else f"{first} && "
-        findings.command("build", f"{before}./configure && make", path, 58)
-        findings.command("test", "make check", path, 54)
+    elif autotools:
+        _add_autotools(findings, project, top, autotools)
     elif path := project.first("", "WORKSPACE", "MODULE.bazel", "WORKSPACE.bazel"):
         findings.tech(f"{top} (Bazel)")
         findings.command("build", "bazel build //...", path, 58)
@@ -40,10 +42,33 @@ def read(project: Project) -> Findings:
     else:
         findings.bare = not project.has(*MAKEFILES)
         findings.tech(top if findings.bare else f"{top} (Make)")
-    for path in ("src/main.c", "src/main.cpp", "src/main.cc", "main.c", "main.cpp", "main.cc"):
-        if project.has(path):
-            findings.entry(path, "main program")
+    for path in _mains(project):
+        findings.entry(path, "main program")
     return findings
+
+
+def _mains(project: Project) -> list[str]:
+    """The files that are named for a program and hold its main function."""
+    found = []
+    for name in ("main", "server", "cli"):
+        for ending in ("c", "cc", "cpp", "cxx"):
+            found += [path for path in project.named(f"{name}.{ending}") if path.count("/") < 4]
+    found += [path for path in project.ending("_main.c", "_main.cc") if path.count("/") < 3]
+    own = [
+        path
+        for path in found
+        if not is_aside(parent(path)) and path.partition("/")[0] not in _HELPERS
+    ]
+    return [path for path in own[:8] if " main(" in (project.text(path) or "")]
+
+
+def _add_autotools(findings: Findings, project: Project, top: str, path: str) -> None:
+    other = " and CMake" if project.has("CMakeLists.txt") else ""
+    findings.tech(f"{top} (autotools{other})")
+    first = "./autogen.sh" if project.has("autogen.sh") else "autoreconf -fi"
+    before = "" if project.has("configure") else f"{first} && "
+    findings.command("build", f"{before}./configure && make", path, 58)
+    findings.command("test", "make check", path, 62)
 
 
 def _cmake_line(cmake: str, language: str) -> str:

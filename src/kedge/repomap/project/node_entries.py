@@ -17,6 +17,8 @@ _STARTS = (
     "src/routes/+layout.svelte", "app.vue", "app/app.vue", "server.js", "server.ts", "index.tsx",
     "app.js", "index.ts", "index.js", "main.ts", "main.js",
 )  # fmt: skip
+# where a build leaves what it makes
+_BUILT = frozenset({"build", "dist", "out", "static"})
 
 
 def add_entries(findings: Findings, project: Project, homes: Iterable[str]) -> None:
@@ -42,8 +44,10 @@ def add_entries(findings: Findings, project: Project, homes: Iterable[str]) -> N
 
 def _leaves(value: object, depth: int = 0) -> Iterator[object]:
     if isinstance(value, dict) and depth < 4:
-        for item in list(value.values())[:10]:
-            yield from _leaves(item, depth + 1)
+        known = [name for name in ("import", "default") if name in value]
+        for name in dict.fromkeys([*known, *list(value)[:10]]):
+            if name != "types":
+                yield from _leaves(value[name], depth + 1)
     elif isinstance(value, str):
         yield value
 
@@ -51,7 +55,7 @@ def _leaves(value: object, depth: int = 0) -> Iterator[object]:
 def _source_file(project: Project, home: str, target: object) -> str | None:
     """The file that a package names, or the source that its build makes it from."""
     plain = (text(target) or "").removeprefix("./")
-    if not plain or plain.startswith(("/", "../")):
+    if not plain or plain.startswith(("/", "../")) or plain.endswith(".d.ts"):
         return None
     stem = re.sub(r"(?:\.d)?\.[cm]?[jt]sx?$", "", plain)
     inner = stem.partition("/")[2] if "/" in stem else stem
@@ -59,7 +63,8 @@ def _source_file(project: Project, home: str, target: object) -> str | None:
     for where in (stem, f"src/{inner}", f"src/{base(stem)}"):
         candidates += [f"{where}.{ending}" for ending in ("ts", "tsx", "js", "mjs", "jsx")]
     candidates += [f"{stem}/index.ts", f"{stem}/index.js"]
-    return project.first(home, *candidates)
+    sources = [path for path in candidates if _BUILT.isdisjoint(path.split("/"))]
+    return project.first(home, *sources)
 
 
 def add_page(findings: Findings, project: Project) -> None:

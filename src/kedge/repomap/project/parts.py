@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 
 Kind = Literal["install", "build", "test", "lint", "format", "typecheck", "run"]
 MAX_LINE = 200
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 KINDS: tuple[Kind, ...] = ("install", "build", "test", "lint", "format", "typecheck", "run")
 
 

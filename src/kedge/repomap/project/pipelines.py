@@ -10,7 +10,7 @@ from kedge.repomap.project.formats import items, line_of, named, table, text
 from kedge.repomap.project.parts import base
 from kedge.repomap.project.source import Project
 
-MAX_FILES = 6
+MAX_FILES = 5
 MAX_JOBS = 40
 MAX_STEPS = 60
 MAX_SCRIPT = 20_000
@@ -29,16 +29,16 @@ SYSTEMS = (
     ("appveyor.yml", "AppVeyor"),
     (".buildkite/pipeline.yml", "Buildkite"),
 )
-_USEFUL = re.compile(
-    r"(?:^|[^a-z])(?:ci|build|checks?|lint|linters?|main|pr|pull|go|rust|node|python)(?:[^a-z]|$)|"
-    r"test"
+EXACT = frozenset({"ci", "test", "tests", "build", "main", "lint"})
+_USEFUL = frozenset(
+    "ci build check checks lint linter linters main pr pull pre go rust node python".split()
 )
-_USELESS = re.compile(
-    r"release|publish|deploy|stale|label|codeql|scorecard|dependabot|issue|bot|nightly|cron|bench|"
-    r"docs?(?:[^a-z]|$)|docker|image|lock|preview|semgrep|security|triage|cherry|backport|comment|"
-    r"welcome|changelog|translat|fuzz|mirror|sync|zizmor|schedule|winget|homebrew|snap|coverage|"
-    r"quality|metrics|copilot|claude|greet|contributor|sponsor|people|topic|screenshot|perf|upload|"
-    r"valgrind|sanit|external|daily|weekly|ecosystem|cache|third-party|status|compat|merge|website"
+_USELESS = tuple(
+    """release publish deploy stale label codeql scorecard dependabot issue bot nightly cron bench
+    docker image lock preview semgrep security triage cherry backport comment welcome changelog
+    translat fuzz mirror sync zizmor schedule winget homebrew snap coverage quality metrics copilot
+    claude greet contributor sponsor people topic screenshot perf upload valgrind sanit external
+    daily weekly ecosystem cache third-party status compat merge website""".split()
 )
 # actions that stand for a command
 _ACTIONS = (
@@ -64,12 +64,20 @@ def workflows(project: Project) -> list[str]:
     for path in project.inside(".github/workflows"):
         stem, dot, ending = base(path).lower().rpartition(".")
         if dot and ending in ("yml", "yaml"):
-            exact = stem in ("ci", "test", "tests", "build", "main", "lint")
-            useless = _USELESS.search(stem) is not None
-            found.append((not exact and useless, not exact, not _USEFUL.search(stem), path))
+            exact = stem in EXACT
+            words = words_of_name(path)
+            useless = any(word in stem for word in _USELESS) or not words.isdisjoint(("doc", "docs"))
+            useful = "test" in stem or not _USEFUL.isdisjoint(words)
+            found.append((not exact and useless, not exact, useful or exact, path))
     found.sort()
-    kept = [path for useless, *_, path in found if not useless]
+    # those that seem useful, else those that do not seem useless, else what there is
+    kept = [path for useless, _, useful, path in found if not useless and useful]
+    kept = kept or [path for useless, *_, path in found if not useless]
     return (kept or [path for *_, path in found])[:MAX_FILES]
+
+
+def words_of_name(path: str) -> set[str]:
+    return set(base(path).lower().replace("_", "-").replace(".", "-").split("-"))
 
 
 def steps(project: Project) -> Iterator[Step]:
@@ -79,6 +87,8 @@ def steps(project: Project) -> Iterator[Step]:
         if project.has(path) and path.endswith((".yml", ".yaml")):
             yield from _walk(project.yaml(path), path)
     for number, line in enumerate(project.head("Jenkinsfile").split("\n")[:MAX_NODES], 1):
+        if "sh" not in line:
+            continue
         found = re.match(r"[ \t]*sh[ \t(]*(['\"])([^'\"]{1,200})\1[ \t)]*$", line[:300])
         if found:
             yield Step(found.group(2), "", "Jenkinsfile", number, 3)
@@ -129,8 +139,8 @@ def _directory(value: object) -> str | None:
     return "" if plain == "." else plain
 
 
-_OPENS = re.compile(r"(?:if|for|while|until|case)\b")
-_CLOSES = re.compile(r"(?:fi|done|esac)\b")
+_OPENS = frozenset({"if", "for", "while", "until", "case"})
+_CLOSES = frozenset({"fi", "done", "esac"})
 
 
 def _script(value: object, where: str, path: str, rank: int) -> Iterator[Step]:
@@ -147,9 +157,10 @@ def _script(value: object, where: str, path: str, rank: int) -> Iterator[Step]:
             pending += f"{raw.strip()[:-1].strip()} "
             continue
         line, pending = pending + raw.strip(), ""
-        if _OPENS.match(line):
+        first = line.replace(";", " ").replace("(", " ").partition(" ")[0]
+        if first in _OPENS:
             depth += 1
-        if _CLOSES.match(line) or line.endswith(("; fi", "; done", "; esac")):
+        if first in _CLOSES or line.endswith(("; fi", "; done", "; esac")):
             depth = max(depth - 1, 0)
             continue
         if depth or not line or line.startswith("#") or "<<" in line:

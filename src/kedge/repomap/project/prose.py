@@ -5,32 +5,47 @@ from __future__ import annotations
 import re
 
 MAX_ABOUT = 120
-_MARKUP: tuple[tuple[str, str], ...] = (
-    (r"!\[[^\]]{0,300}\]\([^)]{0,600}\)", " "),
-    (r"\[([^\]]{1,300})\](?:\([^)]{0,600}\)|\[[^\]]{0,100}\])", r"\1"),
-    (r"\[(`[^`\]]{1,100}`)\]", r"\1"),
-    (r"`([^`<]{1,200}) <[^<>]{1,300}>`_{1,2}", r"\1"),
-    (r"<[^<>]{1,300}>", " "),
-    (r":\w{1,20}:`~?([^`]{1,100})`", r"\1"),
-    (r"\{@\w{1,20} ([^}]{1,200})\}", r"\1"),
-    (r"[*_]{2,}|``|(?<!\w)[*_](?=\w)|(?<=[\w.])[*_](?!\w)", ""),
-    (r"([=~^#*-])\1{3,}", " "),
-    (r"\s@(?:author|since|see|version)\b.*", ""),
+# a sign without which the pattern cannot match, the pattern, what takes its place
+_MARKUP: tuple[tuple[str, str, str], ...] = (
+    ("![", r"!\[[^\]]{0,300}\]\([^)]{0,600}\)", " "),
+    ("[", r"\[([^\]]{1,300})\](?:\([^)]{0,600}\)|\[[^\]]{0,100}\])?", r"\1"),
+    ("`_", r"`([^`<]{1,200}) <[^<>]{1,300}>`_{1,2}", r"\1"),
+    ("<", r"<[^<>]{1,300}>", " "),
+    (":`", r":\w{1,20}:`~?([^`]{1,100})`", r"\1"),
+    ("{@", r"\{@\w{1,20} ([^}]{1,200})\}", r"\1"),
+    ("``", "``", ""),
+    ("*", r"\*{2,}|(?<!\w)\*(?=\w)|(?<=[\w.])\*(?!\w)", ""),
+    ("_", r"_{2,}|(?<!\w)_(?=\w)|(?<=[\w.])_(?!\w)", ""),
+    ("@", r"\s@(?:author|since|see|version)\b.*", ""),
 )
 _SENTENCE = re.compile(
     r"(.{8,400}?(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?])(?:\s+[A-Z`\"'(@]|$)"
 )
+# `This directory contains the`, `Package tide provides`
+_OPENING = re.compile(
+    r"(?:(?:(?:This|The)(?: [\w`-]{1,40}){0,2} )?"
+    r"(?:directory|folder|package|crate|module|library|subproject|repository)(?: [\w-]{1,40})?|This)"
+    r" (?:is|contains|provides|implements|holds|offers|includes)(?: an?| the)? ",
+    re.IGNORECASE,
+)
+# how a README goes on about its use instead of saying what is there
+_ADVICE = ("To ", "Run ", "See ", "Note", "If ", "Please ", "Install", "You ", "First", "Before ",
+           "When ", "Make sure", "Use ", "In order")  # fmt: skip
 
 
-def first_sentence(words: str) -> str | None:
-    """The first sentence, without markup, on one line; cut at a word where it is long."""
+def first_sentence(words: str, name: str = "") -> str | None:
+    """The first sentence, without markup, on one line; cut at a word where it is long.
+
+    What it says of itself in its first words goes, with the `name` of what it is about.
+    """
     plain = " ".join(words[:4000].split())
-    for pattern, instead in _MARKUP:
-        plain = re.sub(pattern, instead, plain)
-    plain = " ".join(plain.split())
+    for sign, pattern, instead in _MARKUP:
+        if sign in plain:
+            plain = re.sub(pattern, instead, plain)
+    plain = " ".join(re.sub(r"([=~^#*-])\1{3,}", " ", plain).split())
     found = _SENTENCE.match(plain)
     sentence = (found.group(1) if found else plain).strip().rstrip(".:")
-    sentence = re.sub(r"^[*_#>\s-]+", "", sentence)
+    sentence = _without_opening(sentence.lstrip("*_#> -").removesuffix(" such as"), name)
     if len(sentence) > MAX_ABOUT:
         sentence = sentence[: MAX_ABOUT - 1].rpartition(" ")[0].rstrip(",;:") + "…"
     letters = sum(letter.isalpha() for letter in sentence)
@@ -38,14 +53,26 @@ def first_sentence(words: str) -> str | None:
     return sentence if is_text and "#{" not in sentence else None
 
 
-def readme_sentence(readme: str) -> str | None:
+def _without_opening(sentence: str, name: str) -> str:
+    start = 0
+    if opening := _OPENING.match(sentence):
+        start = opening.end()
+    elif name and sentence.lower().replace("`", "").startswith(f"{name.lower()} is "):
+        start = sentence.index(" is ") + 4
+        start += next((len(word) for word in ("an ", "a ", "the ") if sentence.startswith(word, start)), 0)
+    rest = sentence[start:]
+    return rest[:1].upper() + rest[1:] if start and len(rest) > 12 else sentence
+
+
+def readme_sentence(readme: str, name: str = "") -> str | None:
     """The first sentence of prose in a README, whatever decorates its beginning."""
     plain = readme
     if plain.startswith("---\n"):
         plain = plain[4:].partition("\n---")[2]
     parts = plain.split("<!--")
     plain = parts[0] + "".join(part.partition("-->")[2] for part in parts[1:])
-    return first_sentence(paragraph(plain) or "")
+    found = first_sentence(paragraph(plain) or "", name)
+    return None if found and found.startswith(_ADVICE) else found
 
 
 _DECORATIONS = (
@@ -67,7 +94,7 @@ def paragraph(markup: str) -> str | None:
             break
         following = lines[number + 1].strip() if number + 1 < len(lines) else ""
         is_title = bool(following) and len(set(following)) == 1 and following[0] in "=-~^#*+\"'"
-        if is_title or not line or _is_decoration(line):
+        if is_title or not line or _is_decoration(line, within=bool(block)):
             if _is_prose(block):
                 break
             block = []
@@ -76,9 +103,12 @@ def paragraph(markup: str) -> str | None:
     return " ".join(block) if _is_prose(block) else None
 
 
-def _is_decoration(line: str) -> bool:
+def _is_decoration(line: str, *, within: bool) -> bool:
     if line.startswith(_DECORATIONS):
         return True
+    if within or line[0] not in "<[!|":
+        # a link in a paragraph is a part of it
+        return False
     without = re.sub(
         r"<[^<>]{1,400}>|!?\[[^\]]{0,200}\]\([^)]{0,400}\)|\|[\w .-]{1,60}\|_?", "", line
     )

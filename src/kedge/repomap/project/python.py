@@ -36,6 +36,7 @@ _APPS = (("FastAPI(", "FastAPI application"), ("Flask(", "Flask application"))
 
 def read(project: Project) -> Findings:
     findings = Findings("python")
+    libraries = Findings("python")
     census = project.census
     is_project = _is_project(project)
     for home in _homes(project, is_project=is_project):
@@ -46,11 +47,24 @@ def read(project: Project) -> Findings:
         add_commands(findings, python)
         add_tasks(findings, python)
         _add_scripts(findings, python)
+        if home or is_project:
+            _add_package(libraries, python)
         largest = max(python.members, key=lambda name: (census.files_in(name), name), default=None)
         if largest:
             _add_member(findings, python, largest)
     _add_files(findings, project)
+    if not findings.entries:
+        findings.entries = libraries.entries
     return findings
+
+
+def _add_package(findings: Findings, python: Python) -> None:
+    """A library starts where it is imported."""
+    name = text(table(python.pyproject, "project").get("name")) or ""
+    name = name or text(python.tool("poetry").get("name")) or ""
+    package = name.lower().replace("-", "_").replace(".", "/")
+    if package and (path := python.module_path(package.replace("/", "."))):
+        findings.entry(path, f"package `{name}`")
 
 
 def _add_member(findings: Findings, python: Python, member: str) -> None:

@@ -72,7 +72,7 @@ def _tests(python: Python) -> Found:
     if source := pytest_source(python):
         yield "test", "pytest", source, 66
     elif python.has("manage.py"):
-        yield "test", "python manage.py test", python.at("manage.py"), 64
+        yield "test", "python manage.py test", python.at("manage.py"), 52
     elif tests := _unittests(python):
         yield "test", "python -m unittest discover", tests, 46
 
@@ -169,7 +169,7 @@ def _runs(python: Python) -> Found:
     own = (text(table(python.pyproject, "project").get("name")) or "").lower()
     names = [name for name in python.scripts if re.fullmatch(r"[A-Za-z0-9][\w.-]{0,40}", name)]
     if python.has("manage.py"):
-        yield "run", "python manage.py runserver", python.at("manage.py"), 62
+        yield "run", "python manage.py runserver", python.at("manage.py"), 52
     elif names:
         main = next((name for name in names if name.lower() == own), names[0])
         if len(names) <= 5 or main.lower() == own:

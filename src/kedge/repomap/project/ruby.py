@@ -40,7 +40,8 @@ def read(project: Project) -> Findings:
     for path, what in _PLACES:
         if project.has(path):
             findings.entry(path, what)
-    for spec in specs[:8]:
+    census = project.census
+    for spec in sorted(specs, key=lambda path: (-census.files_in(parent(path)), path))[:8]:
         name = base(spec).removesuffix(".gemspec")
         names = (name, name.replace("-", "/"), _snake(project, spec, name))
         if library := project.first(parent(spec), *(f"lib/{stem}.rb" for stem in names)):

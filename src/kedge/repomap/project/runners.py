@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from kedge.repomap.project.formats import items, line_of, named, table, text, texts
-from kedge.repomap.project.makefiles import MAKEFILES, read_makefile
-from kedge.repomap.project.names import EXACT, kind_of_name
-from kedge.repomap.project.parts import Findings, base
+from kedge.repomap.project.names import CORNER, EXACT, kind_of_name
+from kedge.repomap.project.parts import MAKEFILES, Findings, base
 from kedge.repomap.project.source import Project
 from kedge.repomap.project.targets import Target, add_targets
 
@@ -21,6 +20,8 @@ def read(project: Project) -> Findings:
     findings = Findings()
     for home in project.homes(*MAKEFILES, limit=2):
         if path := project.first(home, *MAKEFILES):
+            from kedge.repomap.project.makefiles import read_makefile
+
             read_makefile(findings, project, home, path)
     for home in project.homes(*_JUSTFILES, limit=2):
         if path := project.first(home, *_JUSTFILES):
@@ -113,7 +114,7 @@ def _rake_targets(rakefile: str, path: str) -> Iterator[Target]:
             yield Target(name.strip(":"), (), f"{path}:{number}")
 
 
-_SCRIPT_HOMES = ("script", "scripts", "bin", "dev", "tools", "hack", "ci")
+_SCRIPT_HOMES = ("script", "scripts", "bin", "dev", "tools", "hack")
 # such a script is for the users of the product
 _PRODUCT = frozenset({"install", "dist", "package", "all", "standard", "up", "watch", "fix"})
 
@@ -127,12 +128,12 @@ def _add_scripts(findings: Findings, project: Project) -> None:
             if (dot and ending not in ("sh", "bash")) or stem in _PRODUCT:
                 continue
             known = kind_of_name(stem)
-            if known is None or known[1] > EXACT or not project.head(path).startswith("#!"):
+            if known is None or known[1] >= CORNER or not project.head(path).startswith("#!"):
                 continue
             kind, loss = known
             call = path if home else f"./{path}"
             if dot and home:
                 call = f"bash {path}"
             if text(call, 100) and " " not in path:
-                elsewhere = 0 if home in ("script", "scripts", "bin") else 12
-                findings.command(kind, call, path, 72 - elsewhere - loss)
+                score = 72 - loss - (0 if home in ("script", "scripts", "bin") else 6)
+                findings.command(kind, call, path, score - (6 if loss > EXACT else 0))

@@ -6,10 +6,11 @@ from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import Table, items, named, table, text, texts
 from kedge.repomap.project.frameworks import major, notable
 from kedge.repomap.project.globs import expand
-from kedge.repomap.project.parts import Findings, counted, join, quoted
+from kedge.repomap.project.parts import Findings, base, counted, join, quoted
 from kedge.repomap.project.source import Project
 
-MOST_CRATES = 30
+MOST_MANIFESTS = 8
+MOST_BINARIES = 8
 MOST_LIBRARIES = 6
 
 
@@ -23,6 +24,7 @@ def read(project: Project) -> Findings:
         )
         excluded = set(texts(table(cargo, "workspace").get("exclude")))
         members = [name for name in members if name not in excluded and not is_aside(name)]
+        members.sort(key=lambda name: (-project.census.files_in(name), name))
         findings.packages += members
         findings.tech(_stack_line(project, cargo, members), home)
         _add_commands(findings, project, home, cargo, members)
@@ -35,7 +37,8 @@ def _stack_line(project: Project, cargo: Table, members: list[str]) -> str:
     shared = table(cargo, "workspace", "package")
     own = {text(package.get("name")) or ""}
     needs: dict[str, str | None] = {}
-    manifests = [cargo, *(project.toml(f"{name}/Cargo.toml") for name in members[:12])]
+    most = 2 if table(cargo, "workspace", "dependencies") else MOST_MANIFESTS
+    manifests = [cargo, *(project.toml(f"{name}/Cargo.toml") for name in members[:most])]
     for manifest in manifests:
         own.add(text(table(manifest, "package").get("name")) or "")
         for name, value in named(table(manifest, "dependencies")):
@@ -76,9 +79,14 @@ def _add_commands(
 
 def _add_entries(findings: Findings, project: Project, crates: list[str]) -> None:
     """Binaries first, then the libraries of the largest crates."""
-    census = project.census
-    ranked = sorted(crates, key=lambda name: (-census.files_in(name), name))
-    for crate in [name for name in ranked if not is_aside(name)][:MOST_CRATES]:
+    binaries = [
+        crate
+        for crate in crates
+        if project.first(crate, "src/main.rs") or crate == crates[0]
+    ]
+    # the program that other crates are named after, then the largest
+    binaries.sort(key=lambda name: -sum(base(one).startswith(base(name)) for one in crates))
+    for crate in binaries[:MOST_BINARIES]:
         cargo = project.toml(join(crate, "Cargo.toml"))
         name = text(table(cargo, "package").get("name"), 80) or crate
         for item in items(cargo.get("bin"))[:4]:
@@ -88,7 +96,7 @@ def _add_entries(findings: Findings, project: Project, crates: list[str]) -> Non
                 findings.entry(join(crate, path), f"binary `{shown}`")
         if main := project.first(crate, "src/main.rs"):
             findings.entry(main, f"binary `{name}`")
-    for crate in ranked[:MOST_LIBRARIES]:
+    for crate in crates[:MOST_LIBRARIES]:
         cargo = project.toml(join(crate, "Cargo.toml"))
         custom = text(table(cargo, "lib").get("path")) or "src/lib.rs"
         if library := project.first(crate, custom, "src/lib.rs"):

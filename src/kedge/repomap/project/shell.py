@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kedge.repomap.project.names import CORNER, EXACT, kind_of_name
+from kedge.repomap.project.names import CORNER, kind_of_name
 from kedge.repomap.project.parts import Kind
 
 _SUBCOMMANDS: dict[str, dict[str, Kind]] = {
@@ -259,4 +259,4 @@ def _kind_of_script(path: str) -> Kind | None:
         return None
     stem = re.sub(r"\.(?:sh|py|bash|rb|js|mjs|ts)$", "", path.rpartition("/")[2])
     found = kind_of_name(stem)
-    return found[0] if found and found[1] <= EXACT else None
+    return found[0] if found and found[1] < CORNER else None

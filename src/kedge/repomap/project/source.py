@@ -14,6 +14,7 @@ MAX_BYTES = 1_000_000
 # what is parsed by slower code than a scan
 MAX_STRUCTURED = 256_000
 MAX_HEAD = 65_536
+MAX_TOP = 16_384
 
 
 class Project:
@@ -24,19 +25,24 @@ class Project:
         self.problems: dict[str, str] = {}
         self._read: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Any] = {}
-        paths = source.paths
-        if not "".join(paths).isprintable():
-            paths = [path for path in paths if path.isprintable()]
+        self._list(source.paths)
+        if not ("".join(self._homes).isprintable() and "".join(self._names).isprintable()):
+            self._list([path for path in source.paths if path.isprintable()])
+
+    def _list(self, paths: Sequence[str]) -> None:
+        """Puts every path under its directory and under its name, in one go."""
         self._files = frozenset(paths)
-        self._names: dict[str, list[str]] = {}
-        self._homes: dict[str, list[str]] = {}
-        names, homes = self._names, self._homes
+        self._names = names = dict[str, list[str]]()
+        self._homes = homes = dict[str, list[str]]()
+        directory = ""
+        here: list[str] | None = None
         for path in paths:
-            directory, _, name = path.rpartition("/")
-            if directory in names:
-                names[directory].append(name)
-            else:
-                names[directory] = [name]
+            end = path.rfind("/")
+            if here is None or end != len(directory) or not path.startswith(directory):
+                directory = path[:end] if end > 0 else ""
+                here = names.setdefault(directory, [])
+            name = path[end + 1 :]
+            here.append(name)
             if name in homes:
                 homes[name].append(directory)
             else:
@@ -120,14 +126,18 @@ class Project:
         found: str | None = self._once("text", path, str)
         return found
 
-    def head(self, path: str) -> str:
+    def head(self, path: str, most: int = MAX_HEAD) -> str:
         """The beginning of any file, however large; empty where there is none."""
-        key = ("head", path)
+        key = (f"head {most}", path)
         if key not in self._parsed:
             data = self._bytes(path) if path in self._files else None
-            self._parsed[key] = _decoded((data or b"")[:MAX_HEAD])
+            self._parsed[key] = _decoded((data or b"")[:most])
         found: str = self._parsed[key]
         return found
+
+    def top(self, path: str) -> str:
+        """As much of a file as says what it is about."""
+        return self.head(path, MAX_TOP)
 
     def _bytes(self, path: str) -> bytes | None:
         if path not in self._read:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from kedge.repomap.project.parts import Findings, Place
@@ -11,8 +12,12 @@ from kedge.repomap.project.standing import Standing
 MOST = 10
 LEAST = 0.03  # compared with the main ecosystem, for another one to be named
 STARTS = 0.1  # the same, for its entry points
-ALONE = 0.15  # of the code, for a language that no manifest speaks for
+ALONE = 0.2  # of the code, for a language that no manifest speaks for
 SOME = 3  # files of it
+_SHOW = frozenset(
+    "test tests demo demos example examples sample samples bench benches benchmark benchmarks "
+    "playground fixture fixtures mock mocks".split()
+)
 
 
 def lines(project: Project, standing: Standing, found: Sequence[Findings]) -> list[str]:
@@ -39,11 +44,17 @@ def lines(project: Project, standing: Standing, found: Sequence[Findings]) -> li
 
 
 def entry_points(standing: Standing, found: Sequence[Findings]) -> list[Place]:
-    """Those of the main ecosystem first, each path once."""
+    """Those of the main ecosystem first, each path once, without tests and examples."""
     ordered = sorted(found, key=lambda one: -standing.of(one.family) if one.family else 0.0)
     places: dict[str, Place] = {}
     for findings in ordered:
         if findings.family is None or standing.of(findings.family) >= STARTS:
             for place in findings.entries:
                 places.setdefault(place.path, place)
-    return list(places.values())
+    own = [place for place in places.values() if not _is_for_show(place.path)]
+    return own or list(places.values())
+
+
+def _is_for_show(path: str) -> bool:
+    words = re.findall(r"[A-Z]?[a-z]+", path)
+    return not _SHOW.isdisjoint(word.lower() for word in words)

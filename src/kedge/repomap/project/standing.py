@@ -9,7 +9,8 @@ from kedge.repomap.project.parts import Findings
 
 AT_ROOT = 2.0  # a manifest in the root says more than a number of files
 UNCLAIMED = 0.5  # code that no manifest speaks for
-
+SOME = 0.1  # of the code, for a manifest in the root to speak for the rest
+BELOW = 0.9
 
 class Standing:
     def __init__(self, census: Census, found: Sequence[Findings]) -> None:
@@ -19,6 +20,9 @@ class Standing:
             for one in found
             if one.family and not one.bare and any(not tech.where for tech in one.techs)
         }
+        # C beside a manifest of Python is a part of what that describes
+        claimed = [share for name in self._rooted if (share := census.share(name or "")) >= SOME]
+        self._ceiling = max(claimed, default=1.0) * AT_ROOT * BELOW
         placed = {(tech.family, tech.where) for one in found for tech in one.techs if tech.family}
         everything = {(name, "") for name in census.families} | placed
         self._most = max((self._weight(*one) for one in everything if one[0]), default=0.0)
@@ -27,7 +31,9 @@ class Standing:
         share = self._census.share(family, where)
         if where:
             return share
-        return share * AT_ROOT if family in self._rooted else share * UNCLAIMED
+        if family in self._rooted:
+            return share * AT_ROOT
+        return min(share * UNCLAIMED, self._ceiling)
 
     def of(self, family: str | None, where: str = "") -> float:
         """0 to 1, where 1 is the main ecosystem. Without a family the directory counts."""

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 
-from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.parts import Findings, base, join, parent
 from kedge.repomap.project.source import Project
+
+
+def _is_product(script: str, target: str) -> bool:
+    """Whether the package offers the program; of a library the programs are examples."""
+    if ".library(" not in script:
+        return True
+    offered = [piece.partition(")")[0] for piece in script.split(".executable(")[1:]]
+    return any(f'"{target}"' in piece for piece in offered)
 
 
 def read(project: Project) -> Findings:
@@ -20,8 +28,8 @@ def read(project: Project) -> Findings:
         findings.command("build", "swift build", path, 60, home)
         if join(home, "Tests") in project.directories:
             findings.command("test", "swift test", path, 62, home)
-        for place in project.inside(join(home, "Sources")) + project.named("main.swift")[:3]:
-            if place.endswith("main.swift"):
+        for place in project.named("main.swift")[:20]:
+            if _is_product(script, base(parent(place))):
                 findings.entry(place, "main program")
     if lint := project.first("", ".swiftlint.yml"):
         findings.command("lint", "swiftlint", lint, 56)

@@ -54,6 +54,11 @@ def _is_stub(target: Target) -> bool:
     return bool(target.body) and all(map(_TALKS.match, target.body))
 
 
+def _only_needs(target: Target) -> bool:
+    """Whether it does nothing but ask for others, which do not tell what they are for."""
+    return bool(target.body) and all(line.startswith("make ") for line in target.body)
+
+
 def _judge(target: Target) -> tuple[Kind, int] | None:
     """The kind of a target, and what it loses against the plainest one."""
     shown = list(dict.fromkeys(kind for line in target.body if (kind := kind_of(line))))
@@ -61,10 +66,14 @@ def _judge(target: Target) -> tuple[Kind, int] | None:
     if name in _COMPOSITE:
         return (("test" if "test" in shown else shown[0]), 14) if shown else None
     named = kind_of_name(target.name)
-    if named is None or named[1] == CORNER:
+    if named and named[1] == CORNER:
+        return None
+    if named is None:
         lone = len(shown) == 1 and shown[0] not in ("install", "run", "build")
         return (shown[0], 24) if lone and not _NOT_BY_BODY.search(name) else None
     kind, loss = named
+    if kind == "run" and not shown and _only_needs(target):
+        return None
     if shown and kind not in shown and (name in _VAGUE or loss > PARTIAL):
         if len(shown) > 1:
             return None
