@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from support import Kedge, assert_clear, git
@@ -108,6 +110,13 @@ def test_vendored_generated_and_minified_files_are_left_out(harbour: Path, kedge
         assert name not in text
 
 
+def test_a_vendored_file_is_there_when_the_text_asks_for_it(harbour: Path, kedge: Kedge) -> None:
+    data = kedge.json("map", "--for", "why does vendor/tide/tide.py say so?")
+    assert paths(data)[0] == "vendor/tide/tide.py"
+    assert "def high_water()" in data["text"]
+    assert "app.min.js" not in data["text"]
+
+
 def test_the_same_bytes_whatever_the_circumstances(
     harbour: Path, kedge: Kedge, tmp_path: Path
 ) -> None:
@@ -124,6 +133,69 @@ def test_the_same_bytes_whatever_the_circumstances(
     assert kedge(*ask, cwd=tmp_path / "tree" / "repo").out == cold
     (harbour / "src" / "harbour" / "tide.py").touch()
     assert kedge(*ask).out == cold
+
+
+def test_one_process_or_two_give_the_same_bytes(repo: Path, kedge: Kedge) -> None:
+    fill(repo)
+    many = {
+        f"src/port{n % 7}/berth_{n}.py": (
+            f"from harbour.berth import Berth\nfrom src.port{n % 5}.berth_{n // 2} import Crane\n"
+            f"class Crane{n}:\n    def lift_{n % 50}(self) -> Berth: return high_water({n})\n"
+        )
+        for n in range(450)
+    }
+    fill(repo, many)
+    git(repo, "add", "-A")
+    git(repo, "commit", "--quiet", "-m", "harbour: many berths")
+    for ask in (["--for", "lift a crane at high water"], []):
+        command = [sys.executable, "-m", "kedge", "map", "--no-cache", "--output", "-", *ask]
+        one, two = (
+            subprocess.run(
+                command,
+                cwd=repo,
+                capture_output=True,
+                check=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: B023 - used at once
+            ).stdout
+            for cores in ({min(os.sched_getaffinity(0))}, os.sched_getaffinity(0))
+        )
+        assert one == two
+        assert b"src/port" in one
+
+
+@pytest.mark.parametrize("ask", [["--for", "high water at the berth"], []], ids=["text", "plain"])
+def test_after_changes_the_cache_gives_what_a_new_reading_gives(
+    harbour: Path, kedge: Kedge, ask: list[str]
+) -> None:
+    def check(*shown: str) -> None:
+        warm = kedge("map", *ask, "--output", "-").out
+        assert warm == kedge("map", *ask, "--no-cache", "--output", "-").out
+        for words in shown:
+            assert words in warm
+
+    source = harbour / "src" / "harbour"
+    check("src/harbour/tide.py")
+    (source / "tide.py").write_text("class HighWater:\n    def berth_depth(self): pass\n")
+    check("class HighWater")
+    (source / "new.py").write_text("from harbour.tide import HighWater\n\ndef neap(): pass\n")
+    check("src/harbour/new.py")
+    (source / "berth.py").rename(source / "quay.py")
+    check("src/harbour/quay.py")
+    (source / "invoice.py").unlink()
+    (harbour / "pyproject.toml").write_text(
+        '[project]\nname = "port"\nrequires-python = ">=3.13"\n'
+    )
+    check("Python ≥3.13")
+    git(harbour, "add", "-A")
+    git(harbour, "commit", "--quiet", "-m", "tide: high water has a class")
+    check("class HighWater")
+    for number in range(60):
+        (source / f"quay_{number}.py").write_text(f"def moor_{number}(berth): return high_water\n")
+    check("quay_1")
+    git(harbour, "add", "-A")
+    git(harbour, "commit", "--quiet", "-m", "quays")
+    git(harbour, "checkout", "--quiet", "HEAD~2")
+    check("class Berth")
 
 
 def test_check_tells_a_stale_map(harbour: Path, kedge: Kedge) -> None:
@@ -152,8 +224,6 @@ def test_a_damaged_cache_is_replaced_with_a_warning(harbour: Path, kedge: Kedge)
 
 
 def test_several_processes_share_the_cache(harbour: Path, kedge: Kedge) -> None:
-    import sys
-
     children = [
         subprocess.Popen(
             [sys.executable, "-m", "kedge", "map", "--for", f"tide {n % 2}", "--output", "-"],
@@ -229,6 +299,101 @@ def test_explain_says_why_a_file_stands_where_it_does(harbour: Path, kedge: Kedg
         assert why in ran.err
 
 
+def test_a_budget_of_its_own_choice_grows_with_the_repository(harbour: Path, kedge: Kedge) -> None:
+    small = kedge.json("map", "--tokens", "auto")["budget"]
+    fill(harbour, {f"src/deep/file_{n}.py": f"def berth_{n}(): pass\n" for n in range(900)})
+    assert 1000 <= small < kedge.json("map", "--tokens", "auto")["budget"] < 3000
+
+
+def test_the_tree_spends_its_lines_where_the_code_is(harbour: Path, kedge: Kedge) -> None:
+    fill(harbour, {f"docs/page_{n}/text.md": "# Page\n" for n in range(30)})
+    text = kedge("map", "--output", "-").out
+    tree = text.split("## Where the code is\n")[1].split("\n\n")[0]
+    assert tree.splitlines()[0].startswith("src/harbour/ 6: Berths and boats")
+    assert "docs" not in tree
+
+
+def test_it_says_how_tasks_and_attempts_stand(harbour: Path, kedge: Kedge) -> None:
+    assert "- tasks:" not in kedge("map", "--output", "-").out
+    for task in ("t-1", "t-2", "t-3"):
+        kedge("task", "add", f"Moor {task}", "--id", task)
+    kedge("task", "claim", "t-1")
+    kedge("task", "close", "t-1")
+    assert "- tasks: 2 ready, 1 done; attempts: 1 done\n" in kedge("map", "--output", "-").out
+    kedge("map")
+    kedge("task", "close", "t-2")
+    kedge("map", "--check")
+    (harbour / ".kedge" / "tasks.jsonl").write_text("{broken\n")
+    ran = kedge("map", "--output", "-")
+    assert "src/harbour/tide.py" in ran.out
+    assert "says nothing of tasks" in ran.err
+
+
+def test_the_map_is_in_git_only_when_it_is_asked_to_be(harbour: Path, kedge: Kedge) -> None:
+    ignore = harbour / ".kedge" / ".gitignore"
+    kedge("map")
+    assert ignore.read_text() == "map.md\n"
+    ignore.write_text("mine\nmap.md\nlast")
+    kedge("config", "set", "map.commit", "true")
+    (harbour / "src" / "harbour" / "tide.py").unlink()
+    kedge("map")
+    assert ignore.read_text() == "mine\nlast"
+    kedge("config", "set", "map.commit", "false")
+    (harbour / "src" / "harbour" / "invoice.py").unlink()
+    kedge("map")
+    assert ignore.read_text() == "mine\nlast\nmap.md\n"
+
+
+def test_the_graph_is_drawn(harbour: Path, kedge: Kedge) -> None:
+    kedge("map", "--graph", "graph.svg")
+    root = ElementTree.fromstring((harbour / "graph.svg").read_text())
+    titles = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert any("tide.py uses berth.py" in title for title in titles)
+    assert not any("min.js" in title for title in titles)
+    again = kedge.json("map", "--graph", "again.svg")
+    assert again["graph"].endswith("again.svg")
+    assert (harbour / "again.svg").read_bytes() == (harbour / "graph.svg").read_bytes()
+    ran = kedge("map", "--graph", "README.md/graph.svg", code=1)
+    assert_clear(ran, code=1, says="README.md")
+
+
+def test_a_bar_shows_on_a_terminal_what_takes_long(harbour: Path) -> None:
+    shown = _on_a_terminal(harbour, "kedge.cli.progress.PATIENCE = 0")
+    assert "reading the code" in shown
+    assert shown.endswith("\r\x1b[K")
+    assert _on_a_terminal(harbour, "pass") == ""
+
+
+def _on_a_terminal(cwd: Path, first: str) -> str:
+    code = (
+        f"import sys, kedge.cli.progress; {first}; from kedge.cli.edge import run;"
+        " sys.exit(run(['map', '--no-cache']))"
+    )
+    ours, theirs = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, stdout=subprocess.DEVNULL, stderr=theirs, check=True
+    )
+    os.close(theirs)
+    assert done.returncode == 0
+    try:
+        return os.read(ours, 100_000).decode()
+    except OSError:  # nothing was written
+        return ""
+    finally:
+        os.close(ours)
+
+
+def test_a_broken_submodule(harbour: Path, kedge: Kedge) -> None:
+    module = harbour / "module"
+    module.mkdir()
+    git(harbour, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},module")
+    (module / ".git").write_text("gitdir: ../nowhere\n")
+    (module / "code.py").write_text("def inside(): pass\n")
+    assert "src/harbour/tide.py" in kedge("map", "--output", "-").out
+
+
 def test_wrong_usage(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--tokens", "5", code=2), code=2, says="--tokens")
+    assert_clear(kedge("map", "--tokens", "many", code=2), code=2, says="--tokens")
     assert_clear(kedge("map", "--for", "x", "--task", "y", code=2), code=2, says="exclude")
+    assert_clear(kedge("map", "--check", "--graph", "y", code=2), code=2, says="exclude")

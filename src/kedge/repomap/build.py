@@ -77,13 +77,14 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
     ranks, overview = known.ranks, known.overview()
     ranked = ranks.ranking(ask.text)
     budget = ask.tokens(listing)
-    scores = {ranks.path(number): ranked.scores[number] for number in ranked.order}
+    scores = _foreign(ask.text, listing, ranks)
+    scores |= {ranks.path(number): ranked.scores[number] for number in ranked.order}
     reader = Reader(project.root, listing, cache, list(scores))
     shown = render(
         overview.structure,
         branches(_code(scores), budget // _BRANCH),
         list(scores),
-        lambda path: reader.best(path, ask.text, ranks.index.offers(ranks.number[path])),
+        lambda path: reader.best(path, ask.text, ranks.offers(path)),
         lambda path: _users(ranks, path),
         budget=budget,
         shares=WITH_TEXT if ask.text else WITHOUT,
@@ -96,6 +97,14 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
     return Map(
         shown.text, data, [*cache.warnings, *overview.structure.problems, *reader.failed.values()]
     )
+
+
+def _foreign(text: str, listing: Listing, ranks: Known) -> dict[str, float]:
+    """Files that nobody here wrote, which the text asks for by their full paths."""
+    from kedge.repomap import terms
+
+    asked = [path for path in terms.paths_in(text) if path not in ranks.number]
+    return dict.fromkeys(sorted(listing.find(asked)), 2.0)
 
 
 def _code(scores: Mapping[str, float]) -> dict[str, float]:
@@ -167,6 +176,8 @@ def _why_not(listing: Listing, path: str) -> str:
 
 
 def _users(ranks: Known, path: str) -> list[str]:
+    if path not in ranks.number:
+        return []
     users = ranks.graph.used_by(ranks.number[path])
     strong = [ranks.path(other) for other, _ in users if not ranks.index.weak(other)][:_USERS]
     return [_near(other, path) for other in strong]

@@ -44,17 +44,18 @@ def document(file: File, root: Path) -> Document | None:
     return names
 
 
-def read(
-    wanted: Sequence[File],
-    root: Path,
-    progress: Tick = no_tick,
-    processes: int | None = None,
-) -> list[Document | None]:
+def read(wanted: Sequence[File], root: Path, progress: Tick = no_tick) -> list[Document | None]:
     """The document of each file; half of the work in a forked child where there is much."""
-    workers = min(processes or os.cpu_count() or 1, 2)
-    if workers < 2 or len(wanted) < MIN_PARALLEL or not hasattr(os, "fork"):
+    if len(wanted) < MIN_PARALLEL or _cores() < 2 or not hasattr(os, "fork"):
         return _all(wanted, root, progress)
     return _shared(wanted, root, progress)
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _all(wanted: Sequence[File], root: Path, progress: Tick) -> list[Document | None]:

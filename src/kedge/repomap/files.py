@@ -73,9 +73,12 @@ class Listing:
         return tuple(sorted(file for line in self.lines if (file := file_of(line))))
 
     def find(self, paths: Iterable[str]) -> dict[str, File]:
-        """These files, without taking all lines apart."""
+        """These files, whoever made them, without taking all lines apart."""
         wanted = {os.fsencode(path) for path in paths}
-        found = (file_of(line) for line in self.lines if line[line.index(b"\t") + 1 :] in wanted)
+        if not wanted:
+            return {}
+        lines = [line for line in self.lines if line[line.index(b"\t") + 1 :] in wanted]
+        found = (file_of(line, foreign=True) for line in lines)
         return {file.path: file for file in found if file}
 
     @property
@@ -84,7 +87,7 @@ class Listing:
         return sum(not os.fsdecode(line).partition("\t")[2].isprintable() for line in self.lines)
 
 
-def file_of(line: bytes) -> File | None:
+def file_of(line: bytes, *, foreign: bool = False) -> File | None:
     """The file of a line; None for one that is no plain file or that others or machines made."""
     from kedge.repomap.languages import language_of
 
@@ -93,7 +96,7 @@ def file_of(line: bytes) -> File | None:
     mode, key, stage = head.split()[-3:]
     if mode not in (b"100644", b"100755") or stage != b"0":
         return None
-    if not path.isprintable() or is_foreign(path):
+    if not path.isprintable() or (is_foreign(path) and not foreign):
         return None
     return File(path, key.decode(), language_of(path))
 

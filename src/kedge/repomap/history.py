@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import marshal
 from array import array
+from bisect import bisect
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from kedge.errors import GitError
@@ -30,6 +32,7 @@ class History(NamedTuple):
     subjects: str
     starts: array[int]
     files: array[int]
+    words: array[int]  # in the subjects of each file's commits
 
     def recent(self, most: int) -> list[str]:
         """The subjects of the last commits."""
@@ -49,20 +52,20 @@ class History(NamedTuple):
     ) -> dict[int, float]:
         """How relevant the subjects of each file's commits are, by the caller's numbers."""
         own = [number.get(path, -1) for path in self.paths]
-        commits = [[own[file] for file in files if own[file] >= 0] for files in self._commits()]
-        commits = [files if len(files) <= _WIDE else [] for files in commits]
         lengths = dict.fromkeys(number.values(), 0)
-        for files, subject in zip(commits, self.recent(len(commits)), strict=True):
-            words = subject.count(" ") + 1
-            for file in files:
-                lengths[file] += words
+        lengths.update(zip(own, self.words, strict=True))
+        lengths.pop(-1, None)
         lower = self.subjects.lower()
+        begins = [0, *accumulate(len(line) + 1 for line in lower.split("\n")[1:-1])]
         rows = {}
         for term in query:
             row: dict[int, int] = {}
-            for commit in matching(self.subjects, lower, term):
-                for file in commits[commit]:
-                    row[file] = min(row.get(file, 0) + 1, _MOST)
+            for place in matching(self.subjects, lower, term):
+                commit = bisect(begins, place - 1) - 1
+                files = self.files[self.starts[commit] : self.starts[commit + 1]]
+                for file in files if len(files) <= _WIDE else ():
+                    row[own[file]] = min(row.get(own[file], 0) + 1, _MOST)
+            row.pop(-1, None)
             rows[term] = row
         return bm25(rows, query, b, sum(lengths.values()), lengths)
 
@@ -85,20 +88,19 @@ class History(NamedTuple):
         return [(self.paths[other], weight / total) for other, weight in best]
 
     def _commits(self) -> Iterator[Sequence[int]]:
-        begin = 0
-        for end in self.starts:
+        for begin, end in pairwise(self.starts):
             yield self.files[begin:end]
-            begin = end
 
     def dump(self) -> bytes:
         paths = "\0".join(self.paths).encode("utf-8", "surrogateescape")
-        return marshal.dumps((paths, self.subjects, self.starts.tobytes(), self.files.tobytes()))
+        arrays = (self.starts.tobytes(), self.files.tobytes(), self.words.tobytes())
+        return marshal.dumps((paths, self.subjects, *arrays))
 
     @classmethod
     def load(cls, data: bytes) -> History:
-        paths, subjects, starts, files = marshal.loads(data)  # noqa: S302 - our own
+        paths, subjects, *rest = marshal.loads(data)  # noqa: S302 - our own
         named = paths.decode("utf-8", "surrogateescape").split("\0") if paths else []
-        return cls(named, subjects, array("I", starts), array("I", files))
+        return cls(named, subjects, *(array("I", part) for part in rest))
 
 
 def log(repo: Repo | None) -> list[tuple[str, list[str]]]:
@@ -121,10 +123,16 @@ def log(repo: Repo | None) -> list[tuple[str, list[str]]]:
 
 def build(commits: Commits) -> History:
     number: dict[str, int] = {}
-    starts, files = array("I"), array("I")
-    for _, paths in commits:
-        files.extend([number.setdefault(path, len(number)) for path in paths])
+    starts, files = array("I", [0]), array("I")
+    words = array("I")
+    for subject, paths in commits:
+        own = [number.setdefault(path, len(number)) for path in paths]
+        files.extend(own)
         starts.append(len(files))
+        words.extend([0] * (len(number) - len(words)))
+        count = subject.count(" ") + 1
+        for file in own if len(own) <= _WIDE else ():
+            words[file] += count
     lines = [subject.replace("\n", " ") for subject, _ in commits]
-    text = "\n".join(("", *lines, "")).encode("utf-8", "replace").decode()
-    return History(list(number), text, starts, files)
+    text = "\n".join(("", *lines, "")).encode("ascii", "replace").decode()
+    return History(list(number), text, starts, files, words)

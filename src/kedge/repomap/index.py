@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import marshal
 from array import array
+from bisect import bisect
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from kedge.repomap.files import is_test
@@ -33,6 +34,7 @@ class Index:
         self._lengths: array[int] = array("I")
         self._weak = bytearray()
         self.names = "\n"  # each with a line break after it
+        self._places: array[int] = array("I")  # in `names` where each begins
         self._starts: array[int] = array("I", [0])  # of the posts of each name
         self._posts: array[int] = array("I")
         self._begins: array[int] = array("I", [0])  # of the names of each document
@@ -67,6 +69,10 @@ class Index:
     def total(self) -> int:
         return sum(self.sizes.values())
 
+    def name_at(self, place: int) -> int:
+        """The number of the name that is at this place of `names`."""
+        return bisect(self._places, place) - 1
+
     def posts(self, name: int) -> Sequence[int]:
         """The documents with this name, those that define it first."""
         if name in self._patched:
@@ -96,7 +102,7 @@ class Index:
 
     def defined(self) -> Iterator[int]:
         """The names that some document defines."""
-        for name in range(self.names.count("\n") - 1):
+        for name in range(len(self._places)):
             row = self._patched.get(name)
             if row is None:
                 start = self._starts[name]
@@ -150,7 +156,7 @@ class Index:
                     posts[at].append(high | byte)
                 entries.append(at << _BITS | byte)
             made._add(entries)
-        made.names = "\n".join(("", *number, ""))
+        made._name(number)
         for row in posts:
             made._posts.extend(row)
             made._starts.append(len(made._posts))
@@ -180,8 +186,14 @@ class Index:
                 row.insert(0 if byte & DEFINED else len(row), number << _BITS | byte)
                 entries.append(found << _BITS | byte)
             self._add(entries)
-        known = self.names.count("\n") - 1
-        self.names += "".join(f"{name}\n" for name in list(self._numbers)[known:])
+        self._name(list(self._numbers)[len(self._places) :])
+
+    def _name(self, names: Iterable[str]) -> None:
+        place = len(self.names)
+        for name in names:
+            self._places.append(place)
+            place += len(name) + 1
+        self.names += "".join([f"{name}\n" for name in names])
 
     def _add(self, entries: list[int]) -> None:
         self._forward.extend(entries)
@@ -197,20 +209,21 @@ class Index:
 
     # Keeping one
 
+    def _arrays(self) -> tuple[array[int], ...]:
+        names = (self._places, self._starts, self._posts)
+        return (self._lengths, self._begins, self._forward, *names)
+
     def dump(self) -> bytes:
         """Only for one that was built and not patched."""
-        arrays = (self._lengths, self._starts, self._posts, self._begins, self._forward)
-        return marshal.dumps(
-            (self._lines, self.paths, self.names, bytes(self._weak), *(a.tobytes() for a in arrays))
-        )
+        arrays = (one.tobytes() for one in self._arrays())
+        return marshal.dumps((self._lines, self.paths, self.names, bytes(self._weak), *arrays))
 
     @classmethod
     def load(cls, data: bytes) -> Index:
         lines, paths, names, weak, *rest = marshal.loads(data)  # noqa: S302 - our own
         made = cls(lines)
         made.paths, made.names, made._weak = paths, names, bytearray(weak)
-        arrays = (made._lengths, made._starts, made._posts, made._begins, made._forward)
-        for own, kept in zip(arrays, rest, strict=True):
+        for own, kept in zip(made._arrays(), rest, strict=True):
             del own[:]
             own.frombytes(kept)
         return made

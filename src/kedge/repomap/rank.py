@@ -16,7 +16,7 @@ from kedge.repomap.search import relevance
 # commits older than those that benchmarks/map reports.
 PAST = 0.5
 NEAR = 0.3
-CHURN = 0.15
+CHURN = 0.1
 TOGETHER = 0.3
 NAMED = 2.0
 WEAK = 0.5  # what a test's score counts, unless the text is about tests
@@ -24,7 +24,7 @@ CENTRAL = 0.35  # without a text: being used, beside changing often
 WEAKER = 0.3  # and what a test's score counts
 
 _LEADERS = 10  # files whose partners count
-_SEEDS = 24  # files whose neighbours count
+_SEEDS = 12  # files whose neighbours count
 _TESTS = ("test", "testing", "spec", "flaky")
 
 Scores = dict[int, float]
@@ -53,6 +53,10 @@ class Known:
 
     def path(self, number: int) -> str:
         return self.index.paths[number] or ""
+
+    def offers(self, path: str) -> dict[str, int]:
+        """The names that a file defines, and how many files have them."""
+        return self.index.offers(self.number[path]) if path in self.number else {}
 
     def churn(self) -> Scores:
         number = self.number

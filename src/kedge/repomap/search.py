@@ -18,8 +18,8 @@ def relevance(index: Index, query: Mapping[str, float], b: float) -> dict[int, f
     rows: dict[str, dict[int, int]] = {}
     for term in query:
         row: dict[int, int] = {}
-        for name in matching(index.names, lower, term):
-            for post in index.posts(name):
+        for place in matching(index.names, lower, term):
+            for post in index.posts(index.name_at(place)):
                 if count := post & COUNT:
                     number = post >> 8
                     row[number] = row.get(number, 0) + count
@@ -48,21 +48,19 @@ def bm25(
 
 
 def matching(lines: str, lower: str, term: str) -> Iterator[int]:
-    """The numbers of the lines that have the term as a part of a name, whatever its ending.
+    """Where the term is a part of a name, whatever its ending; once in each line.
 
     The text begins with a line break; `lower` is the same in lower case.
     """
     needle = term[:-1] if term.endswith("y") and len(term) > 3 else term
-    size, number, last = len(needle), -1, 0
+    size = len(needle)
     place = lower.find(needle)
     while place >= 0:
         if _begins(lines, place) and (
             (size == len(term) and _ends(lines, place + size)) or _inflected(lines, place, term)
         ):
-            number += lower.count("\n", last, place)
-            last = place
-            yield number
-            place = lower.find("\n", place)  # once for each line
+            yield place
+            place = lower.find("\n", place)
         place = lower.find(needle, place + 1)
 
 

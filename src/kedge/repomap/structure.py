@@ -52,7 +52,11 @@ class Structure:
 
 
 def describe(source: Source, subjects: Sequence[str] = ()) -> Structure:
-    """The structure of the repository; `subjects` are those of its recent commits."""
+    """The structure of the repository; `subjects` are those of its recent commits.
+
+    It is a function of the paths, of the subjects and of what `read` gives for the paths that it
+    is asked for. Some of these may not be among the paths, such as lock files.
+    """
     from kedge.repomap.project.survey import survey
 
     return survey(source, subjects)

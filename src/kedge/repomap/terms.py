@@ -10,6 +10,7 @@ from functools import cache
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 _SHORTEST = 3
+_UNMISTAKABLE = 3  # files that one word may mean
 _COMMON = frozenset(
     """
     the and for with from that this are was were not when into its has have had been being than
@@ -61,18 +62,19 @@ def of_text(text: str) -> dict[str, float]:
     return {term: 1 + math.log(count) if count > 1 else 1.0 for term, count in counts.items()}
 
 
+def paths_in(text: str) -> list[str]:
+    """What looks like a path, or the end of one."""
+    found = re.findall(r"[\w./+-]*[\w+-]\.\w+|[\w+-]+(?:/[\w.+-]+)+", text)
+    return sorted({word.removeprefix("./").rstrip(".") for word in found})
+
+
 def mentioned(text: str, paths: Iterable[str]) -> set[str]:
     """The paths that the text names, in full or by an unmistakable end."""
-    words = set(re.findall(r"[\w./+-]*[\w+-]\.\w+|[\w+-]+(?:/[\w.+-]+)+", text))
-    if not words:
-        return set()
-    ends: dict[str, list[str]] = {}
-    for path in paths:
-        ends.setdefault(path.rpartition("/")[2], []).append(path)
-    found = set()
-    for raw in words:
-        word = raw.strip("./")
-        near = [p for p in ends.get(word.rpartition("/")[2], ()) if ("/" + p).endswith("/" + word)]
-        if len(near) <= 3:
+    words = tuple(paths_in(text))
+    ends = [path for path in paths if path.endswith(words)] if words else []
+    found: set[str] = set()
+    for word in words:
+        near = [path for path in ends if f"/{path}".endswith(f"/{word}")]
+        if len(near) <= _UNMISTAKABLE:
             found.update(near)
     return found
