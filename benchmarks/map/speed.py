@@ -2,107 +2,147 @@
 
     python benchmarks/map/speed.py REPOSITORY… [--aider PYTHON]
 
-CPU seconds of the whole command, its children included, and peak memory. `--aider` names the
-Python of an environment that has aider-chat: its RepoMap is then measured in the same run, on the
-same files, with the same budget.
+CPU seconds of the whole command with its children, and peak memory, as medians of rounds in which
+the yardsticks take their turns: `python3 -I -c pass`, a bare tree-sitter parse of the same files in
+two processes, and with `--aider` (the Python of an environment that has aider-chat) aider's RepoMap
+on the same files with the same budget. A repository with more files than `--aider-most` is left to
+kedge alone: there aider takes minutes and gigabytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+from kedge.repomap.languages import language_of
 
 KEDGE = str(Path(sys.executable).with_name("kedge"))
-AIDER = """
-import sys
-from pathlib import Path
-from aider.repomap import RepoMap
-class Model:
-    def token_count(self, text):
-        return len(text) // 4
-class Io:
-    def tool_output(self, *a, **k): pass
-    tool_warning = tool_error = tool_output
-    def read_text(self, name):
-        try: return Path(name).read_text(errors="replace")
-        except OSError: return ""
-root, words = sys.argv[1], set(sys.argv[3].split())
-names = Path(sys.argv[2]).read_text().split("\\0")
-rm = RepoMap(map_tokens=1500, root=root, main_model=Model(), io=Io(), map_mul_no_files=1)
-print(rm.get_ranked_tags_map([], [str(Path(root, n)) for n in names], 1500, set(), words) or "")
-"""
+HERE = Path(__file__).parent
+TEXTS = ("form rendering", "cache of templates", "timer wheel errors", "read the configuration")
+
+
+class Cost(NamedTuple):
+    seconds: float
+    megabytes: float
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("repository", type=Path, nargs="+")
     parser.add_argument("--aider", metavar="PYTHON")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--aider-most", type=int, default=10_000, metavar="FILES")
+    parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    yardstick = statistics.median(cpu([sys.executable, "-I", "-c", "pass"])[0] for _ in range(9))
-    print(f"yardstick: python3 -I -c pass, {yardstick * 1000:.0f} ms of CPU\n")
-    print(f"{'':38}{'CPU s':>8}{'× pass':>8}{'MB':>6}{'× aider':>9}")
+    print(f"{'':34}{'CPU s':>8}{'MB':>6}{'× pass':>9}{'× parse':>9}{'aider ×':>9}")
     for repository in given.repository:
         with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
-            tree = Path(scratch) / "tree"
+            tree = Path(scratch, "tree")
             subprocess.run(
                 ["git", "clone", "--quiet", "--shared", str(repository), str(tree)],
                 check=False,  # a mirror may lack some large files
                 stderr=subprocess.DEVNULL,
             )
             subprocess.run(["git", "-C", str(tree), "reset", "--quiet"], check=True)
-            measure(tree, repository, given.aider, given.rounds, yardstick)
+            name = repository.resolve()
+            Bench(tree, name.parent.name if name.name == "repo" else name.name).run(
+                given.aider, given.aider_most, given.rounds
+            )
     return 0
 
 
-def measure(tree: Path, repository: Path, aider: str | None, rounds: int, pass_: float) -> None:
-    listed = subprocess.run(
-        ["git", "-C", str(tree), "ls-files", "-z"], capture_output=True, check=True
-    ).stdout
-    (tree.parent / "files").write_bytes(listed.rstrip(b"\0"))
-    label = f"{repository.resolve().parent.name} ({listed.count(bytes(1))} files)"
-    print(label)
-    other: dict[str, float] = {}
-    if aider:
-        for name in ("cold", "warm"):
-            words = "template cache" if name == "cold" else "form rendering"
-            used, memory = cpu([aider, "-c", AIDER, str(tree), str(tree.parent / "files"), words])
-            other[name] = used
-            print(f"  aider {name:30}{used:8.2f}{used / pass_:8.0f}{memory:6.0f}")
-    source = next(path for path in sorted(tree.rglob("*.*")) if is_source(path))
-    for name in ("cold", "warm", "one file changed", "unchanged"):
-        runs = []
+class Bench:
+    def __init__(self, tree: Path, name: str) -> None:
+        self.tree = tree
+        listed = subprocess.run(
+            ["git", "-C", str(tree), "ls-files", "-z"], capture_output=True, check=True
+        ).stdout.decode("utf-8", "surrogateescape")
+        self.names = [path for path in listed.split("\0") if (tree / path).is_file()]
+        self.sources = [path for path in self.names if is_source(path)]
+        print(f"{name}: {len(self.names)} files, {len(self.sources)} of them parsed by language")
+
+    def run(self, aider: str | None, most: int, rounds: int) -> None:
+        bare = median([cost([sys.executable, "-I", "-c", "pass"]) for _ in range(9)])
+        parse = median(
+            [cost([sys.executable, str(HERE / "parse_only.py"), str(self.tree)]) for _ in range(2)]
+        )
+        others: dict[str, Cost] = {}
+        if aider and len(self.names) <= most:
+            others = {"cold": self.aider(aider, 0), "warm": self.aider(aider, 1)}
+            shutil.rmtree(self.tree / ".aider.tags.cache.v4", ignore_errors=True)
+        self.line("parse only, 2 processes", parse, bare, parse)
+        for name, found in others.items():
+            self.line(f"aider {name}", found, bare, parse)
+        self.map("first")
+        costs: dict[str, list[Cost]] = {}
         for number in range(rounds):
-            text = f"form rendering {number}" if name != "unchanged" else "the same"
-            if name == "cold":
-                subprocess.run(["rm", "-rf", str(tree / ".git" / "kedge")], check=True)
-            if name == "one file changed":
-                with source.open("a") as file:
-                    file.write("\n")
-            if name == "unchanged":
-                cpu([KEDGE, "-C", str(tree), "map", "--for", text, "--output", "-"])
-            runs.append(cpu([KEDGE, "-C", str(tree), "map", "--for", text, "--output", "-"]))
-        used = statistics.median(run[0] for run in runs)
-        memory = max(run[1] for run in runs)
-        yard = other.get("cold" if name == "cold" else "warm")
-        ratio = f"{yard / used:8.1f}×" if yard else ""
-        print(f"  kedge {name:30}{used:8.2f}{used / pass_:8.1f}{memory:6.0f}{ratio}")
+            for name, found in self.round(number).items():
+                costs.setdefault(name, []).append(found)
+        for name, values in costs.items():
+            other = others.get("cold" if name == "cold" else "warm")
+            self.line(f"kedge {name}", median(values), bare, parse, other)
+        changed, warm = median(costs["one file changed"]), median(costs["warm"])
+        print(f"  one file changed is {changed.seconds / warm.seconds:.2f}× of warm\n", flush=True)
+
+    def round(self, number: int) -> dict[str, Cost]:
+        shutil.rmtree(self.tree / ".git" / "kedge", ignore_errors=True)
+        found = {"cold": self.map(TEXTS[0])}
+        for text in TEXTS[1:]:  # fill what is read of the files that are shown
+            self.map(text)
+        found["warm"] = self.map(f"{TEXTS[1]} {number}")
+        with (self.tree / self.sources[number % len(self.sources)]).open("a") as file:
+            file.write("\n")
+        found["one file changed"] = self.map(f"{TEXTS[2]} {number}")
+        self.map(TEXTS[2])
+        found["unchanged"] = self.map(TEXTS[2])
+        found["first of a text"] = self.map(f"parse the {number} arguments of a command")
+        subprocess.run(["git", "-C", str(self.tree), "checkout", "--quiet", "."], check=True)
+        return found
+
+    def map(self, text: str) -> Cost:
+        return cost([KEDGE, "-C", str(self.tree), "map", "--for", text, "--output", "-"])
+
+    def aider(self, python: str, text: int) -> Cost:
+        with tempfile.TemporaryDirectory(prefix="kedge-bench-") as place:
+            order = {
+                "root": str(self.tree),
+                "names": self.names,
+                "asked": [{"words": TEXTS[text].split(), "paths": []}],
+                "budget": 1500,
+            }
+            Path(place, "order").write_text(json.dumps(order), encoding="utf-8")
+            return cost([python, str(HERE / "aider_map.py"), place])
+
+    def line(
+        self, name: str, found: Cost, bare: Cost, parse: Cost, other: Cost | None = None
+    ) -> None:
+        passes, parses = found.seconds / bare.seconds, found.seconds / parse.seconds
+        ratio = f"{other.seconds / found.seconds:8.1f}×" if other else ""
+        print(
+            f"  {name:32}{found.seconds:8.3f}{found.megabytes:6.0f}{passes:8.1f}×{parses:8.2f}×"
+            f"{ratio}",
+            flush=True,
+        )
 
 
-def is_source(path: Path) -> bool:
-    from kedge.repomap.languages import language_of
-
-    language = language_of(path.name)
-    return path.is_file() and language is not None and language.grammar is not None
+def is_source(path: str) -> bool:
+    language = language_of(path)
+    return language is not None and language.grammar is not None
 
 
-def cpu(argv: Sequence[str]) -> tuple[float, float]:
+def median(costs: Sequence[Cost]) -> Cost:
+    return Cost(statistics.median(c.seconds for c in costs), max(c.megabytes for c in costs))
+
+
+def cost(argv: Sequence[str]) -> Cost:
     """CPU seconds and peak megabytes of a command with its children."""
     env = {"PATH": os.environ["PATH"], "HOME": tempfile.gettempdir(), "LANG": "C.UTF-8"}
     child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
@@ -111,7 +151,7 @@ def cpu(argv: Sequence[str]) -> tuple[float, float]:
     if child.returncode != 0:
         raise SystemExit(f"{argv[0]} ended with {child.returncode}")
     scale = 1024 if sys.platform != "darwin" else 1 << 20
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale)
 
 
 if __name__ == "__main__":
