@@ -21,6 +21,7 @@ from kedge.errors import ConfigError
 from kedge.host import project, toml_edit
 
 KEYS = [
+    "map.commit",
     "map.tokens",
     "tasks.actor",
     "tasks.backend",
@@ -97,6 +98,7 @@ def test_each_layer_sets_what_the_ones_above_leave(desk: Desk) -> None:
     found = {row["key"]: (row["value"], row["origin"]["kind"]) for row in rows}
     assert found == {
         "tasks.backend": ("auto", "default"),
+        "map.commit": (False, "default"),
         "map.tokens": (1500, "default"),
         "tasks.prefix": ("e", "environment"),
         "tasks.actor": ("p", "project"),

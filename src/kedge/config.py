@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,18 +17,6 @@ from kedge.host.project import HOME_VARIABLE, Project
 PROJECT_FILE = (".kedge", "config.toml")
 _RESERVED = (HOME_VARIABLE,)
 _BOM = "\ufeff"
-
-
-def _setting(
-    default: Any,
-    help: str,  # noqa: A002 - what the word means
-    *,
-    choices: tuple[str, ...] = (),
-    check: Callable[[Any], str | None] | None = None,
-    user_only: bool = False,
-) -> Any:
-    meta = {"help": help, "choices": choices, "check": check, "user_only": user_only}
-    return field(default=default, metadata=meta)
 
 
 def _prefix(value: str) -> str | None:
@@ -45,31 +32,47 @@ def _budget(value: int) -> str | None:
     return None if 100 <= value <= 100_000 else "must be from 100 to 100000"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSettings:
-    backend: str = _setting(
-        "auto",
-        "where tasks are kept; auto takes the first that the project has",
-        choices=("auto", "jsonl", "beads", "task_yaml", "feature_docs"),
-    )
-    prefix: str = _setting("k", "how new ids of the jsonl backend begin", check=_prefix)
-    actor: str = _setting("", "who claims tasks; empty for the name of the operating system's user")
-    lock_timeout: float = _setting(
-        10.0, "seconds to wait for another writer before giving up", check=_positive
-    )
-    bd: str = _setting("bd", "the beads program; a name on PATH or a path", user_only=True)
+class TaskSettings(NamedTuple):
+    backend: str = "auto"
+    prefix: str = "k"
+    actor: str = ""
+    lock_timeout: float = 10.0
+    bd: str = "bd"
 
 
-@dataclass(frozen=True, slots=True)
-class MapSettings:
-    tokens: int = _setting(1500, "how many tokens the map may have", check=_budget)
-    commit: bool = _setting(False, "whether map.md belongs in git; else it is ignored there")
+class MapSettings(NamedTuple):
+    tokens: int = 1500
+    commit: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     tasks: TaskSettings = TaskSettings()
     map: MapSettings = MapSettings()
+
+
+class About(NamedTuple):
+    """What a setting is for, and what may be in it."""
+
+    help: str
+    choices: tuple[str, ...] = ()
+    check: Callable[[Any], str | None] | None = None
+    user_only: bool = False
+
+
+ABOUT = {
+    "tasks.backend": About(
+        "where tasks are kept; auto takes the first that the project has",
+        choices=("auto", "jsonl", "beads", "task_yaml", "feature_docs"),
+    ),
+    "tasks.prefix": About("how new ids of the jsonl backend begin", check=_prefix),
+    "tasks.actor": About("who claims tasks; empty for the name of the operating system's user"),
+    "tasks.lock_timeout": About(
+        "seconds to wait for another writer before giving up", check=_positive
+    ),
+    "tasks.bd": About("the beads program; a name on PATH or a path", user_only=True),
+    "map.tokens": About("how many tokens the map may have", check=_budget),
+    "map.commit": About("whether map.md belongs in git; else it is ignored there"),
+}
 
 
 class Origin(NamedTuple):
@@ -105,13 +108,10 @@ class Loaded(NamedTuple):
 
 def keys() -> dict[str, Key]:
     found = {}
-    defaults = Settings()
-    for section in fields(Settings):
-        group = getattr(defaults, section.name)
-        for item in fields(group):
-            default = getattr(group, item.name)
-            name = f"{section.name}.{item.name}"
-            found[name] = Key(name=name, type=type(default), default=default, **item.metadata)
+    for section, group in Settings()._asdict().items():
+        for item, default in group._asdict().items():
+            name = f"{section}.{item}"
+            found[name] = Key(name, type(default), default, *ABOUT[name])
     return found
 
 
@@ -284,16 +284,15 @@ def _storable(text: str) -> bool:
 
 
 def _build(values: Mapping[str, Any]) -> Settings:
-    settings = Settings()
     groups = {}
-    for section in fields(Settings):
+    for section, group in Settings()._asdict().items():
         mine = {
             name.partition(".")[2]: value
             for name, value in values.items()
-            if name.startswith(section.name + ".")
+            if name.startswith(section + ".")
         }
-        groups[section.name] = replace(getattr(settings, section.name), **mine)
-    return replace(settings, **groups)
+        groups[section] = group._replace(**mine)
+    return Settings(**groups)
 
 
 def _strange_variables(known: Mapping[str, Key]) -> tuple[str, ...]:

@@ -414,7 +414,8 @@ def test_a_repository_that_git_refuses_is_not_taken_for_an_empty_one(repo: Path)
     found = host.find(repo)
     with (repo / ".git" / "config").open("a") as config:
         config.write("[broken\n")
-    for question in (found.head, found.branch, lambda: found.ask("cat-file", "-e", "HEAD:none")):
+    assert found.head() is not None
+    for question in (found.branch, lambda: found.ask("cat-file", "-e", "HEAD:none")):
         with pytest.raises(GitError, match="bad config line") as caught:
             question()
         assert caught.value.hint

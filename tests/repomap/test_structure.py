@@ -46,7 +46,7 @@ def test_modules_are_few_and_ordered_by_their_code() -> None:
     code = [f"m{number:02}/f{inner}.go" for number in range(50) for inner in range(number % 7 + 1)]
     structure = look({"go.mod": "module x\n"}, code=" ".join(code))
     sizes = [one.files for one in structure.modules]
-    assert len(sizes) == 30
+    assert len(sizes) == 16
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -62,6 +62,53 @@ def test_bundled_projects_are_not_the_product() -> None:
     assert paths(look({"Makefile": "all:\n\tcc\n"}, code=code)) == ["src"]
     # a package that is called deps has code of its own
     assert paths(look({}, code="deps/deps.go deps/inner/a.go x/x.go")) == ["deps", "x"]
+
+
+def said(structure: Structure) -> dict[str, str | None]:
+    return {one.path: one.what for one in structure.modules}
+
+
+def test_what_only_repeats_the_path_or_all_the_others_is_not_said() -> None:
+    files: dict[str, str | bytes | None] = {
+        "package.json": '{"workspaces": ["packages/*"]}',
+        "packages/tide-tables/package.json": '{"description": "The tide tables package"}',
+        "packages/berths/package.json": '{"description": "Where ships lie."}',
+        "harbourmaster/__init__.py": '"""Init file for Harbour Master."""',
+    }
+    for name in ("one", "two", "three"):
+        text = f"Harbour, the fast framework (@{name})"
+        files[f"packages/{name}/package.json"] = json.dumps({"description": text})
+    code = "packages/tide-tables/a.ts packages/berths/a.ts harbourmaster/a.py"
+    code += " packages/one/a.ts packages/two/a.ts packages/three/a.ts"
+    found = said(look(files, code=code))
+    assert found.pop("packages/berths") == "Where ships lie"
+    assert set(found) == {
+        "harbourmaster",
+        "packages/tide-tables",
+        "packages/one",
+        "packages/two",
+        "packages/three",
+    }
+    assert set(found.values()) == {None}
+
+
+def test_a_module_that_says_nothing_is_shown_by_what_is_in_it() -> None:
+    code = [f"app/models/{name}/{n}.rb" for name in ("ships", "berths") for n in "abc"]
+    code += ["app/models/models/x.rb", "app/models/src/x.rb", "app/models/__x__/y.rb"]
+    code += [f"app/views/{name}/a.rb" for name in ("a1", "b2", "c3", "d4", "e5")]
+    code += ["app/jobs/only/a.rb", "app/jobs/a.rb", *(f"lib/{n}.rb" for n in range(9))]
+    assert said(look({}, code=" ".join(code))) == {
+        "app/models": "berths, ships",
+        "app/views": "a1, b2, c3, d4…",
+        "app/jobs": None,
+        "lib": None,
+    }
+
+
+def test_the_steps_of_a_schema_are_not_counted_as_code() -> None:
+    code = [f"app/migrations/{n:04}_step.py" for n in range(50)] + ["app/a.py", "core/a.py"]
+    structure = look({}, code=" ".join([*code, "core/b.py"]))
+    assert [(one.path, one.files) for one in structure.modules] == [("core", 2), ("app", 1)]
 
 
 README = """\
@@ -99,6 +146,17 @@ code
             "Tables of the sea",
         ),
         ("# Tides\n\n- one\n- two\n", None),
+        # a line of a paragraph may be a link
+        (
+            "Tables for\n[the whole sea](https://a)\nand rivers.\n",
+            "Tables for the whole sea and rivers",
+        ),
+        ("This directory contains the tables of [Tide].\n", "Tables of Tide"),
+        ("`tides` is a table of the whole sea.\n", "Table of the whole sea"),
+        ("To run the tables, type `make`.\n", None),
+        ("潮汐の表を作るためのライブラリ。速いです。\n\n次。\n", "潮汐の表を作るためのライブラリ"),
+        ("Таблицы приливов. Они быстрые.\n", "Таблицы приливов"),
+        ("This project was bootstrapped with Create Harbour App.\n", None),
         ("# Tides\n\n```\nmake\n```\n\nThen follow the prompts.\n", None),
         ("x" * 200_000, None),
         ("word " * 60, "word " * 22 + "word…"),
@@ -108,6 +166,22 @@ code
 def test_the_first_sentence_of_a_readme(readme: str, expected: str | None) -> None:
     structure = look({"tides/README.md": readme}, code="tides/a.lua tides/b.lua")
     assert structure.modules[0].what == expected
+
+
+def test_what_is_for_show_is_no_entry_point() -> None:
+    main = "package main\n"
+    structure = look(
+        {
+            "go.mod": "module example.com/tide\n",
+            "cmd/tide/main.go": main,
+            "cmd/test-app/main.go": main,
+            "cmd/demo/main.go": main,
+            "cmd/generate/rules/main.go": main,
+            "src/main/samples/main.go": main,
+        }
+    )
+    found = [one.path for one in structure.entry_points]
+    assert found == ["cmd/tide/main.go", "src/main/samples/main.go"]
 
 
 def test_key_files_in_the_order_of_their_use() -> None:
@@ -170,10 +244,9 @@ def test_conventions_of_scripts() -> None:
         code="src/a.ts src/__tests__/a.test.ts src/b/__tests__/b.test.ts",
     )
     assert structure.conventions == (
+        "tests: *.test.ts in __tests__/ beside the code",
         "JS/TS: biome, line length 110",
         "JS/TS: prettier, line length 90, no semicolons, single quotes",
-        "JS/TS: eslint (eslint.config.js)",
-        "tests: *.test.ts in __tests__/ beside the code",
         "indentation: * 2 spaces; Makefile tabs",
         "git hooks: husky",
     )
@@ -195,10 +268,45 @@ def test_conventions_of_scripts() -> None:
             "test_*.py in tests/, mirroring src/h/",
         ),
         ("src/a.ts cypress/b.spec.ts", "*.spec.ts in cypress/"),
+        ("web/a.ts web/tests/a.test.ts app/b.ts", "*.test.ts in web/tests/"),
+        ("lua/a.lua spec/a_spec.lua", "*_spec.lua in spec/"),
+        ("src/a.cpp tests/unit-a.cpp", "unit-*.cpp in tests/"),
+        # tests of any name, where none are named for it
+        ("src/a.c tests/unit/a.tcl tests/unit/b.tcl", "*.tcl in tests/"),
+        ("a/src/lib.rs a/tests/it.rs b/src/lib.rs b/tests/it.rs", "*.rs in tests/ of each part"),
+        # what tests are given is no test
+        ("src/a.rs src/b.rs tests/fixtures/x_test.py tests/it.rs", "*.rs in tests/"),
     ],
 )
 def test_where_tests_live(code: str, expected: str) -> None:
     assert f"tests: {expected}" in look({}, code=code).conventions
+
+
+def test_a_few_tests_of_another_kind_are_not_how_it_is_tested() -> None:
+    code = [f"src/f{n}.c" for n in range(100)] + [f"tests/t{n}.tcl" for n in range(30)]
+    structure = look({}, code=" ".join([*code, "tests/test_a.c", "tests/test_b.c"]))
+    assert structure.conventions == ("tests: *.tcl in tests/",)
+
+
+def test_conventions_that_help_to_write_come_first_and_trivia_not_at_all() -> None:
+    structure = look(
+        {
+            "Gemfile": "gem 'rails'\n",
+            ".rubocop.yml": "",
+            ".prettierrc": "semi: false",
+            "eslint.config.js": "",
+            ".editorconfig": "[*]\nindent_size = 2\n",
+            ".clang-format": "BasedOnStyle: Google\nColumnLimit: 90\n",
+        },
+        code="lib/a.rb lib/b.rb lib/c.rb test/a_test.rb ext/a.c ext/b.c ext/c.c ext/d.c",
+        subjects=["fix: a", "fix: b", "feat: c", "feat: d", "fix: e"],
+    )
+    assert structure.conventions == (
+        "tests: *_test.rb in test/",
+        "C/C++: clang-format, Google style, line length 90",
+        "commits: Conventional Commits (`type: message`)",
+        "indentation: * 2 spaces",
+    )
 
 
 STYLES: list[tuple[str, str | None]] = [
@@ -279,6 +387,38 @@ def test_only_what_is_needed_is_read() -> None:
     assert len(source.reads) < 60
 
 
-def test_importing_it_imports_no_yaml() -> None:
-    program = "import sys, kedge.repomap.structure; sys.exit('yaml' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+def test_what_is_not_read_does_not_matter() -> None:
+    """So that who keeps the structure needs to keep no more than what was read."""
+    every = EVERYTHING | dict.fromkeys(CODE.split(), "x = 1")
+    first = Memory(every)
+    found = describe(first, ["feat: a"] * 5)
+    read = set(first.reads)
+    second = Memory({path: every[path] if path in read else None for path in every})
+    assert describe(second, ["feat: a"] * 5) == found
+    assert set(second.reads) == read
+    assert {"uv.lock", "Makefile", "pyproject.toml"} <= read
+
+
+def test_only_the_modules_for_what_is_there_are_imported() -> None:
+    program = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[1:3]
+from repomap.memory import look
+structure = look(
+    {"go.mod": "module x", ".github/workflows/ci.yml": "jobs: {a: {steps: [{run: go test}]}}"},
+    code="a.go b.go",
+)
+assert structure.commands
+print(*(name.rpartition(".")[2] for name in sys.modules))
+"""
+    from pathlib import Path
+
+    root = Path(__file__).parents[2]
+    places = [str(root / "tests"), str(root / "src")]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *places], capture_output=True, check=True, text=True
+    )
+    imported = set(done.stdout.split())
+    assert {"golang", "ci"} <= imported
+    assert not imported & {"yaml", "tomllib", "python", "node", "rust", "makefiles", "any_yaml"}

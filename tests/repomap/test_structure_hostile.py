@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -46,12 +45,9 @@ CODE = CODE_NAMES.split()
 
 def check(structure: Structure, paths: list[str]) -> None:
     """What holds for every structure."""
-    for field in fields(Structure):
-        for item in getattr(structure, field.name):
-            values = (
-                [item] if isinstance(item, str) else [getattr(item, f.name) for f in fields(item)]
-            )
-            for value in values:
+    for part in structure:
+        for item in part:
+            for value in [item] if isinstance(item, str) else item:
                 if isinstance(value, str):
                     assert value.isprintable(), value
                     assert len(value) < 2500, value

@@ -112,10 +112,7 @@ def test_go_module() -> None:
         "cmd/tide/main.go — main package `tide`",
         "cmd/admin/admin.go — main package `admin`",
     ]
-    assert structure.conventions == (
-        "Go: gofumpt, golangci-lint",
-        "tests: *_test.go beside the code",
-    )
+    assert structure.conventions == ("tests: *_test.go beside the code", "Go: gofumpt")
     assert ("internal/berth", "Place for ships") in [
         (one.path, one.what) for one in structure.modules
     ]
@@ -447,7 +444,7 @@ def test_cmake() -> None:
             "make check",
         ),
         ({"MODULE.bazel": ""}, "C (Bazel)", "bazel build //...", "bazel test //..."),
-        ({"Makefile": "all: tide\n\ntest: tide\n\t./run\n"}, "C (Make)", "make all", "make test"),
+        ({"Makefile": "all: tide\n\ntest: tide\n\t./run\n"}, "C (Make)", "make", "make test"),
     ],
 )
 def test_other_builds_of_c(
@@ -595,3 +592,103 @@ def test_the_manifest_in_the_root_outweighs_a_larger_directory() -> None:
         "JavaScript (npm; ember 5) in ui/",
     )
     assert only(structure, "test") == ["go test ./...", "cd ui && npm test"]
+
+
+def test_the_oldest_rust_is_that_of_the_largest_crate_and_programs_come_by_their_name() -> None:
+    names = ("tide", "tide_tables", "tide_server", "stress")
+    root: dict[str, str | bytes | None] = {"Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n'}
+    structure = look(
+        root
+        | {f"crates/{name}/Cargo.toml": f'[package]\nname = "{name}"\n' for name in names}
+        | {"crates/tide_tables/Cargo.toml": '[package]\nname = "t"\nrust-version = "1.71"\n'},
+        code=" ".join(f"crates/{name}/src/main.rs" for name in names)
+        + " crates/tide_tables/src/a.rs crates/tide_tables/src/b.rs",
+    )
+    assert structure.stack == ("Rust, ≥1.71 (workspace of 4 crates)",)
+    assert structure.entry_points[0].path == "crates/tide/src/main.rs"
+
+
+def test_a_go_library_starts_with_its_package() -> None:
+    structure = look(
+        {"go.mod": "module example.com/tide/v2\n"}, code="tide.go berth.go inner/main.go"
+    )
+    assert [str(one) for one in structure.entry_points] == ["tide.go — package `tide`"]
+
+
+def test_of_a_swift_library_the_programs_are_examples() -> None:
+    code = "Sources/Tide/a.swift Sources/Chat/main.swift"
+    library = '// swift-tools-version:6.1\nproducts: [.library(name: "Tide")'
+    assert look({"Package.swift": library}, code=code).entry_points == ()
+    both = library + ', .executable(name: "chat", targets: ["Chat"])]'
+    found = look({"Package.swift": both}, code=code).entry_points
+    assert [one.path for one in found] == ["Sources/Chat/main.swift"]
+
+
+def test_the_largest_gem_comes_first() -> None:
+    structure = look(
+        {"Gemfile": "", "a/a.gemspec": "", "b/b.gemspec": ""},
+        code="a/lib/a.rb b/lib/b.rb b/lib/c.rb",
+    )
+    assert [one.path for one in structure.entry_points] == ["b/lib/b.rb", "a/lib/a.rb"]
+
+
+def test_scala_does_not_need_itself() -> None:
+    build = 'lazy val root = Project(id = "akka")\nscalaVersion := "3.3.1"\n// zio\n'
+    assert look({"build.sbt": build}, code="a.scala").stack == ("Scala 3.3 (sbt; ZIO)",)
+
+
+def test_autotools_come_before_cmake_where_they_are_complete() -> None:
+    structure = look(
+        {"configure.ac": "", "Makefile.am": "", "CMakeLists.txt": ""}, code="lib/a.c lib/b.c"
+    )
+    assert structure.stack == ("C (autotools and CMake)",)
+    assert only(structure, "build") == ["autoreconf -fi && ./configure && make"]
+    assert only(structure, "test") == ["make check"]
+
+
+def test_programs_in_c_are_found_by_their_main_function() -> None:
+    structure = look(
+        {
+            "Makefile": "all:\n\tcc\n",
+            "src/server.c": "int main(int argc, char **argv) {\n",
+            "src/cli.c": "void other(void) {\n",
+            "src/tool_main.c": "int main(void) {\n",
+            "utils/main.c": "int main(void) {\n",
+        },
+        code="src/a.c src/b.c",
+    )
+    assert [one.path for one in structure.entry_points] == ["src/server.c", "src/tool_main.c"]
+
+
+def test_code_beside_a_manifest_of_another_language_stands_behind_it() -> None:
+    c = " ".join(f"tide/binding/{n}.c" for n in range(20))
+    structure = look(
+        {"pyproject.toml": '[project]\nname = "tide"\n'}, code=c + " tide/a.py tide/b.py tide/c.py"
+    )
+    assert structure.stack == ("Python", "C")
+
+
+def test_projects_of_dotnet_below_the_root_stand_where_they_are() -> None:
+    structure = look(
+        {"a/a.csproj": "<TargetFramework>net8.0</TargetFramework>", "b/package.json": "{}"},
+        code="a/Program.cs b/a.ts b/b.ts",
+    )
+    assert structure.stack == ("TypeScript (npm) in b/", "C#, .NET 8 in a/")
+
+
+def test_what_flutter_makes_for_each_platform_is_not_the_product() -> None:
+    platforms = ("android", "ios", "linux", "macos", "web", "windows")
+    made = " ".join(f"app/{name}/{n}.cpp app/{name}/{n}.swift" for name in platforms for n in "abc")
+    structure = look(
+        {"app/pubspec.yaml": "name: app\ndescription: When it flows.\n"},
+        code=f"{made} app/lib/main.dart app/lib/a.dart",
+    )
+    assert structure.stack == ("Dart (pub) in app/",)
+    assert [(one.path, one.files) for one in structure.modules] == [("app", 2)]
+
+
+def test_a_number_in_a_name_is_no_version() -> None:
+    composer = '{"require": {"psr/http-message": "^1.0", "guzzlehttp/guzzle": "^7.8"}}'
+    assert look({"composer.json": composer}, code="a.php").stack == (
+        "PHP (composer; Guzzle 7, PSR-7)",
+    )

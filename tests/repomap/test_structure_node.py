@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from repomap.memory import look, only, told
@@ -224,3 +225,39 @@ def test_deno() -> None:
         ("path", None),
         ("fs", "Files of the harbour"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("package", "expected"),
+    [
+        ({"exports": {".": {"types": "./types/a.d.ts", "default": "./src/a.js"}}}, "src/a.js"),
+        ({"exports": {".": {"worker": "./src/b.js", "import": "./src/a.js"}}}, "src/a.js"),
+        ({"main": "types/a.d.ts"}, "src/index.js"),
+        # what a build leaves is not where it starts
+        ({"main": "priv/static/a.cjs.js"}, "src/index.js"),
+    ],
+)
+def test_a_package_starts_with_a_source(package: dict[str, Any], expected: str) -> None:
+    code = "src/a.js src/b.js src/index.js types/a.d.ts priv/static/a.cjs.js"
+    structure = look({"package.json": json.dumps({"name": "a"} | package)}, code=code)
+    assert [one.path for one in structure.entry_points] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("package", "expected"),
+    [
+        ({"engines": {"node": ">=20", "yarn": "1"}}, "yarn install"),
+        ({"scripts": {"ci": "pnpm lint && pnpm test"}}, "pnpm install"),
+        ({}, "npm install"),
+    ],
+)
+def test_the_manager_without_a_lock_file_that_can_be_read(
+    package: dict[str, Any], expected: str
+) -> None:
+    package = {"dependencies": {"vue": "3"}} | package
+    assert only(look({"package.json": json.dumps(package)}), "install") == [expected]
+
+
+def test_a_script_for_a_part_is_not_the_command_for_all() -> None:
+    scripts = {"test:eslint-rules": "jest rules", "lint:tools-types": "tsc --noEmit"}
+    assert told(look({"package.json": json.dumps({"scripts": scripts})}, code="a.ts")) == []

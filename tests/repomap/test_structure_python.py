@@ -47,8 +47,8 @@ def test_hatchling_with_extras() -> None:
         "src/harbour/cli.py — console script `harbour`"
     ]
     assert structure.conventions == (
-        "Python: ruff, line length 100",
         "tests: test_*.py in tests/",
+        "Python: ruff, line length 100",
     )
     assert structure.problems == ()
 
@@ -438,3 +438,24 @@ def test_python_entry_points() -> None:
         "src/harbour/server.py — Flask application",
         "src/harbour/__main__.py — `python -m harbour`",
     ]
+
+
+def test_a_library_starts_with_its_package() -> None:
+    files: dict[str, str | bytes | None] = {"pyproject.toml": '[project]\nname = "Tide-Tables"\n'}
+    structure = look(files, code="src/tide_tables/__init__.py src/tide_tables/a.py")
+    assert [str(one) for one in structure.entry_points] == [
+        "src/tide_tables/__init__.py — package `Tide-Tables`"
+    ]
+
+
+def test_the_scripts_of_a_project_come_before_what_its_framework_offers() -> None:
+    script = "#!/usr/bin/env python3\n"
+    files: dict[str, str | bytes | None] = {"manage.py": "", "requirements.txt": "django\n"}
+    scripts: dict[str, str | bytes | None] = {
+        f"tools/{name}": script for name in ("run-dev", "test-all", "test-install-all")
+    }
+    structure = look(files | scripts, code="app/a.py")
+    assert only(structure, "run") == ["tools/run-dev"]
+    assert only(structure, "test")[0] == "tools/test-all"
+    plain = look(files, code="app/a.py")
+    assert only(plain, "run") == ["python manage.py runserver"]

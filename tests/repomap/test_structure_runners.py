@@ -387,3 +387,40 @@ def test_second_commands_say_something_else() -> None:
     )
     assert only(structure, "test") == ["make test"]
     assert only(structure, "lint") == ["make lint"]
+
+
+def test_makefiles_that_name_their_targets_by_variables_and_have_a_default_goal() -> None:
+    makefile = """
+    LINT=lintc lintlua lint
+    FORMAT := format
+    all: nvim
+    nvim:
+        cmake --build build
+    $(LINT) $(FORMAT) $(UNKNOWN): | build
+        cmake --build build --target $@
+    dev: rocks grpcurl
+    """
+    structure = look({"Makefile": makefile}, code="src/a.c src/b.c")
+    assert told(structure) == [
+        ("build", "make", "Makefile:3"),
+        ("lint", "make lint", "Makefile:6"),
+        ("format", "make format", "Makefile:6"),
+    ]
+
+
+def test_workflows_that_build_and_test_are_read_before_others() -> None:
+    def workflow(command: str) -> str:
+        return f"jobs:\n  a:\n    steps:\n      - run: {command}\n"
+
+    names = ("welcome", "docs-deploy", "codeql", "go-lint", "stale", "zz")
+    files: dict[str, str | bytes | None] = {
+        f".github/workflows/{name}.yml": workflow("staticcheck ./...") for name in names
+    }
+    ci: dict[str, str | bytes | None] = {
+        ".github/workflows/ci.yml": workflow("go test -race ./...")
+    }
+    structure = look(GO | files | ci, code=CODE)
+    assert told(structure)[-1:] == [
+        ("lint", "staticcheck ./...", ".github/workflows/go-lint.yml:4"),
+    ]
+    assert ".github/workflows/ci.yml" in [one.path for one in structure.key_files]

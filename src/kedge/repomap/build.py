@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections import Counter
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge import __version__
 from kedge.errors import FileError
+from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.repomap import files
 from kedge.repomap.cache import Cache, Tick, no_tick
@@ -41,7 +41,7 @@ class Ask(NamedTuple):
 
     def key(self, listing: Listing) -> str:
         what = json.dumps([__version__, listing.state, self.text, self.budget, self.health])
-        return hashlib.sha256(what.encode()).hexdigest()
+        return digest([what.encode()])
 
     def tokens(self, listing: Listing) -> int:
         size = len(listing.lines)

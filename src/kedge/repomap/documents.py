@@ -29,7 +29,7 @@ def document(file: File, root: Path) -> Document | None:
     names: dict[str, int] = {}
     if file.language.name not in PROSE:
         data = files.read(root, file.path)
-        if data is None or files.is_made(data):
+        if not data or files.is_made(data):
             return None
         names, defined, imported = words(file.language.name, data)
         for name in defined:

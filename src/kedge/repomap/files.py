@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -11,6 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kedge.host.digest import digest
 from kedge.host.project import Project
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ class Listing:
     def __init__(self, raw: bytes, gone: Sequence[bytes], come: Sequence[bytes], head: str | None):
         self._raw, self._gone, self._come = raw, gone, come
         self.head = head
-        digest = hashlib.sha256(raw)
-        for part in (*come, (head or "").encode()):
-            digest.update(b"\0" + part)
-        self.state = digest.hexdigest()
+        self.state = digest((raw, *come, (head or "").encode()))
 
     @cached_property
     def lines(self) -> frozenset[bytes]:
@@ -161,9 +158,9 @@ def listing(project: Project) -> Listing:
 
 
 def read(root: Path, path: str) -> bytes | None:
-    """A source file's content; None when it is gone, no plain file, empty or too large."""
+    """A source file's content; None when it is gone, no plain file or too large."""
     data, size = _content(root, path)
-    return data if data and size <= MAX_BYTES else None
+    return data if size <= MAX_BYTES else None
 
 
 def _from_disk(root: Path) -> Iterator[bytes]:
@@ -179,6 +176,8 @@ def _on_disk(root: Path, path: str) -> bytes | None:
     data, size = _content(root, path)
     if data is None:
         return None
+    import hashlib
+
     content = data if size <= MAX_BYTES else b"%d" % size
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
     return b"H 100644 %s 0\t%s" % (blob.encode(), os.fsencode(path))

@@ -10,9 +10,8 @@ import marshal
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge.host.project import Project
 from kedge.repomap import files
@@ -29,13 +28,16 @@ _SUBJECTS = 200  # of the last commits, that show how they are written
 MOST_PATCHED = 40  # files that differ; for more, a new index is made
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(NamedTuple):
     """The structure, how many files each language has, and how many cannot be named."""
 
     structure: Structure
     languages: list[tuple[str, int]]
     unnamed: int
+
+    def dump(self) -> tuple[Any, ...]:
+        """As plain values."""
+        return self.structure.dump(), self.languages, self.unnamed
 
     @classmethod
     def load(cls, values: Any) -> Overview:
@@ -110,7 +112,7 @@ class Knowledge:
             self._listing.unnamed,
         )
         if not changed:
-            kept = marshal.dumps((self._listing.head, list(tree.known), astuple(found)))
+            kept = marshal.dumps((self._listing.head, list(tree.known), found.dump()))
             self._cache.keep_memo("overview", self._base, kept)
         return found
 

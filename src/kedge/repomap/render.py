@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kedge.host import tokens
@@ -31,24 +30,24 @@ WITH_TEXT = Shares(0.28, 0.33, 6)
 WITHOUT = Shares(0.22, 0.16, 4)
 
 
-@dataclass(slots=True)
-class Shown:
+class Shown(NamedTuple):
     """What of the map fits: the text, and the files and symbols that are in it."""
 
     text: str
     tokens: int
-    files: list[str] = field(default_factory=list)
-    symbols: list[tuple[str, Symbol]] = field(default_factory=list)
+    files: list[str]
+    symbols: list[tuple[str, Symbol]]
 
 
-@dataclass(slots=True)
 class Page:
-    """Lines that are added while they fit. `end` is the price of all that may be added now."""
+    """Lines that are added while they fit."""
 
-    budget: int
-    end: int = 0
-    used: int = 0
-    lines: list[str] = field(default_factory=list)
+    def __init__(self, budget: int) -> None:
+        self.budget = self.end = budget
+        self.used = 0
+        self.lines: list[str] = []
+        self.files: list[str] = []
+        self.symbols: list[tuple[str, Symbol]] = []
 
     def add(self, *lines: str) -> bool:
         """Add all the lines, or none when they do not fit."""
@@ -77,26 +76,23 @@ def render(
 ) -> Shown:
     """The text for files in rank order. `symbols` and `used_by` are asked for what is shown."""
     page = Page(int(tokens.price_of(budget) * MARGIN))
-    shown = Shown("", 0)
-    page.until(1)
     page.add("# Map of the code")
     page.until(shares.structure)
     _structure(page, structure, tree, health)
     page.until(page.used / page.budget + shares.outline)
     rest = list(files)
     if rest and page.add("", "## Files that matter most"):
-        while rest and _outline(page, shown, rest[0], symbols, used_by, shares.symbols):
+        while rest and _outline(page, rest[0], symbols, used_by, shares.symbols):
             rest.pop(0)
     page.until(1)
     if rest and page.add("", "## Then"):
         for path in rest:
             if page.add(path):
-                shown.files.append(path)
+                page.files.append(path)
             elif page.budget - page.used < tokens.price_of(_LITTLE):
                 break
-    shown.text = "\n".join(page.lines) + "\n"
-    shown.tokens = tokens.count(shown.text)
-    return shown
+    text = "\n".join(page.lines) + "\n"
+    return Shown(text, tokens.count(text), page.files, page.symbols)
 
 
 def _structure(
@@ -124,7 +120,6 @@ def _structure(
 
 def _outline(
     page: Page,
-    shown: Shown,
     path: str,
     symbols: Callable[[str], Sequence[Symbol]],
     used_by: Callable[[str], Sequence[str]],
@@ -138,8 +133,8 @@ def _outline(
     while True:
         inside = sorted(chosen, key=lambda symbol: symbol.line)
         if page.add(head, *(f"  {symbol.line}: {symbol.signature}" for symbol in inside)):
-            shown.files.append(path)
-            shown.symbols += [(path, symbol) for symbol in inside]
+            page.files.append(path)
+            page.symbols += [(path, symbol) for symbol in inside]
             return True
         if not chosen:
             return False

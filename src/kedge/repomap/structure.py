@@ -7,8 +7,7 @@ whatever the files hold, nothing is raised: what cannot be read is named in `pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kedge.repomap.project.parts import KINDS, Command, Kind, Module, Place, Source
 
@@ -24,8 +23,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(NamedTuple):
     """What a newcomer is told first, the most important first in each list."""
 
     stack: tuple[str, ...] = ()
@@ -36,9 +34,14 @@ class Structure:
     conventions: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
+    def dump(self) -> tuple[Any, ...]:
+        """As plain values."""
+        return tuple(
+            [tuple(one) if isinstance(one, tuple) else one for one in part] for part in self
+        )
+
     @classmethod
     def load(cls, values: Sequence[Any]) -> Structure:
-        """From what `dataclasses.astuple` makes of it."""
         stack, commands, entries, keys, modules, conventions, problems = values
         return cls(
             tuple(stack),

@@ -15,27 +15,56 @@ from kedge.repomap.index import MOST
 
 LONGEST = 80  # a longer word is made by a program
 _SPACES = bytes(c if chr(c).isalnum() or c == 95 else 32 for c in range(128)) + b" " * 128
-_BLANK = b" \t\n\r;({"
+_BLANK = b" \t\n\r;({@"
 _NAME = re.compile(rb"[ \t]*&?([A-Za-z_]\w*)")
+_CLASS = re.compile(rb"[ \t]*(?:\w+::|[A-Z]+_[A-Z0-9_]+ )*([A-Za-z_]\w*)")
 _SPECIAL = {
+    b"class ": _CLASS,
+    b"struct ": _CLASS,
     b"\nfunc ": re.compile(rb"(?:\([^)\n]*\)[ \t]*)?([A-Za-z_]\w*)"),
-    b"fun ": re.compile(rb"(?:<[^>\n]*>[ \t]*)?(?:[\w<>?*]+\.)*(\w+)"),
+    b"fun ": re.compile(rb"(?:<[^>\n]{0,80}>[ \t]*)?(?:[\w<>?*]+\.)*(\w+)"),
     b"def ": re.compile(rb"(?:self\.)?(\w+)"),
     b"function ": re.compile(rb"[ \t*&]*(?:[\w.]+[.:])?(\w+)"),
     b"type ": re.compile(rb"(\w+)[^=\n;]{0,80}[={]"),
-    b"exports.": re.compile(rb"(\w+)[ \t]*="),
-    b"\n} ": re.compile(rb"(\w+);"),
+    b"using ": re.compile(rb"(\w+)[ \t]*="),
+    b"typedef ": re.compile(rb"[^;{}\n(]{0,120}(?:\([ \t]*\*[ \t]*)?\b(\w+)[ \t]*[;)\[]"),
+    **dict.fromkeys((b"exports.", b"module.exports."), re.compile(rb"(\w+)[ \t]*=")),
+    b"} ": re.compile(rb"(\w+);"),
 }
-# A line such as `public List<A> names(int a, int b) {`.
-_HEAD = re.compile(
-    rb"[ \t]*(?!(?:if|for|while|switch|catch|else|return|new|do|try|await|case|using|lock|with)\b)"
-    rb"(?:[\w<>,.?&*:\[\]~@$]+[ \t]+[*&]*)*(?:\w+::)*([A-Za-z_$]\w*)(?:<[^>\n]*>)?[ \t]*\("
+# Go's `type (`, with a definition to each line that is indented once.
+_GROUP = re.compile(rb"\((?:\n(?![a-z)])[^\n]*+)*+\n\)")
+_GROUPED = re.compile(rb"\n\t([A-Za-z_]\w*)")
+# What stands in brackets, with brackets in it.
+_ROUND = rb"\((?:[^()]++|\([^()]*+\))*+\)"
+_SHARP = rb"<(?:[^<>()\n;]++|<[^<>()\n;]*+>)*+>"
+# A line such as `public Map<A, B> names(int a`.
+_TYPED = (
+    rb"(?!(?:return|else|throw|new|case|await|yield|goto|delete|co_\w+)\b)"
+    rb"(?:(?:[\w@\[][\w.:\[\]?]*+(?:%b[\w.:\[\]?]*+)?|%b)[ \t*&]++\n?){1,10}"
+    rb"(?:\w++(?:<[^<>()\n]{0,80}>)?(?:::|\.))*~?(\w+)(?:<[^<>()\n]{0,80}>)?[ \t]?\("
+) % (_SHARP, _SHARP)
+_INDENTED = re.compile(rb"\n[ \t]*+" + _TYPED)
+# A line such as `static async names(a, b) {` or `names = (a, b) =>`.
+_SCRIPTED = re.compile(
+    rb"\n[ \t]*+(?!(?:if|for|while|switch|catch|function|return|with)\b)"
+    rb"(?:(?:public|private|protected|static|abstract|override|readonly|async|get|set)[ \t]++)*+"
+    rb"(?:[\w$]++\.)*+[*#$]*+(\w++)"
+    rb"(?:[?!]?+(?:<[^()\n]{0,80}>)?[ \t]?%b[ \t]*+(?::|\{)"
+    rb"|[ \t]*+[=:][ \t]*+(?:async[ \t]++)?+(?:function\b|[\w$]++[ \t]*+=>|%b[^=\n;,(]{0,80}=>))"
+    % (_ROUND, _ROUND)
 )
-_SHOUTED = re.compile(rb"\n([A-Z_][A-Z0-9_]{3,}) ?[:=]")
-_SHELL = re.compile(rb"\n[ \t]*([\w:.-]+)[ \t]*\([ \t]*\)")
+_LINES = {
+    "python": re.compile(rb"\n([A-Z_][A-Z0-9_]{3,}) ?[:=]"),
+    "shell": re.compile(rb"\n[ \t]*([\w:.-]+)[ \t]*\([ \t]*\)"),
+    "ruby": re.compile(rb"\n[ \t]*+([A-Z]\w{3,}+)[ \t]*+=[ \t]"),
+    "lua": re.compile(rb"\n[ \t]*+(?:local[ \t]++)?+(?:\w++\.)*+(\w++)[ \t]*+=[ \t]*+function\b"),
+    "c": re.compile(rb"\n" + _TYPED),
+    **dict.fromkeys(("cpp", "java", "csharp"), _INDENTED),
+    **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro"), _SCRIPTED),
+}
 
 _TYPES = "class |interface |enum "
-_SCRIPT = "function |class |\nconst |\nlet |\nvar |export const |export let |exports."
+_SCRIPT = "function |class |\nconst |\nlet |\nvar |export const |export let |exports.|module.exports."
 _ANNOUNCED = {
     "python": "def |class ",
     "javascript": _SCRIPT,
@@ -44,14 +73,14 @@ _ANNOUNCED = {
         f"{_SCRIPT}|interface |enum |type |namespace ",
     ),
     "go": "\nfunc |\ntype |\nvar |\nconst ",
-    "rust": "fn |struct |enum |trait |mod |type |const |static |macro_rules! ",
+    "rust": "fn |struct |enum |trait |mod |type |const |static |union |macro_rules! ",
     "java": f"{_TYPES}|record ",
     "kotlin": f"{_TYPES}|fun |object |typealias |\nval |const val ",
     "scala": "class |trait |object |enum |def |type ",
-    "swift": f"{_TYPES}|struct |protocol |actor |func |typealias |extension ",
+    "swift": f"{_TYPES}|struct |protocol |actor |func |typealias |associatedtype |extension ",
     "csharp": f"{_TYPES}|struct |record |delegate ",
-    "c": "#define |struct |enum |union |\n} ",
-    "cpp": "#define |struct |enum |union |\n} |class |namespace ",
+    "c": "#define |struct |enum |union |typedef |} ",
+    "cpp": "#define |struct |enum |union |typedef |} |class |namespace |using |concept ",
     "ruby": "def |class |module ",
     "php": "function |class |interface |trait |enum |const ",
     "lua": "function ",
@@ -59,9 +88,6 @@ _ANNOUNCED = {
     "elixir": "def |defp |defmodule |defmacro ",
 }
 _OTHERS = f"{_TYPES}|def |func |fn |fun |function |struct |trait |type |module |message |service "
-_BRACED = frozenset(
-    {"java", "csharp", "c", "cpp", "javascript", "typescript", "tsx", "vue", "svelte"}
-)
 _KEYWORDS = frozenset(
     """
     and any are args assert async await begin bool boolean break byte case catch char class const
@@ -97,27 +123,11 @@ def _defined(language: str, text: bytes) -> Iterator[bytes]:
         shape = _SPECIAL.get(word, _NAME)
         size, place = len(word), text.find(word)
         while place >= 0:
-            if (word[0] == 10 or text[place - 1] in _BLANK) and (
-                found := shape.match(text, place + size)
-            ):
-                yield found[1]
+            if word[0] == 10 or text[place - 1] in _BLANK:
+                if found := shape.match(text, place + size):
+                    yield found[1]
+                elif found := _GROUP.match(text, place + size):
+                    yield from _GROUPED.findall(found[0])
             place = text.find(word, place + size)
-    if language in _BRACED:
-        yield from _heads(text)
-    elif language == "python":
-        yield from _SHOUTED.findall(text)
-    elif language == "shell":
-        yield from _SHELL.findall(text)
-
-
-def _heads(text: bytes) -> Iterator[bytes]:
-    """Names before a bracket on lines that open a block, or on the line before such a block."""
-    for opening in (b"{\n", b"{\r\n"):
-        place = text.find(opening)
-        while place >= 0:
-            start = text.rfind(b"\n", 0, place)
-            if not text[start + 1 : place].strip():  # the brace stands alone
-                start = text.rfind(b"\n", 0, start)
-            if found := _HEAD.match(text, start + 1, place):
-                yield found[1]
-            place = text.find(opening, place + 2)
+    if language in _LINES:
+        yield from _LINES[language].findall(text)

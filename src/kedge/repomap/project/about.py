@@ -81,7 +81,7 @@ def _rust(project: Project, directory: str) -> str | None:
         if not project.has(path := join(directory, name)):
             continue
         lines: list[str] = []
-        for line in project.top(path).split("\n")[:80]:
+        for line in project.top(path).split("\n", 80)[:80]:
             stripped = line.strip()
             if stripped.startswith("//!"):
                 lines.append(stripped[3:].strip())

@@ -18,8 +18,8 @@ _INDICATORS = frozenset("!&*|>'\"%@`#,[]{}")
 _STRANGE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"  # fmt: skip
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\[\"\\/nt])*\"")
 _SIMPLE_KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,80}):(?: +|$)")
-_ANCHOR = re.compile(r"&([A-Za-z0-9_-]+)(?: +|$)")
-_HEADER = re.compile(r"([|>])([+-]?)(?: +#.*)?$")
+_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,80}): +([A-Za-z0-9_./$][A-Za-z0-9_./$@+=-]*) *")
+_ANCHOR = r"&([A-Za-z0-9_-]+)(?: +|$)"
 _ESCAPES = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\n": "\n", "\\t": "\t"}
 
 
@@ -114,8 +114,19 @@ class Reader:
     def _mapping(self, indent: int, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         lines = self.lines
-        while self._indent() == indent:
+        after = self._indent()
+        while after == indent:
             line = lines[self.at]
+            number = self.at + 1
+            if pair := _PAIR.fullmatch(line, indent):
+                # most lines are a name and a word
+                self.at += 1
+                after = self._indent()
+                if after is None or after <= indent:
+                    found.pop(pair.group(1), None)
+                    found[self.text(pair.group(1), number)] = self.text(pair.group(2), number)
+                    continue
+                self.at = number - 1
             if simple := _SIMPLE_KEY.match(line, indent):
                 name, rest = self.text(simple.group(1), self.at + 1), line[simple.end() :]
             else:
@@ -134,6 +145,7 @@ class Reader:
             else:
                 found.pop(name, None)
                 found[name] = value
+            after = self._indent()
         return found
 
     def _value(self, rest: str, indent: int, depth: int, *, is_key: bool) -> Any:
@@ -179,7 +191,7 @@ class Reader:
         return self._value(content, indent, depth, is_key=False)
 
     def _anchored(self, rest: str, indent: int, depth: int, *, is_key: bool) -> Any:
-        anchor = _ANCHOR.match(rest)
+        anchor = re.match(_ANCHOR, rest)
         if anchor is None:
             raise Unusual
         rest = rest[anchor.end() :]
@@ -223,10 +235,10 @@ class Reader:
 
     def _scalar(self, rest: str, indent: int) -> Text:
         """A text in lines of its own: `|` keeps them, `>` makes one of them."""
-        header = _HEADER.match(rest)
-        if header is None:
+        header = _without_comment(rest)
+        kind, chomping = header[0], header[1:]
+        if chomping not in ("", "-", "+"):
             raise Unusual
-        kind, chomping = header.groups()
         lines = self.lines
         self.at += 1
         start = end = self.at

@@ -90,10 +90,10 @@ _TEST_STEMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exs": ((), ("_test",)),
     "dart": ((), ("_test",)),
     "lua": ((), ("_spec", "_test")),
-    **dict.fromkeys("ts tsx js jsx mjs cjs mts cts".split(), ((), _SCRIPT_TESTS)),
-    **dict.fromkeys("java kt groovy cs fs php swift".split(), ((), _CLASS_TESTS)),
+    **dict.fromkeys(["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts"], ((), _SCRIPT_TESTS)),
+    **dict.fromkeys(["java", "kt", "groovy", "cs", "fs", "php", "swift"], ((), _CLASS_TESTS)),
     "scala": ((), (*_CLASS_TESTS, "Suite")),
-    **dict.fromkeys("c cc cpp".split(), (("test_", "test-", "unit-"), ("_test", "-test"))),
+    **dict.fromkeys(["c", "cc", "cpp"], (("test_", "test-", "unit-"), ("_test", "-test"))),
 }
 
 
@@ -175,11 +175,12 @@ class Census:
                 # `test_case.rb` may well be a part of the product
                 if style[0] == "*" or language == "Python":
                     continue
+            own: Iterable[str] = places
             if name[0].isdigit():
                 # the steps of a schema say how much happened, not how much there is
-                places = [home for home in places if not home.endswith(_MIGRATIONS)]
+                own = [place for place in places if not place.endswith(_MIGRATIONS)]
             if name != "conftest.py":
-                _count(product, language, places)
+                _count(product, language, own)
         foreign = _made_directories(homes)
         if "deps" not in product:
             # it only holds other projects

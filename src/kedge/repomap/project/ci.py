@@ -21,10 +21,11 @@ _BASES = {
     "ruff format": "ruff format",
     "pre-commit run": "pre-commit run --all-files",
 }
-_STRANGE = re.compile(
-    r"[|;&<>`\\$]|\{\{|(?<!\S)(?:sudo|docker)\b|github|runner\.|codecov|/tmp/|--token|--version\b|"
-    r"--help\b|(?<!\S)-[vV](?!\S)$|--target[ =]|/home/|~"
-)
+# what stands in lines that only make sense in a pipeline
+_STRANGE = (
+    "|", ";", "&", "<", ">", "`", "\\", "$", "{{", "github", "runner.", "codecov", "/tmp/",  # noqa: S108
+    "--token", "--version", "--help", "--target", "/home/", "~", "sudo ", "docker ",
+)  # fmt: skip
 _FIXES: tuple[tuple[str, str, str], ...] = (
     (r"\b(?:black|isort|ruff format|cargo fmt|dart format|dotnet format|mix format)\b",
      r" --(?:check-only|check-formatted|check|diff|verify-no-changes)\b", ""),
@@ -49,7 +50,7 @@ def read(project: Project) -> Pipelines:
     agreed: set[str] = set()
     order = [*workflows(project), *(path for path, _ in SYSTEMS if project.has(path))]
     plain = [path for path in order if not EXACT.isdisjoint(words_of_name(path))]
-    useful = Counter({path: 2 for path in plain})
+    useful = Counter(dict.fromkeys(plain, 2))
     for step in steps(project):
         kind = kind_of(step.line)
         if kind is None:
@@ -77,7 +78,7 @@ def _candidate(kind: Kind, step: Step) -> Candidate | None:
         score -= 14
     elif not is_tool(line):
         score -= 10
-    if len(line) > MAX_COMMAND or not line.isprintable() or _STRANGE.search(line):
+    if len(line) > MAX_COMMAND or not line.isprintable() or _is_strange(line):
         known = _BASES.get(step_of(line))
         if known is None:
             return None
@@ -86,6 +87,10 @@ def _candidate(kind: Kind, step: Step) -> Candidate | None:
         line = _writing(line)
     source = f"{step.path}:{step.number}"
     return Candidate(kind, within(step.where, line), source, score, None, step.where, True)
+
+
+def _is_strange(line: str) -> bool:
+    return line.endswith((" -v", " -V")) or any(sign in line for sign in _STRANGE)
 
 
 def _writing(line: str) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 
 FEWEST = 5
 MOST_READ = 200
-_TYPES = frozenset(
-    "feat fix docs chore refactor test tests ci build perf style revert deps release".split()
-)
+_TYPE_NAMES = "feat fix docs chore refactor test tests ci build perf style revert deps release"
+_TYPES = frozenset(_TYPE_NAMES.split())
 _TICKET = r"\[?([A-Z][A-Z0-9]{1,9}-\d{1,7}|GH-\d{1,7}|#\d{1,7})\]?[: ]"
 _STYLES: tuple[tuple[str, str], ...] = (
     (r"(?:Fixed|Refs|Fix|Closes) #\d+", "issue first, such as `Fixed #123`"),

@@ -66,8 +66,8 @@ def _script(project: Project) -> Iterator[str]:
     if path or "prettier" in package:
         head = project.head(path) if path else ""
         own = table(package, "prettier")
-        width = re.search(r"printWidth['\"]?\s{0,4}[:=]\s{0,4}(\d{2,3})", head)
-        details = ["JS/TS: prettier", _width(width.group(1) if width else own.get("printWidth"))]
+        wide = re.search(r"printWidth['\"]?\s{0,4}[:=]\s{0,4}(\d{2,3})", head)
+        details = ["JS/TS: prettier", _width(wide.group(1) if wide else own.get("printWidth"))]
         for name, value, shown in (
             ("semi", False, "no semicolons"),
             ("singleQuote", True, "single quotes"),
@@ -79,9 +79,9 @@ def _script(project: Project) -> Iterator[str]:
 
 
 def _rust(project: Project) -> Iterator[str]:
-    if rustfmt := project.first("", "rustfmt.toml", ".rustfmt.toml"):
-        if width := _width(project.toml(rustfmt).get("max_width")):
-            yield f"Rust: rustfmt, {width}"
+    rustfmt = project.first("", "rustfmt.toml", ".rustfmt.toml")
+    if rustfmt and (width := _width(project.toml(rustfmt).get("max_width"))):
+        yield f"Rust: rustfmt, {width}"
 
 
 def _go(project: Project) -> Iterator[str]:

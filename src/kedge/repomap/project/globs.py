@@ -53,9 +53,9 @@ def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _fits(part: str, pattern: str) -> bool:
-    if pattern == "*":
+    if pattern in ("*", part):
         return True
-    return part == pattern or ("*" in pattern or "[" in pattern or "?" in pattern) and fnmatchcase(part, pattern)
+    return any(sign in pattern for sign in "*?[") and fnmatchcase(part, pattern)
 
 
 def _skip(places: set[int], pattern: Sequence[str]) -> set[int]:

@@ -78,6 +78,8 @@ def _add_mains(findings: Findings, project: Project, home: str, name: str) -> No
         and not is_aside(parent(path))
         and re.search(r"^package main\b", project.head(path)[:8000], re.MULTILINE)
     ][:MOST_MAINS]
+    if not mains and (library := project.first(home, f"{name}.go", "doc.go")):
+        findings.entry(library, f"package `{name}`")
     for path in mains:
         directory = parent(path)
         findings.entry(path, f"main package `{base(directory)}`" if directory else "main package")

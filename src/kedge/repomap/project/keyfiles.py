@@ -15,7 +15,7 @@ _WANTED: tuple[tuple[str, str], ...] = (
     ("contributing", "how to contribute"),
     ("architecture design hacking developing development", "design"),
 )
-_CHANGES = frozenset("changelog changes history news releases".split())
+_CHANGES = frozenset(["changelog", "changes", "history", "news", "releases"])
 _PROSE = frozenset(["", "md", "rst", "txt", "adoc", "rdoc", "org"])
 _INNER: tuple[tuple[str, str], ...] = (
     (".github/CONTRIBUTING.md", "how to contribute"),

@@ -31,12 +31,10 @@ def make_targets(makefile: str, path: str) -> Iterator[Target]:
             continue
         if not line.strip() or line.startswith(_SKIPPED):
             continue
-        if "$" in line:
-            for name in _VARIABLE.findall(line[:400]):
-                line = line.replace(f"$({name})", known.get(name, f"$({name})"))
-        elif assigned := _ASSIGNED.match(line[:400]):
+        if assigned := _ASSIGNED.match(line[:400]):
             known[assigned.group(1)] = assigned.group(2)
-        found = _RULE.match(line[:400])
+        rule = _VARIABLE.sub(lambda one: known.get(one.group(1), ""), line[:400])
+        found = _RULE.match(rule[:800])
         if found or (names and not line[0].isspace()):
             yield from _named(names, body, path, start)
             names, body = [], []

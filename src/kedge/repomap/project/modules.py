@@ -19,17 +19,17 @@ LARGE = 0.45  # a directory with more of the code than this is shown by its part
 _MARKS = (
     "package.json", "Cargo.toml", "pyproject.toml", "setup.py", "go.mod", "pom.xml", "README.md",
     "build.gradle", "build.gradle.kts", "composer.json", "__init__.py", "mix.exs", "README.rst",
-    "CMakeLists.txt", "README.rdoc",
+    "CMakeLists.txt", "README.rdoc", "pubspec.yaml",
 )  # fmt: skip
 
 
 _CONTAINER_NAMES = """src lib libs packages crates apps app pkg cmd internal source sources main
 java kotlin scala groovy include python lua com org io net php ruby code commonmain jvmmain"""
 _CONTAINERS = frozenset(_CONTAINER_NAMES.split())
-_EMPTY = frozenset(
-    "a an and the for of in to with is this package module library crate plugin component".split()
-)
-_JVM_SOURCES = re.compile(r"(?:^|/)(?:java|kotlin|scala|groovy)/")
+_EMPTY_WORDS = """a an and the for of in to with is this package module library crate plugin
+component init file files"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+_JVM_SOURCES = frozenset({"java", "kotlin", "scala", "groovy"})
 
 
 def modules(project: Project, packages: Sequence[str]) -> list[Module]:
@@ -56,12 +56,9 @@ def _telling(told: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def _new_words(path: str, sentence: str) -> str:
-    known = set(re.findall(r"[a-z]+", path.lower()))
-    words = re.findall(r"[a-z]+", sentence.lower())
-    joined = re.sub("[^a-z]", "", path.lower())
-    return " ".join(
-        word for word in words if word not in known and word not in _EMPTY and word not in joined
-    )
+    known = set(re.findall(r"[^\W\d_]+", path.lower())) | _EMPTY
+    words = [word for word in re.findall(r"[^\W\d_]+", sentence.lower()) if word not in known]
+    return "" if "".join(words) in known else " ".join(words)
 
 
 def _contents(project: Project, directory: str, units: dict[str, int]) -> str | None:
@@ -112,7 +109,8 @@ def _entered(project: Project, directory: str) -> str:
 
 
 def _only_leads_on(directory: str) -> bool:
-    return base(directory).lower() in _CONTAINERS or bool(_JVM_SOURCES.search(directory))
+    above, _, name = directory.rpartition("/")
+    return name.lower() in _CONTAINERS or not _JVM_SOURCES.isdisjoint(above.split("/"))
 
 
 def _opened(project: Project, start: list[str]) -> dict[str, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from kedge.repomap.project.parts import Kind
 
 # the plainest name first
@@ -50,6 +48,7 @@ _QUALIFIERS = """all app backend bin build cargo ci cli code core dev developmen
 full frontend go js lib local main package packages prod production project python quick react
 rust server src ts unit ui web client"""
 _PLAIN_QUALIFIERS = frozenset(_QUALIFIERS.split())
+_DASHES = str.maketrans(":_./", "----")
 EXACT = 12  # the loss of the least plain name that still says it all
 PARTIAL = 18
 CORNER = 62  # the loss of a name that speaks of some part only
@@ -57,7 +56,7 @@ CORNER = 62  # the loss of a name that speaks of some part only
 
 def kind_of_name(name: str) -> tuple[Kind, int] | None:
     """The kind that a name stands for, and what it loses against the plainest one."""
-    normal = re.sub(r"[:_./]+", "-", name.lower()).strip("-")
+    normal = "-".join(filter(None, name.lower().translate(_DASHES).split("-")))
     if found := _LOSSES.get(normal):
         return found
     first, dash, rest = normal.partition("-")

@@ -49,17 +49,16 @@ def read(project: Project) -> Findings:
 
 def _mains(project: Project) -> list[str]:
     """The files that are named for a program and hold its main function."""
-    found = []
-    for name in ("main", "server", "cli"):
-        for ending in ("c", "cc", "cpp", "cxx"):
-            found += [path for path in project.named(f"{name}.{ending}") if path.count("/") < 4]
-    found += [path for path in project.ending("_main.c", "_main.cc") if path.count("/") < 3]
-    own = [
-        path
-        for path in found
-        if not is_aside(parent(path)) and path.partition("/")[0] not in _HELPERS
-    ]
-    return [path for path in own[:8] if " main(" in (project.text(path) or "")]
+    endings = ("c", "cc", "cpp", "cxx")
+    plain = [path for end in endings for path in project.named(f"main.{end}")]
+    others = [path for name in ("server", "cli") for path in project.named(f"{name}.c")]
+    others += project.ending("_main.c", "_main.cc")
+    own = [path for path in (*plain, *others) if path.count("/") < 4 and _is_product(path)][:8]
+    return [path for path in own if path in plain or " main(" in (project.text(path) or "")]
+
+
+def _is_product(path: str) -> bool:
+    return not is_aside(parent(path)) and path.partition("/")[0] not in _HELPERS
 
 
 def _add_autotools(findings: Findings, project: Project, top: str, path: str) -> None:

@@ -20,6 +20,7 @@ _LOCKS = (
     ("yarn.lock", "yarn"),
     ("bun.lock", "bun"),
     ("bun.lockb", "bun"),
+    (".yarnrc.yml", "yarn"),
     ("package-lock.json", "npm"),
     ("npm-shrinkwrap.json", "npm"),
 )
@@ -113,7 +114,16 @@ def _manager(project: Project, home: str, package: Table) -> str:
         for lock, manager in _LOCKS:
             if project.exists(join(where, lock)):
                 return manager
-    return "npm"
+    # a lock file may be too large to be read
+    wanted = table(package, "engines").keys() & {"pnpm", "yarn", "bun"}
+    called = [
+        name
+        for name in ("pnpm", "yarn", "bun")
+        if any(
+            f"{name} " in line for _, body in named(package.get("scripts")) for line in texts(body)
+        )
+    ]
+    return next(iter([*sorted(wanted), *called]), "npm")
 
 
 def _patterns(node: Node) -> list[str]:

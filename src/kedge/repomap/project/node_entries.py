@@ -14,6 +14,7 @@ _STARTS = (
     "src/main.tsx", "src/main.ts", "src/main.jsx", "src/main.js", "src/index.tsx", "src/index.ts",
     "src/index.jsx", "src/index.js", "src/server.ts", "src/server.js", "src/app.ts", "src/app.js",
     "app/layout.tsx", "src/app/layout.tsx", "app/page.tsx", "pages/_app.tsx", "pages/index.tsx",
+    "src/pages/_app.tsx",
     "src/routes/+layout.svelte", "app.vue", "app/app.vue", "server.js", "server.ts", "index.tsx",
     "app.js", "index.ts", "index.js", "main.ts", "main.js",
 )  # fmt: skip

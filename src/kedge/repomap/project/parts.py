@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 Kind = Literal["install", "build", "test", "lint", "format", "typecheck", "run"]
@@ -25,8 +24,7 @@ class Source(Protocol):
     def read(self, path: str) -> bytes | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command of the project, to be run from its root, and the place that proves it."""
 
     kind: Kind
@@ -34,8 +32,7 @@ class Command:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A path and what is there."""
 
     path: str
@@ -45,8 +42,7 @@ class Place:
         return f"{self.path} — {self.what}" if self.what else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(NamedTuple):
     """A directory with code: how many files of code, and what it is for where it says so."""
 
     path: str

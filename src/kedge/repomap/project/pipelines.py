@@ -10,7 +10,7 @@ from kedge.repomap.project.formats import items, line_of, named, table, text
 from kedge.repomap.project.parts import base
 from kedge.repomap.project.source import Project
 
-MAX_FILES = 5
+MAX_FILES = 4
 MAX_JOBS = 40
 MAX_STEPS = 60
 MAX_SCRIPT = 20_000
@@ -30,16 +30,14 @@ SYSTEMS = (
     (".buildkite/pipeline.yml", "Buildkite"),
 )
 EXACT = frozenset({"ci", "test", "tests", "build", "main", "lint"})
-_USEFUL = frozenset(
-    "ci build check checks lint linter linters main pr pull pre go rust node python".split()
-)
-_USELESS = tuple(
-    """release publish deploy stale label codeql scorecard dependabot issue bot nightly cron bench
-    docker image lock preview semgrep security triage cherry backport comment welcome changelog
-    translat fuzz mirror sync zizmor schedule winget homebrew snap coverage quality metrics copilot
-    claude greet contributor sponsor people topic screenshot perf upload valgrind sanit external
-    daily weekly ecosystem cache third-party status compat merge website""".split()
-)
+_USEFUL_WORDS = "ci build check checks lint linter linters main pr pull pre go rust node python"
+_USEFUL = frozenset(_USEFUL_WORDS.split())
+_USELESS_PARTS = """release publish deploy stale label codeql scorecard dependabot issue bot nightly
+cron bench docker image lock preview semgrep security triage cherry backport comment welcome
+changelog translat fuzz mirror sync zizmor schedule winget homebrew snap coverage quality metrics
+copilot claude greet contributor sponsor people topic screenshot perf upload valgrind sanit external
+daily weekly ecosystem cache third-party status compat merge website"""
+_USELESS = tuple(_USELESS_PARTS.split())
 # actions that stand for a command
 _ACTIONS = (
     ("golangci/golangci-lint-action", "golangci-lint run"),
@@ -66,7 +64,9 @@ def workflows(project: Project) -> list[str]:
         if dot and ending in ("yml", "yaml"):
             exact = stem in EXACT
             words = words_of_name(path)
-            useless = any(word in stem for word in _USELESS) or not words.isdisjoint(("doc", "docs"))
+            useless = any(word in stem for word in _USELESS) or not words.isdisjoint(
+                ("doc", "docs")
+            )
             useful = "test" in stem or not _USEFUL.isdisjoint(words)
             found.append((not exact and useless, not exact, useful or exact, path))
     found.sort()

@@ -19,18 +19,22 @@ _MARKUP: tuple[tuple[str, str, str], ...] = (
     ("@", r"\s@(?:author|since|see|version)\b.*", ""),
 )
 _SENTENCE = re.compile(
-    r"(.{8,400}?(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?])(?:\s+[A-Z`\"'(@]|$)"
+    r"(.{8,400}?(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?])(?:\s+[A-ZÀ-ÞА-Я`\"'(@]|$)|"
+    r"(.{4,200}?)[。！？]"
 )
 # `This directory contains the`, `Package tide provides`
 _OPENING = re.compile(
     r"(?:(?:(?:This|The)(?: [\w`-]{1,40}){0,2} )?"
-    r"(?:directory|folder|package|crate|module|library|subproject|repository)(?: [\w-]{1,40})?|This)"
+    r"(?:directory|folder|package|crate|module|library|subproject|repository)"
+    r"(?: [\w-]{1,40})?|This)"
     r" (?:is|contains|provides|implements|holds|offers|includes)(?: an?| the)? ",
     re.IGNORECASE,
 )
 # how a README goes on about its use instead of saying what is there
 _ADVICE = ("To ", "Run ", "See ", "Note", "If ", "Please ", "Install", "You ", "First", "Before ",
-           "When ", "Make sure", "Use ", "In order")  # fmt: skip
+           "When ", "Make sure", "Use ", "In order", "This website is built")  # fmt: skip
+# what the programs that make a project write into its README
+_MADE = ("bootstrapped with", "was generated with", "was bootstrapped")
 
 
 def first_sentence(words: str, name: str = "") -> str | None:
@@ -44,7 +48,7 @@ def first_sentence(words: str, name: str = "") -> str | None:
             plain = re.sub(pattern, instead, plain)
     plain = " ".join(re.sub(r"([=~^#*-])\1{3,}", " ", plain).split())
     found = _SENTENCE.match(plain)
-    sentence = (found.group(1) if found else plain).strip().rstrip(".:")
+    sentence = (found.group(1) or found.group(2) if found else plain).strip().rstrip(".:")
     sentence = _without_opening(sentence.lstrip("*_#> -").removesuffix(" such as"), name)
     if len(sentence) > MAX_ABOUT:
         sentence = sentence[: MAX_ABOUT - 1].rpartition(" ")[0].rstrip(",;:") + "…"
@@ -59,7 +63,9 @@ def _without_opening(sentence: str, name: str) -> str:
         start = opening.end()
     elif name and sentence.lower().replace("`", "").startswith(f"{name.lower()} is "):
         start = sentence.index(" is ") + 4
-        start += next((len(word) for word in ("an ", "a ", "the ") if sentence.startswith(word, start)), 0)
+        start += next(
+            (len(word) for word in ("an ", "a ", "the ") if sentence.startswith(word, start)), 0
+        )
     rest = sentence[start:]
     return rest[:1].upper() + rest[1:] if start and len(rest) > 12 else sentence
 
@@ -72,7 +78,9 @@ def readme_sentence(readme: str, name: str = "") -> str | None:
     parts = plain.split("<!--")
     plain = parts[0] + "".join(part.partition("-->")[2] for part in parts[1:])
     found = first_sentence(paragraph(plain) or "", name)
-    return None if found and found.startswith(_ADVICE) else found
+    if found and (found.startswith(_ADVICE) or any(words in found for words in _MADE)):
+        return None
+    return found
 
 
 _DECORATIONS = (
@@ -119,4 +127,6 @@ def _is_prose(block: list[str]) -> bool:
     if len(block) == 1 and re.search(r"(?<![(<\"'])https?://", block[0]):
         return False
     words = [word for line in block for word in re.sub(r"<[^<>]{1,400}>", " ", line).split()]
+    if any(len(word) > 12 and not word.isascii() for word in words):
+        return True  # some scripts put nothing between words
     return sum(any(letter.isalpha() for letter in word) for word in words) >= 3

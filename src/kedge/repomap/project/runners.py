@@ -43,7 +43,7 @@ def read(project: Project) -> Findings:
     return findings
 
 
-_RECIPE = re.compile(r"@?([A-Za-z_][\w-]*)((?:[ \t]+[^:]*)?):(?!=)(.*)")
+_RECIPE = r"@?([A-Za-z_][\w-]*)((?:[ \t]+[^:]*)?):(?!=)(.*)"
 
 
 def just_recipes(justfile: str, path: str) -> Iterator[Target]:
@@ -58,7 +58,7 @@ def just_recipes(justfile: str, path: str) -> Iterator[Target]:
         if line.startswith("["):
             private = "private" in line
             continue
-        found = _RECIPE.match(line[:400])
+        found = re.match(_RECIPE, line[:400])
         if found is None or line.startswith(("#", "alias ", "set ", "export ", "import ", "mod ")):
             continue
         if current:
@@ -85,27 +85,23 @@ def _task_targets(taskfile: object, path: str) -> Iterator[Target]:
         yield Target(str(name), tuple(lines), f"{path}:{line_of(name)}")
 
 
-_MAGE = re.compile(r"^func ([A-Z]\w{0,40})\((?:ctx context\.Context)?\)", re.MULTILINE)
-
-
 def _mage_targets(project: Project, path: str) -> list[Target]:
     head = project.head(path)
     found = []
-    for match in _MAGE.finditer(head):
+    pattern = r"^func ([A-Z]\w{0,40})\((?:ctx context\.Context)?\)"
+    for match in re.finditer(pattern, head, re.MULTILINE):
         name = match.group(1)
         line = head.count("\n", 0, match.start()) + 1
         found.append(Target(name[0].lower() + name[1:], (), f"{path}:{line}"))
     return found
 
 
-_RAKE = re.compile(
-    r"(?:task[ (]+|\w+(?:::\w+)*Task\.(?:new|create)[ (]*):?['\"]?([a-z][\w:]{0,40})?"
-)
+_RAKE = r"(?:task[ (]+|\w+(?:::\w+)*Task\.(?:new|create)[ (]*):?['\"]?([a-z][\w:]{0,40})?"
 
 
 def _rake_targets(rakefile: str, path: str) -> Iterator[Target]:
     for number, line in enumerate(rakefile.split("\n")[:MAX_LINES], 1):
-        found = _RAKE.match(line[:300])
+        found = re.match(_RAKE, line[:300])
         if found is None:
             continue
         implied = "rubocop" if "RuboCop" in line else "spec" if "RSpec" in line else "test"

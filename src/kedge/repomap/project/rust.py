@@ -80,9 +80,7 @@ def _add_commands(
 def _add_entries(findings: Findings, project: Project, crates: list[str]) -> None:
     """Binaries first, then the libraries of the largest crates."""
     binaries = [
-        crate
-        for crate in crates
-        if project.first(crate, "src/main.rs") or crate == crates[0]
+        crate for crate in crates if project.first(crate, "src/main.rs") or crate == crates[0]
     ]
     # the program that other crates are named after, then the largest
     binaries.sort(key=lambda name: -sum(base(one).startswith(base(name)) for one in crates))

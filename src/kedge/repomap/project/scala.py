@@ -19,7 +19,8 @@ def read(project: Project) -> Findings:
             for mark, shown in (("akka", "Akka"), ("pekko", "Pekko"), ("PlayScala", "Play"),
                                 ("zio", "ZIO"), ("cats", "cats"), ("http4s", "http4s"),
                                 ("spark", "Spark"))
-            if re.search(rf"\b{mark}", script) and not re.search(rf'(?:id =|name :=) "{mark}"', script)
+            if re.search(rf"\b{mark}", script)
+            and not re.search(rf'(?:id =|name :=) "{mark}"', script)
         ]  # fmt: skip
         inside = "; ".join(filter(None, ("sbt", ", ".join(libraries[:4]))))
         findings.tech(f"Scala{f' {version.group(1)}' if version else ''} ({inside})", home)

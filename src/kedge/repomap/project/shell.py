@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from kedge.repomap.project.names import CORNER, kind_of_name
@@ -118,38 +119,42 @@ ruby,coverage"""
 _WRAPPERS: dict[str, list[list[str]]] = {}
 for _line in _WRAPPER_LINES.replace("\n", "").split(","):
     _WRAPPERS.setdefault(_line.split()[0], []).append(_line.split())
-_WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*+')+""")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_WORD = r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*+')+"""
 
 
 def words_of(line: str) -> list[str]:
     """The words of a simple command, without the assignments before it."""
     if "'" in line or '"' in line:
-        words = [word.strip("\"'") for word in _WORD.findall(line[:1000])]
+        words = [word.strip("\"'") for word in re.findall(_WORD, line[:1000])]
     else:
         words = line[:1000].split()
     if "#" in line:
         end = next((at for at, word in enumerate(words) if word.startswith("#")), len(words))
         words = words[:end]
-    while words and _ASSIGNMENT.match(words[0]):
+    while words and _is_assignment(words[0]):
         words = words[1:]
     return words
 
 
+def _is_assignment(word: str) -> bool:
+    name, sign, _ = word.partition("=")
+    return bool(sign) and name.isidentifier()
+
+
 def kind_of(line: str) -> Kind | None:
     """What a simple command is for, or None when that is not plain."""
-    return _kind_of(_unwrapped(words_of(line)))
+    return _kind_of(_command(line))
 
 
 def is_tool(line: str) -> bool:
     """Whether the command is a well-known program, not a script or a target of the project."""
-    program = _program(_unwrapped(words_of(line)))
+    program = _program(_command(line))
     return program in _SUBCOMMANDS or program in _PROGRAMS
 
 
 def step_of(line: str) -> str:
     """The command without wrappers and flags: two spellings of one step are equal here."""
-    words = _unwrapped(words_of(line))
+    words = _command(line)
     program = _program(words)
     if not program:
         return ""
@@ -159,10 +164,15 @@ def step_of(line: str) -> str:
     return " ".join([program, *plain[:1]])
 
 
+@lru_cache(maxsize=512)
+def _command(line: str) -> list[str]:
+    return _unwrapped(words_of(line))
+
+
 def _unwrapped(words: list[str]) -> list[str]:
     """The command itself, without what only runs it: `uv run`, `npx`, `bash`, `FOO=1`."""
     for _ in range(4):
-        while words and _ASSIGNMENT.match(words[0]):
+        while words and _is_assignment(words[0]):
             words = words[1:]
         known = _WRAPPERS.get(words[0], ()) if words else ()
         wrapper = next((one for one in known if words[: len(one)] == one), None)
@@ -192,7 +202,7 @@ def _plain(words: Sequence[str]) -> list[str]:
             skip = False
         elif word in _TAKES_VALUE:
             skip = True
-        elif not word.startswith(("-", "+")) and not _ASSIGNMENT.match(word):
+        elif not word.startswith(("-", "+")) and not _is_assignment(word):
             found.append(word)
     return found
 

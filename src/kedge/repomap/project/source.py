@@ -14,7 +14,7 @@ MAX_BYTES = 1_000_000
 # what is parsed by slower code than a scan
 MAX_STRUCTURED = 256_000
 MAX_HEAD = 65_536
-MAX_TOP = 16_384
+MAX_TOP = 8_192
 
 
 class Project:

@@ -14,10 +14,9 @@ LEAST = 0.03  # compared with the main ecosystem, for another one to be named
 STARTS = 0.1  # the same, for its entry points
 ALONE = 0.2  # of the code, for a language that no manifest speaks for
 SOME = 3  # files of it
-_SHOW = frozenset(
-    "test tests demo demos example examples sample samples bench benches benchmark benchmarks "
-    "playground fixture fixtures mock mocks".split()
-)
+_SHOW_WORDS = """test tests demo demos example examples sample samples bench benches benchmark
+benchmarks playground fixture fixtures mock mocks"""
+_SHOW = frozenset(_SHOW_WORDS.split())
 
 
 def lines(project: Project, standing: Standing, found: Sequence[Findings]) -> list[str]:
@@ -51,10 +50,10 @@ def entry_points(standing: Standing, found: Sequence[Findings]) -> list[Place]:
         if findings.family is None or standing.of(findings.family) >= STARTS:
             for place in findings.entries:
                 places.setdefault(place.path, place)
-    own = [place for place in places.values() if not _is_for_show(place.path)]
-    return own or list(places.values())
+    return [place for place in places.values() if not _is_for_show(place.path)]
 
 
 def _is_for_show(path: str) -> bool:
-    words = re.findall(r"[A-Z]?[a-z]+", path)
+    # below src/main are the names of packages
+    words = re.findall(r"[A-Z]?[a-z]+", path.partition("src/main/")[0])
     return not _SHOW.isdisjoint(word.lower() for word in words)

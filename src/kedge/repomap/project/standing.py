@@ -12,6 +12,7 @@ UNCLAIMED = 0.5  # code that no manifest speaks for
 SOME = 0.1  # of the code, for a manifest in the root to speak for the rest
 BELOW = 0.9
 
+
 class Standing:
     def __init__(self, census: Census, found: Sequence[Findings]) -> None:
         self._census = census

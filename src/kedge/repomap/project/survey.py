@@ -34,7 +34,8 @@ _READERS = (
     _Reader("rust", None, "Cargo.toml"),
     _Reader("golang", None, "go.mod"),
     _Reader("native", "c"),
-    _Reader("jvm", None, "pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts"),
+    _Reader("jvm", None, "pom.xml build.gradle build.gradle.kts settings.gradle "
+            "settings.gradle.kts"),
     _Reader("scala", None, "build.sbt"),
     _Reader("ruby", "ruby"),
     _Reader("php", "php"),
@@ -71,5 +72,6 @@ def _read(project: Project) -> list[Findings]:
         is_there = reader.family and project.census.weight(reader.family)
         if is_there or any(name in project.names for name in reader.names.split()):
             module = import_module(f"kedge.repomap.project.{reader.module}")
-            found.append(module.read(project))
+            findings: Findings = module.read(project)
+            found.append(findings)
     return found

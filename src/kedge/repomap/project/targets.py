@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -10,21 +9,20 @@ from kedge.repomap.project.names import CORNER, PARTIAL, kind_of_name
 from kedge.repomap.project.parts import Findings, Kind
 from kedge.repomap.project.shell import kind_of
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,59}\Z")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:@/-")
 _COMPOSITES = "check checks ci verify validate qa precommit pre-commit all-checks check-all"
 _COMPOSITE = frozenset(_COMPOSITES.split())
 # a recipe that only says something
-_TALKS = re.compile(r"(?:echo|printf|cat|exit|true|false|:)(?:\s|$)|$")
-_CHECKS_ONLY = re.compile(r"--check\b|--list-different|(?<!\S)-l\b|--dry-run|--diff\b")
-_WRITES = re.compile(r"--write|(?<!\S)-w\b|--fix")
+_TALKS = frozenset({"echo", "printf", "cat", "exit", "true", "false", ":", ""})
+_CHECKS_ONLY = frozenset({"--check", "--list-different", "-l", "--dry-run", "--diff"})
+_WRITES = frozenset({"--write", "-w", "--fix"})
 # what installs the product for its users is not what sets up a working copy
 _DOUBTFUL_INSTALLS = frozenset({"install", "tools"})
 # in these what the recipe does is more telling than the name
 _VAGUE = frozenset({"dev", "all", "run", "start", "watch", "fix", "style", "types", "dist", "up"})
-_NOT_BY_BODY = re.compile(
-    r"clean|watch|update|release|publish|deploy|^pre|^post|prepare|cov|doc|bench|generate|debug|"
-    r"version|bump|upgrade|tag|^ci|help|push|sync|snapshot|report|diff|install|migrat|seed|debug"
-)
+_OTHER_WORDS = """clean watch update release publish deploy prepare cov doc bench generate debug
+version bump upgrade tag help push sync snapshot report diff install migrat seed"""
+_NOT_BY_BODY = tuple(_OTHER_WORDS.split())
 
 
 class Target(NamedTuple):
@@ -42,7 +40,7 @@ def add_targets(
 ) -> None:
     """The targets whose name or recipe tells what they are for, with `call(name)` as command."""
     for target in targets:
-        if _NAME.match(target.name) is None or _is_stub(target):
+        if not _is_plain(target.name) or _is_stub(target):
             continue
         found = _judge(target)
         if found:
@@ -50,8 +48,17 @@ def add_targets(
             findings.command(kind, call(target.name), target.source, score - loss, where)
 
 
+def _is_plain(name: str) -> bool:
+    return 0 < len(name) <= 60 and name[0].isalnum() and _LETTERS.issuperset(name)
+
+
 def _is_stub(target: Target) -> bool:
-    return bool(target.body) and all(map(_TALKS.match, target.body))
+    return bool(target.body) and all(line.partition(" ")[0] in _TALKS for line in target.body)
+
+
+def _is_other(name: str) -> bool:
+    """Whether the name says that it is about something else, whatever it runs for that."""
+    return name.startswith(("pre", "post", "ci")) or any(part in name for part in _NOT_BY_BODY)
 
 
 def _only_needs(target: Target) -> bool:
@@ -70,7 +77,7 @@ def _judge(target: Target) -> tuple[Kind, int] | None:
         return None
     if named is None:
         lone = len(shown) == 1 and shown[0] not in ("install", "run", "build")
-        return (shown[0], 24) if lone and not _NOT_BY_BODY.search(name) else None
+        return (shown[0], 24) if lone and not _is_other(name) else None
     kind, loss = named
     if kind == "run" and not shown and _only_needs(target):
         return None
@@ -81,8 +88,9 @@ def _judge(target: Target) -> tuple[Kind, int] | None:
     if kind == "install" and name in _DOUBTFUL_INSTALLS and "install" not in shown:
         return None
     if kind == "format" and target.body:
-        if all(map(_CHECKS_ONLY.search, target.body)):
+        words = [line.split() for line in target.body]
+        if not any(map(_CHECKS_ONLY.isdisjoint, words)):
             return "lint", 20
-        if "prettier" in target.body[0] and not any(map(_WRITES.search, target.body)):
+        if "prettier" in target.body[0] and all(map(_WRITES.isdisjoint, words)):
             loss += 20
     return kind, loss

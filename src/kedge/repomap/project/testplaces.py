@@ -14,10 +14,9 @@ FEW = 0.04  # of the code: fewer files of this form are not how the project is t
 ANY = 0.01  # the same for files of any name below directories for tests
 LEAST = 0.15  # of the tests, for a second form in another language to be named
 # what tests are given to read, and what others wrote
-_GIVEN = frozenset(
-    "fixtures __fixtures__ testdata test-data test_data resources snapshots templates template "
-    "examples docs docs_src third_party vendor".split()
-)
+_GIVEN_NAMES = """fixtures __fixtures__ testdata test-data test_data resources snapshots templates
+template examples docs docs_src third_party vendor"""
+_GIVEN = frozenset(_GIVEN_NAMES.split())
 
 
 def test_places(project: Project) -> Iterator[str]:
@@ -72,10 +71,12 @@ def _where(project: Project, places: Counter[str]) -> str:
         if at is not None:
             homes["/".join(path[: at + 1])] += number
             parts[path[at]] += number
-    if (home := _largest(homes)) and most(homes[home]):
+    home, part = _largest(homes), _largest(parts)
+    is_alone = homes[home] == parts[part] and most(homes[home])
+    if is_alone or homes[home] * 4 >= total * 3:
         mirrored = _mirrored(project, home, places)
         return f"in {home}/{f', mirroring {mirrored}/' if mirrored else ''}"
-    if (part := _largest(parts)) and most(parts[part]):
+    if most(parts[part]):
         return f"in {part}/ beside the code" if part == "__tests__" else f"in {part}/ of each part"
     top = _largest(tops)
     return f"under {top}/" if top and most(tops[top]) else "in several places"
