@@ -98,13 +98,14 @@ class Bench:
         for text in TEXTS[1:]:  # fill what is read of the files that are shown
             self.map(text)
         found["warm"] = self.map(f"{TEXTS[1]} {number}")
-        with (self.tree / self.sources[number % len(self.sources)]).open("a") as file:
+        changed = self.sources[number % len(self.sources)]
+        with (self.tree / changed).open("a") as file:
             file.write("\n")
         found["one file changed"] = self.map(f"{TEXTS[2]} {number}")
         self.map(TEXTS[2])
         found["unchanged"] = self.map(TEXTS[2])
         found["first of a text"] = self.map(f"parse the {number} arguments of a command")
-        subprocess.run(["git", "-C", str(self.tree), "checkout", "--quiet", "."], check=True)
+        subprocess.run(["git", "-C", str(self.tree), "checkout", "--quiet", changed], check=True)
         return found
 
     def map(self, text: str) -> Cost:
