@@ -123,7 +123,7 @@ def _explained(found: dict[str, Any]) -> str:
     lines = [f"{found['path']}: place {found['place']} of {found['of']}, score {found['score']}"]
     lines += [f"  {value:7.3f}  {name}" for name, value in found["parts"].items() if value]
     if found["factor"] != 1:
-        lines.append(f"  × {found['factor']}     because it is a test")
+        lines.append(f"  × {found['factor']}     because it is a test or a document")
     for title in ("near", "changes_with"):
         if found[title]:
             lines.append(f"  {title.replace('_', ' ')}: " + ", ".join(found[title]))

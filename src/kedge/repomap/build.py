@@ -112,6 +112,13 @@ def _code(scores: Mapping[str, float]) -> dict[str, float]:
     return {path: score * score for path, score in scores.items() if _is_code(path)}
 
 
+def _is_parsed(path: str) -> bool:
+    from kedge.repomap.languages import language_of
+
+    language = language_of(path)
+    return language is not None and language.grammar is not None
+
+
 def _is_code(path: str) -> bool:
     from kedge.repomap.languages import PROSE, language_of
 
@@ -179,8 +186,8 @@ def _users(ranks: Known, path: str) -> list[str]:
     if path not in ranks.number:
         return []
     users = ranks.graph.used_by(ranks.number[path])
-    strong = [ranks.path(other) for other, _ in users if not ranks.index.weak(other)][:_USERS]
-    return [_near(other, path) for other in strong]
+    strong = [ranks.path(other) for other, _ in users if not ranks.index.weak(other)]
+    return [_near(other, path) for other in strong if _is_parsed(other)][:_USERS]
 
 
 def _near(path: str, other: str) -> str:
@@ -243,7 +250,10 @@ class Reader:
             kind = 0.6 if symbol.kind in _TYPES else 0.3 if symbol.parent is None else 0.0
             return -(told + used + public + kind), place
 
-        return [found[place] for place in sorted(range(len(found)), key=worth)]
+        once: dict[tuple[str, str | None], Symbol] = {}  # an overload says no more
+        for place in sorted(range(len(found)), key=worth):
+            once.setdefault((found[place].name, found[place].parent), found[place])
+        return list(once.values())
 
     def keep(self) -> None:
         self._cache.keep_contents("map_symbols", self._fresh)

@@ -12,7 +12,7 @@ from typing import Any
 from kedge.errors import FileError
 
 # Raise when what is read from a file, or how it is kept, changes.
-VERSION = "7"
+VERSION = "8"
 Tick = Callable[[int, int], None]  # told how much is done, of how much
 
 _MEMOS = 40

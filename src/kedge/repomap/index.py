@@ -13,6 +13,7 @@ from bisect import bisect
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from kedge.repomap.files import is_test
+from kedge.repomap.languages import PROSE, language_of
 
 # A name's byte in a document: how often it occurs there, up to MOST, and whether it is defined or
 # imported there. A key of an import has a slash in it and does not count as a word.
@@ -23,6 +24,7 @@ Document = dict[str, int]
 # In `_posts` and `_forward`, an entry is a number (of a document, of a name) and a name's byte.
 _BITS = 8
 _BYTE = 0xFF
+_CODE, _TEST, _PROSE = 0, 1, 2
 
 
 class Index:
@@ -32,7 +34,7 @@ class Index:
         self._lines = lines  # of the listing that it stands for
         self.paths: list[str | None] = []
         self._lengths: array[int] = array("I")
-        self._weak = bytearray()
+        self._kinds = bytearray()
         self.names = "\n"  # each with a line break after it
         self._places: array[int] = array("I")  # in `names` where each begins
         self._starts: array[int] = array("I", [0])  # of the posts of each name
@@ -57,7 +59,11 @@ class Index:
 
     def weak(self, number: int) -> bool:
         """Whether the document is a test."""
-        return self._weak[number] == 1
+        return self._kinds[number] == _TEST
+
+    def prose(self, number: int) -> bool:
+        """Whether the document is text for people, known by its path alone."""
+        return self._kinds[number] == _PROSE
 
     @property
     def sizes(self) -> dict[int, int]:
@@ -139,7 +145,7 @@ class Index:
     def build(cls, lines: Iterable[bytes], documents: Mapping[str, Document]) -> Index:
         made = cls(b"\0".join(lines))
         made.paths = list(documents)
-        made._weak = bytearray(is_test(path) for path in documents)
+        made._kinds = bytearray(_kind(path) for path in documents)
         number: dict[str, int] = {}
         posts: list[list[int]] = []
         for place, document in enumerate(documents.values()):
@@ -178,7 +184,7 @@ class Index:
         for path, document in documents.items():
             number = len(self.paths)
             self.paths.append(path)
-            self._weak.append(is_test(path))
+            self._kinds.append(_kind(path))
             entries = []
             for name, byte in document.items():
                 found = self._numbers.setdefault(name, len(self._numbers))
@@ -216,14 +222,21 @@ class Index:
     def dump(self) -> bytes:
         """Only for one that was built and not patched."""
         arrays = (one.tobytes() for one in self._arrays())
-        return marshal.dumps((self._lines, self.paths, self.names, bytes(self._weak), *arrays))
+        return marshal.dumps((self._lines, self.paths, self.names, bytes(self._kinds), *arrays))
 
     @classmethod
     def load(cls, data: bytes) -> Index:
-        lines, paths, names, weak, *rest = marshal.loads(data)  # noqa: S302 - our own
+        lines, paths, names, kinds, *rest = marshal.loads(data)  # noqa: S302 - our own
         made = cls(lines)
-        made.paths, made.names, made._weak = paths, names, bytearray(weak)
+        made.paths, made.names, made._kinds = paths, names, bytearray(kinds)
         for own, kept in zip(made._arrays(), rest, strict=True):
             del own[:]
             own.frombytes(kept)
         return made
+
+
+def _kind(path: str) -> int:
+    language = language_of(path)
+    if language is None or language.name in PROSE:
+        return _PROSE
+    return _TEST if is_test(path) else _CODE

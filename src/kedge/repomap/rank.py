@@ -20,12 +20,14 @@ CHURN = 0.1
 TOGETHER = 0.3
 NAMED = 2.0
 WEAK = 0.5  # what a test's score counts, unless the text is about tests
+PROSE = 0.7  # and that of documents for people
 CENTRAL = 0.35  # without a text: being used, beside changing often
-WEAKER = 0.3  # and what a test's score counts
+WEAKER = 0.3  # and what tests and documents count
 
 _LEADERS = 10  # files whose partners count
 _SEEDS = 12  # files whose neighbours count
 _TESTS = ("test", "testing", "spec", "flaky")
+_DOCUMENTS = ("doc", "readme", "changelog", "documentation", "css", "style", "html", "markdown")
 
 Scores = dict[int, float]
 
@@ -33,7 +35,7 @@ Scores = dict[int, float]
 class Ranking(NamedTuple):
     """The score of each file, and the weighted parts that it is the sum of, by their names.
 
-    `factor` is what the sum of a test is multiplied with.
+    `factor` is what the sum of a test or a document is multiplied with.
     """
 
     scores: Scores
@@ -88,8 +90,9 @@ class Known:
             "changes often": _scaled(self.churn(), CHURN),
             "changes with such files": _scaled(self._together(base), TOGETHER),
         }
-        tests = {} if any(word in query for word in _TESTS) else self._tests(WEAK, named)
-        return self._ranked(parts, tests)
+        tests = 1.0 if any(word in query for word in _TESTS) else WEAK
+        prose = 1.0 if any(word in query for word in _DOCUMENTS) else PROSE
+        return self._ranked(parts, self._factors(tests, prose, named))
 
     def _plain(self) -> Ranking:
         rank = self.graph.rank()
@@ -97,11 +100,13 @@ class Known:
             "changes often": self.churn(),
             "used by others": {n: CENTRAL * math.log1p(1e4 * mass) for n, mass in rank.items()},
         }
-        return self._ranked(parts, self._tests(WEAKER, set()))
+        return self._ranked(parts, self._factors(WEAKER, WEAKER, set()))
 
-    def _tests(self, factor: float, named: set[int]) -> dict[int, float]:
-        weak = self.index.weak
-        return {n: factor for n in self.number.values() if n not in named and weak(n)}
+    def _factors(self, tests: float, prose: float, named: set[int]) -> dict[int, float]:
+        index = self.index
+        numbers = [number for number in self.number.values() if number not in named]
+        found = {number: tests for number in numbers if tests < 1 and index.weak(number)}
+        return found | {number: prose for number in numbers if prose < 1 and index.prose(number)}
 
     def _ranked(self, parts: dict[str, Scores], factor: dict[int, float]) -> Ranking:
         scores = dict.fromkeys(self.number.values(), 0.0)

@@ -12,6 +12,7 @@ from kedge.repomap.tree import Branch
 
 MARGIN = 0.97  # the estimate of tokens may fall short by that much
 _LITTLE = 6  # tokens left, in which no path fits
+_SIGNATURE = 12  # tokens of one, about
 
 
 class Shares(NamedTuple):
@@ -40,7 +41,7 @@ class Shown(NamedTuple):
 
 
 class Page:
-    """Lines that are added while they fit."""
+    """Lines that are added while they fit: `end` is the price up to which they do."""
 
     def __init__(self, budget: int) -> None:
         self.budget = self.end = budget
@@ -58,10 +59,6 @@ class Page:
         self.used += cost
         return True
 
-    def until(self, share: float) -> None:
-        """From here on, this share of the budget may be used."""
-        self.end = int(share * self.budget)
-
 
 def render(
     structure: Structure,
@@ -77,14 +74,14 @@ def render(
     """The text for files in rank order. `symbols` and `used_by` are asked for what is shown."""
     page = Page(int(tokens.price_of(budget) * MARGIN))
     page.add("# Map of the code")
-    page.until(shares.structure)
+    page.end = int(shares.structure * page.budget)
     _structure(page, structure, tree, health)
-    page.until(page.used / page.budget + shares.outline)
     rest = list(files)
+    most = _room(page, shares, rest)
     if rest and page.add("", "## Files that matter most"):
-        while rest and _outline(page, rest[0], symbols, used_by, shares.symbols):
+        while rest and _outline(page, rest[0], symbols, used_by, most):
             rest.pop(0)
-    page.until(1)
+    page.end = page.budget
     if rest and page.add("", "## Then"):
         for path in rest:
             if page.add(path):
@@ -93,6 +90,20 @@ def render(
                 break
     text = "\n".join(page.lines) + "\n"
     return Shown(text, tokens.count(text), page.files, page.symbols)
+
+
+def _room(page: Page, shares: Shares, files: Sequence[str]) -> int:
+    """Set how much signatures may take, and say how many of one file: more where there are fewer
+    files than fit."""
+    free = page.budget - page.used
+    for path in files:
+        free -= tokens.price(path + "\n")
+        if free < shares.outline * page.budget:
+            page.end = page.used + int(shares.outline * page.budget)
+            return shares.symbols
+    page.end = page.used + free
+    each = free // tokens.price_of(_SIGNATURE) // (len(files) or 1)
+    return max(shares.symbols, 3 * each)  # many have fewer
 
 
 def _structure(

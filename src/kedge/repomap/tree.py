@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+_LEAST = 0.02  # of all that the code weighs
+
 
 class Branch(NamedTuple):
     depth: int
@@ -33,10 +35,15 @@ def branches(scores: Mapping[str, float], most: int) -> list[Branch]:
             below.setdefault(parent, set()).add(folder)
             folder = parent
     order = sorted(mass, key=lambda folder: (-mass[folder], folder))
-    whole = [folder for folder in order if folder in direct or len(below[folder]) > 1]
-    shown = set(whole[:most])
+    least = _LEAST * sum(scores.values())
+    whole = [
+        folder
+        for folder in order
+        if mass[folder] >= least and (folder in direct or len(below[folder]) > 1)
+    ][:most]
+    shown = set(whole)
     children: dict[str, list[str]] = {}
-    for folder in whole[:most]:
+    for folder in whole:
         parent = folder.rpartition("/")[0]
         while parent and parent not in shown:
             parent = parent.rpartition("/")[0]

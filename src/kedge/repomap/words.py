@@ -64,7 +64,9 @@ _LINES = {
 }
 
 _TYPES = "class |interface |enum "
-_SCRIPT = "function |class |\nconst |\nlet |\nvar |export const |export let |exports.|module.exports."
+_SCRIPT = (
+    "function |class |\nconst |\nlet |\nvar |export const |export let |exports.|module.exports."
+)
 _ANNOUNCED = {
     "python": "def |class ",
     "javascript": _SCRIPT,
