@@ -146,7 +146,7 @@ def listing(project: Project) -> Listing:
         return Listing(b"\0".join(sorted(_from_disk(project.root))), (), (), None)
     # Tracked files come as `H mode blob stage<tab>path`; changed ones again with another letter.
     raw = project.repo.git(
-        *["ls-files", "-z", "-t", "--cached", "--stage", "--modified", "--deleted", "--others"],
+        *["ls-files", "-z", "-t", "--cached", "--stage", "--modified", "--others"],
         "--exclude-standard",
     )
     odd = sorted(re.findall(rb"\0([^H\0][^\0]*)", b"\0" + raw))
