@@ -392,6 +392,50 @@ def test_a_broken_submodule(harbour: Path, kedge: Kedge) -> None:
     assert "src/harbour/tide.py" in kedge("map", "--output", "-").out
 
 
+def test_what_fails_is_told_each_time_and_not_remembered(harbour: Path, kedge: Kedge) -> None:
+    confused = "def tide_of(): pass\n" + "(" * 3000 + "\n"
+    (harbour / "src" / "harbour" / "tide.py").write_text(confused)
+    for _ in range(2):
+        ran = kedge("map", "--for", "tide_of", "--json")
+        failed = ran.document["data"]["failed"]
+        assert "errors to make sense of" in failed["src/harbour/tide.py"]
+        assert ran.document["warnings"] == list(failed.values())
+    python = next(one for one in ran.document["data"]["languages"] if one["name"] == "Python")
+    assert python["failed"] == 1
+    (harbour / "src" / "harbour" / "tide.py").write_text(FILES["src/harbour/tide.py"])
+    assert kedge.json("map", "--for", "tide_of")["failed"] == {}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_file_that_may_not_be_read_is_told_and_read_later(harbour: Path, kedge: Kedge) -> None:
+    path = harbour / "src" / "harbour" / "tide.py"
+    path.chmod(0)
+    assert "cannot be read" in kedge("map", "--output", "-").err
+    path.chmod(0o644)
+    ran = kedge("map", "--output", "-")
+    assert ran.err == ""
+    assert "src/harbour/tide.py" in ran.out
+
+
+def test_a_hundred_thousand_files(repo: Path) -> None:
+    for number in range(500):
+        folder = repo / f"pkg{number % 10}" / f"mod{number}"
+        folder.mkdir(parents=True)
+        for place in range(200):
+            (folder / f"file_{place}.py").write_text(f"def berth_{number}_{place}(): pass\n")
+    git(repo, "add", "-A")
+    command = [sys.executable, "-m", "kedge", "map", "--for", "berth_499_7", "--output", "-"]
+    child = subprocess.Popen(command, cwd=repo, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    text = child.stdout.read().decode()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    child.stdout.close()
+    assert child.returncode == 0
+    assert "pkg9/mod499/file_7.py" in text.split("## Then")[0]
+    assert usage.ru_maxrss < 500 * 1024
+
+
 def test_wrong_usage(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--tokens", "5", code=2), code=2, says="--tokens")
     assert_clear(kedge("map", "--tokens", "many", code=2), code=2, says="--tokens")

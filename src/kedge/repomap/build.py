@@ -61,11 +61,12 @@ def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> 
     key = ask.key(listing)
     memo = cache.memo("map", key)
     if memo is not None:
-        data = json.loads(memo)
-        return Map(data["text"], data, list(cache.warnings))
+        data, problems = json.loads(memo)
+        return Map(data["text"], data, [*cache.warnings, *problems])
     made = _make(project, ask, cache, listing, progress)
-    cache.keep_memo("map", key, json.dumps(made.data).encode())
-    return made
+    if not made.data["failed"]:
+        cache.keep_memo("map", key, json.dumps([made.data, made.warnings]).encode())
+    return made._replace(warnings=[*cache.warnings, *made.warnings])
 
 
 def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: Tick) -> Map:
@@ -91,12 +92,12 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
         health=ask.health,
     )
     reader.keep()
-    if overview.unnamed:
-        reader.failed[""] = f"{overview.unnamed} files whose names cannot be printed are left out"
+    reader.failed |= {path: f"{path}: cannot be read" for path in known.unread}
     data = _data(shown, overview, reader, budget, scores)
-    return Map(
-        shown.text, data, [*cache.warnings, *overview.structure.problems, *reader.failed.values()]
-    )
+    problems = [*overview.structure.problems, *reader.failed.values()]
+    if overview.unnamed:
+        problems.append(f"{overview.unnamed} files whose names cannot be printed are left out")
+    return Map(shown.text, data, problems)
 
 
 def _foreign(text: str, listing: Listing, ranks: Known) -> dict[str, float]:

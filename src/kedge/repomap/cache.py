@@ -12,7 +12,7 @@ from typing import Any
 from kedge.errors import FileError
 
 # Raise when what is read from a file, or how it is kept, changes.
-VERSION = "8"
+VERSION = "9"
 Tick = Callable[[int, int], None]  # told how much is done, of how much
 
 _MEMOS = 40

@@ -10,7 +10,9 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from kedge.repomap.files import is_test
 from kedge.repomap.languages import PROSE, language_of
@@ -33,7 +35,6 @@ class Index:
     def __init__(self, lines: bytes = b"") -> None:
         self._lines = lines  # of the listing that it stands for
         self.paths: list[str | None] = []
-        self._lengths: array[int] = array("I")
         self._kinds = bytearray()
         self.names = "\n"  # each with a line break after it
         self._places: array[int] = array("I")  # in `names` where each begins
@@ -67,9 +68,13 @@ class Index:
 
     @property
     def sizes(self) -> dict[int, int]:
-        """How many words each document has that is there."""
-        pairs = zip(self._lengths, self.paths, strict=True)
-        return {number: size for number, (size, path) in enumerate(pairs) if path is not None}
+        """How many names each document has that is there."""
+        pairs = zip(pairwise(self._begins), self.paths, strict=True)
+        return {
+            number: end - begin
+            for number, ((begin, end), path) in enumerate(pairs)
+            if path is not None
+        }
 
     @property
     def total(self) -> int:
@@ -146,26 +151,21 @@ class Index:
         made = cls(b"\0".join(lines))
         made.paths = list(documents)
         made._kinds = bytearray(_kind(path) for path in documents)
-        number: dict[str, int] = {}
-        posts: list[list[int]] = []
+        posts: defaultdict[str, list[int]] = defaultdict(list)
         for place, document in enumerate(documents.values()):
             high = place << _BITS
-            entries = []
             for name, byte in document.items():
-                at = number.get(name)
-                if at is None:
-                    at = number[name] = len(posts)
-                    posts.append([high | byte])
-                elif byte & DEFINED:
-                    posts[at].insert(0, high | byte)
+                if byte & DEFINED:
+                    posts[name].insert(0, high | byte)
                 else:
-                    posts[at].append(high | byte)
-                entries.append(at << _BITS | byte)
-            made._add(entries)
-        made._name(number)
-        for row in posts:
+                    posts[name].append(high | byte)
+        for row in posts.values():
             made._posts.extend(row)
             made._starts.append(len(made._posts))
+        made._name(posts)
+        number = dict(zip(posts, range(0, len(posts) << _BITS, 1 << _BITS), strict=True))
+        for document in documents.values():
+            made._add([number[name] | byte for name, byte in document.items()])
         return made
 
     def patch(self, gone: Iterable[str], documents: Mapping[str, Document]) -> None:
@@ -204,7 +204,6 @@ class Index:
     def _add(self, entries: list[int]) -> None:
         self._forward.extend(entries)
         self._begins.append(len(self._forward))
-        self._lengths.append(sum([entry & COUNT for entry in entries]))
 
     def _row(self, name: int) -> list[int]:
         """The posts of a name, to be changed."""
@@ -217,7 +216,7 @@ class Index:
 
     def _arrays(self) -> tuple[array[int], ...]:
         names = (self._places, self._starts, self._posts)
-        return (self._lengths, self._begins, self._forward, *names)
+        return (self._begins, self._forward, *names)
 
     def dump(self) -> bytes:
         """Only for one that was built and not patched."""

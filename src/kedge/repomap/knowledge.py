@@ -18,7 +18,7 @@ from kedge.repomap import files
 from kedge.repomap.cache import Cache, Tick, no_tick
 from kedge.repomap.files import File, Listing
 from kedge.repomap.history import History
-from kedge.repomap.index import Index
+from kedge.repomap.index import Document, Index
 from kedge.repomap.rank import Known
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Knowledge:
         self._listing = listing
         self._cache = cache
         self._progress = progress
+        self.unread: list[str] = []
         self._base, self._changed, index = self._indexed()
         self.ranks = Known(index, self._history())
 
@@ -73,13 +74,36 @@ class Knowledge:
             if len(changed) <= 2 * MOST_PATCHED:
                 index.patch(
                     [file.path for file in _sources(changed - lines)],
-                    _documents(_sources(changed & lines), self._project.root),
+                    self._documents(_sources(changed & lines)),
                 )
                 return base, changed, index
             nearest = nearest or index
-        index = _build(self._project.root, self._listing, nearest, self._progress)
-        self._cache.keep_memo("index", state, index.dump())
+        index = self._build(nearest)
+        if not self.unread:
+            self._cache.keep_memo("index", state, index.dump())
         return state, frozenset(), index
+
+    def _build(self, nearest: Index | None) -> Index:
+        """A new index; what an earlier one knows is not read again."""
+        lines = self._listing.lines
+        sources = _readable(self._listing.files)
+        found: dict[str, Document] = {}
+        if nearest is not None:
+            same = {file.path for file in _sources(lines & nearest.lines)}
+            found = nearest.documents(same)
+            sources = [file for file in sources if file.path not in same]
+        found.update(self._documents(sources))
+        return Index.build(lines, dict(sorted(found.items())))
+
+    def _documents(self, sources: Sequence[File]) -> dict[str, Document]:
+        from kedge.repomap.documents import UNREAD, read
+
+        documents = read(sources, self._project.root, self._progress)
+        found = {file.path: one for file, one in zip(sources, documents, strict=True) if one}
+        self.unread = [path for path, one in found.items() if one == UNREAD]
+        for path in self.unread:
+            del found[path]
+        return found
 
     def _history(self) -> History:
         from kedge.repomap import history
@@ -123,27 +147,6 @@ def _sources(lines: Iterable[bytes]) -> list[File]:
 
 def _readable(listed: Iterable[File]) -> list[File]:
     return [file for file in listed if file.language and file.language.readable]
-
-
-def _documents(
-    sources: Sequence[File], root: Path, progress: Tick = no_tick
-) -> dict[str, dict[str, int]]:
-    from kedge.repomap.documents import read
-
-    found = zip(sources, read(sources, root, progress), strict=True)
-    return {file.path: document for file, document in found if document is not None}
-
-
-def _build(root: Path, listing: Listing, nearest: Index | None, progress: Tick) -> Index:
-    """A new index; what an earlier one knows is not read again."""
-    sources = _readable(listing.files)
-    found: dict[str, dict[str, int]] = {}
-    if nearest is not None:
-        same = {file.path for file in _sources(listing.lines & nearest.lines)}
-        found = nearest.documents(same)
-        sources = [file for file in sources if file.path not in same]
-    found.update(_documents(sources, root, progress))
-    return Index.build(listing.lines, dict(sorted(found.items())))
 
 
 class Tree:
