@@ -13,7 +13,7 @@ from kedge.errors import GitError
 from kedge.host.git import Repo
 from kedge.repomap.search import bm25, matching
 
-COMMITS = 3000
+COMMITS = 2500
 _AGE = 400  # commits after which a change counts half
 _FEW = 10  # files in a commit: of more, each counts for less
 _WIDE = 20  # a commit of more files says little of each

@@ -1,7 +1,7 @@
 """Imports as keys: the last two parts of what a file imports, and of what it can be imported as.
 
 Two files are joined where a key of the one is a key of the other. That needs no knowledge of
-how each language looks for its modules, and a key that many files answer to is dropped.
+where each language looks for its modules, and a key that many files answer to is dropped.
 """
 
 from __future__ import annotations
@@ -10,26 +10,55 @@ import re
 from collections.abc import Iterable, Iterator
 
 _QUOTED = re.compile(rb"""[ \t(]*["']([^"'\n]{1,200})["']""")
-_FROM = re.compile(rb"[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,4000}\)|[^\n;]+)")
-_PLAIN = re.compile(rb"[ \t]*import[ \t]+([\w., \t]+)")
-_GO = re.compile(rb"[ \t]*(\([^)]{0,20000}\)|[^\n]*)")
+_PYTHON_LINE = re.compile(
+    rb"\n[ \t]*(?:from[ \t]+([.\w]+)[ \t]+)?import[ \t]+"
+    rb"(\([^()#]*+(?:#[^\n]*+[^()#]*+)*\)|[\w., \t*]+)"
+)
+_LONGEST_FROM = 300  # bytes before `import`
+_GO_LINES = re.compile(rb"([^\n]*+(?:\r?\n[ \t][^\n]*+|\r?\n(?=\r?\n))*)")
 _GO_PATH = re.compile(rb'"([^"\n]+)"')
-_PATH = re.compile(rb"[ \t]*(?:static[ \t]+|function[ \t]+|const[ \t]+)?([\w.:\\]+)")
-_INCLUDE = re.compile(rb"[ \t]*[<\"]([^>\"\n]+)")
-_FILE = re.compile(rb"[ \t]*[\"']?([^\s;&|\"']+)")
+_RUST_LINE = re.compile(
+    rb"\n([ \t]*+)(?:pub(?:\([^)\n]*+\))?[ \t]++)?(use|mod)[ \t]++([\w:]++(?:\{[^;]{0,2000}+)?)"
+    rb"(?:\*|[ \t]as[ \t]\w+)?;"
+)
+_PATH = re.compile(
+    rb"[ \t]*(?:static[ \t]+|function[ \t]+|const[ \t]+)?([\w.:\\]+(?:\{[^;{}]{0,2000}\})?)"
+)
+_RENAMED = re.compile(rb"(?:as|=>)\s+\w+")
+_PIECE = re.compile(_RENAMED.pattern + rb"|[\w.:\\]+|[{},]")
+_INCLUDE = re.compile(rb"[ \t]*[<\"]([^>\"\n]{1,200})")
+# `"$(dirname "$0")/lib/tide.sh"`: what a variable or a command says is left out.
+_SOURCE = re.compile(
+    rb"\n[ \t]*+(?:source|\.)[ \t]++[\"']?(?:[^\n;&|]{0,200}(?:[)}]|\$\w{1,80})[\"']*/)?([\w./+-]+)"
+)
 _SCRIPT = ((b"from", b"import", b"require"), _QUOTED)
 # By language: the words that come before, and what is then taken.
 _SIMPLE = {
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro"), _SCRIPT),
-    **dict.fromkeys(("java", "kotlin", "scala", "groovy"), ((b"\nimport ",), _PATH)),
     **dict.fromkeys(("c", "cpp", "objc"), ((b"#include", b"# include", b"#import"), _INCLUDE)),
-    **dict.fromkeys(("ruby", "lua"), ((b"require_relative", b"require"), _QUOTED)),
+    "lua": ((b"require",), _QUOTED),
+    "go": ((b"\nimport",), _GO_LINES),
+    **dict.fromkeys(("java", "kotlin", "scala", "groovy"), ((b"\nimport ",), _PATH)),
     "php": ((b"\nuse ",), _PATH),
-    "shell": ((b"\nsource ", b"\n. "), _FILE),
 }
-_ROOTS = frozenset({"src", "lib", "include", "main", "app", "crates", "packages"})
-_WHOLE = frozenset({"__init__", "index", "mod", "lib", "main"})  # a file that is its directory
 _COMMENT = re.compile(rb"#[^\n]*")
+
+_ROOTS = frozenset({"src", "lib", "include", "main", "app", "crates", "packages"})
+_PYTHON = frozenset({"py", "pyi", "pyw", "pyx"})
+_SCRIPTS = frozenset("js jsx mjs cjs es6 ts tsx mts cts vue svelte astro".split())  # noqa: SIM905
+_HEADERS = frozenset("h hh hpp hxx h++ inl ipp tpp cuh".split())  # noqa: SIM905
+_C = _HEADERS | frozenset("c cc cpp cxx c++ cppm ixx cu ino m mm".split())  # noqa: SIM905
+_DOTTED = frozenset("java kt kts scala sc groovy lua".split())  # noqa: SIM905
+_SHELLS = frozenset({"sh", "bash", "zsh", "ksh", "bats", ""})
+_NAMED = _SCRIPTS | _SHELLS | {"json", "rb"}  # suffixes that an import may have or lack
+# Files that are imported by the name of their directory.
+_WHOLE = {
+    **dict.fromkeys(_PYTHON, ("__init__",)),
+    **dict.fromkeys(_SCRIPTS, ("index",)),
+    "rs": ("mod", "lib", "main"),
+    "lua": ("init",),
+}
+_RUST_ROOTS = ("tests", "examples", "benches", "bin")  # where each file is a crate
 
 
 def imports(language: str, text: bytes) -> list[str]:
@@ -37,16 +66,19 @@ def imports(language: str, text: bytes) -> list[str]:
     if language in _SIMPLE:
         words, shape = _SIMPLE[language]
         found: Iterable[bytes] = (m[1] for word in words for m in _after(text, word, shape))
+        if shape is _PATH:
+            found = (path for group in found for path in _spread(group))
+        elif shape is _GO_LINES:
+            found = (path for lines in found for path in _GO_PATH.findall(lines))
     elif language == "python":
         found = _python(text)
-    elif language == "go":
-        blocks = _after(text, b"\nimport", _GO)
-        found = (path for block in blocks for path in _GO_PATH.findall(block[1]))
     elif language == "rust":
-        verbs = (b"use", b"mod")
-        found = (
-            verb + b"::" + match[1] for verb in verbs for match in _after(text, verb + b" ", _PATH)
-        )
+        found = _rust(text)
+    elif language == "ruby":
+        near = (b"./" + match[1] for match in _after(text, b"require_relative", _QUOTED))
+        found = [*near, *(match[1] for match in _after(text, b"require", _QUOTED))]
+    elif language == "shell":
+        found = _SOURCE.findall(text)
     else:
         return []
     return list(dict.fromkeys(name.decode("utf-8", "replace") for name in found))
@@ -60,93 +92,158 @@ def _after(text: bytes, word: bytes, shape: re.Pattern[bytes]) -> Iterator[re.Ma
         place = text.find(word, place + size)
 
 
+def _spread(path: bytes) -> Iterator[bytes]:
+    """`a::{b, c::{d, e}}` as `a::b`, `a::c::d` and `a::c::e`."""
+    if b"{" not in path:
+        yield path
+        return
+    heads, now = [b""], b""
+    for piece in _PIECE.findall(path):
+        if piece == b"{":
+            heads.append(now)
+        elif piece in b",}":
+            if now != heads[-1]:
+                yield now
+            if piece == b"}" and len(heads) > 1:
+                heads.pop()
+            now = heads[-1]
+        elif not _RENAMED.match(piece):
+            now = heads[-1] + piece
+
+
 def _python(text: bytes) -> Iterator[bytes]:
     place = text.find(b"import ")
     while place >= 0:
-        start = text.rfind(b"\n", 0, place) + 1
-        if found := _FROM.match(text, start):
-            base, names = found.groups()
-            yield base
-            for name in _COMMENT.sub(b"", names).strip(b"()").split(b","):
-                if word := name.split()[:1]:
-                    yield base + (b"" if base.endswith(b".") else b".") + word[0]
-        elif found := _PLAIN.match(text, start):
-            for name in found[1].split(b","):
-                yield from name.split()[:1]
-        place = text.find(b"import ", place + 7)
+        after = place + 7
+        start = text.rfind(b"\n", max(0, place - _LONGEST_FROM), place)
+        if start >= 0 and (found := _PYTHON_LINE.match(text, start)):
+            after = found.end()
+            base, names = found.groups(b"")
+            if base:
+                yield base
+            if b"#" in names:
+                names = _COMMENT.sub(b"", names)
+            dot = b"." if base and not base.endswith(b".") else b""
+            for name in names.strip(b"()").split(b","):
+                for word in name.split()[:1]:
+                    yield base + dot + word
+        place = text.find(b"import ", after)
+
+
+def _rust(text: bytes) -> Iterator[bytes]:
+    for indent, verb, path in _RUST_LINE.findall(text):
+        if not (indent and path.startswith(b"super")):  # in a module within the file
+            for name in _spread(path):
+                yield verb + b"::" + name
 
 
 def answers_to(path: str) -> list[str]:
     """The keys under which others can import this file."""
-    parts = path.split("/")
-    stem, dot, suffix = parts.pop().rpartition(".")
-    parts = [part for part in parts if part not in _ROOTS]
-    if suffix in ("h", "hpp", "hh", "hxx"):
-        return [_key([*parts, stem + dot + suffix]), f"/{stem}{dot}{suffix}"]
-    if suffix == "go":
-        return [_key(parts)] if parts and parts[-1] == stem else []
-    return [_key([*parts, stem])] if stem not in _WHOLE else [_key(parts)] if parts else []
+    here, stem, suffix = _taken_apart(path)
+    if suffix in _HEADERS:
+        keys = [_key([*here, f"{stem}.{suffix}"]), f"/{stem}.{suffix}"]
+    elif suffix == "go":
+        keys = [_key(here)] if here and here[-1] == stem else []
+    elif stem in _WHOLE.get(suffix, ()):
+        keys = [_key(here)] if here else []
+        if own := [part for part in here if part not in _ROOTS]:
+            keys.append(_key(own))
+    else:
+        keys = [_key([*here, stem.removesuffix(".d") if suffix == "ts" else stem])]
+    if suffix == "rs":
+        keys = [key.replace("-", "_") for key in keys]
+    return list(dict.fromkeys(keys))
 
 
 def asked_for(path: str, names: Iterable[str]) -> list[str]:
     """The keys that the imports of this file mean."""
-    folder, _, file = path.rpartition("/")
-    stem, _, suffix = file.rpartition(".")
-    here = [part for part in folder.split("/") if part]
+    here, stem, suffix = _taken_apart(path)
     found: dict[str, None] = {}
     for name in names:
         for parts in _parts(name, here, stem, suffix):
-            if own := [part for part in parts if part not in _ROOTS]:
-                found[_key(own)] = None
+            if parts:
+                found[_key(parts)] = None
     return list(found)
 
 
+def _taken_apart(path: str) -> tuple[list[str], str, str]:
+    *here, file = path.split("/")
+    stem, dot, suffix = file.rpartition(".")
+    return (here, stem, suffix) if dot else (here, file, "")
+
+
 def _parts(name: str, here: list[str], stem: str, suffix: str) -> Iterator[list[str]]:
-    if suffix in ("py", "pyi", "pyx"):
-        up = len(name) - len(name.lstrip("."))
+    if suffix in _PYTHON:
         rest = [part for part in name.split(".") if part]
-        yield here[: len(here) - up + 1] + rest if up else rest
+        up = len(name) - len(name.lstrip("."))
+        yield here[: max(0, len(here) - up + 1)] + rest if up else rest
     elif suffix == "rs":
-        verb, *rest = [part for part in name.split("::") if part]
-        if verb == "mod":
-            yield [*here, *([] if stem in _WHOLE else [stem]), *rest]
-            return
-        if rest[:1] == ["crate"]:
-            rest = rest[1:]
-        elif rest[:1] == ["super"]:
-            rest = here[: len(here) - (stem in _WHOLE)] + rest[1:]
-        yield rest
-        yield rest[:-1]
-    elif suffix in ("java", "kt", "kts", "scala", "groovy", "lua"):
-        yield re.split(r"[./]", name)
+        yield from _crates(name, here, stem)
+    elif suffix in _DOTTED:
+        rest = name.replace("/", ".").strip("._").rsplit(".", 3)
+        yield rest[:-1] if suffix != "lua" and rest[-1][:1].islower() else rest  # of a member
     elif suffix == "php":
-        yield name.split("\\")
-    elif suffix in ("h", "hpp", "hh", "hxx", "c", "cc", "cpp", "cxx", "m", "mm"):
-        yield [part for part in name.split("/") if part not in (".", "..")]
+        rest = [part for part in name.split("\\") if part]
+        yield rest[1:] if rest[0] == "App" else rest
+    elif suffix in _C:
+        yield [part for part in name.split("/") if part not in ("", ".", "..")]
     elif suffix == "go":
-        yield name.split("/")
+        parts = name.split("/")
+        if len(parts) > 1:
+            yield parts
+        if "." in parts[0]:
+            yield parts[2:][-1:]  # a directory at the root of the module
     else:
-        yield from _relative(name, here)
+        yield from _paths(name, here, suffix)
 
 
-def _relative(name: str, here: list[str]) -> Iterator[list[str]]:
+def _crates(name: str, here: list[str], stem: str) -> Iterator[list[str]]:
+    """As Rust names modules; directories have dashes where crates have underscores."""
+    verb, *rest = [part for part in name.replace("-", "_").split("::") if part]
+    here = [part.replace("-", "_") for part in here]
+    whole = stem in _WHOLE["rs"] or (here and here[-1] in _RUST_ROOTS)
+    own = here if whole else [*here, stem]
+    if verb == "mod":
+        yield own + rest
+        return
+    if rest[:1] == ["crate"]:
+        rest = here[: len(here) - here[::-1].index("src")] + rest[1:] if "src" in here else rest[1:]
+    elif rest[:1] == ["self"]:
+        rest = own + rest[1:]
+    elif rest[:1] == ["super"]:
+        while rest[:1] == ["super"]:
+            own, rest = own[:-1], rest[1:]
+        rest = own + rest
+    rest = [part for part in rest if part != "self"]
+    yield rest
+    yield rest[:-1]
+
+
+def _paths(name: str, here: list[str], suffix: str) -> Iterator[list[str]]:
     """As scripts import: from the file's own directory, or from a root with at least two parts."""
     parts = name.split("/")
-    base = here if parts[0] in (".", "..") else []
-    if not base and len(parts) < 2:
-        return
-    whole = list(base)
-    for part in parts:
-        if part == "..":
-            whole = whole[:-1]
-        elif part not in (".", "", "@", "~"):
-            whole.append(part)
-    if whole:
-        last = whole.pop()
-        stem, dot, suffix = last.rpartition(".")
-        last = stem if dot and len(suffix) < 5 else last
-        yield whole if last == "index" else [*whole, last]
+    if parts[0] in (".", ".."):
+        ways = [here + parts]
+    elif suffix in _SHELLS:
+        ways = [here + parts, parts]
+    elif parts[0][:1] == "@":  # a scope of packages, or short for a directory
+        ways = [parts[1:], [parts[0][1:], *parts[1:]]]
+    else:
+        ways = [parts] if len(parts) > 1 or suffix == "rb" else []
+    for way in ways:
+        whole: list[str] = []
+        for part in way:
+            if part == "..":
+                del whole[-1:]
+            elif part not in ("", ".", "~"):
+                whole.append(part)
+        if whole:
+            stem, _, end = whole[-1].rpartition(".")
+            whole[-1] = stem if stem and end in _NAMED else whole[-1]
+            yield whole[:-1] if whole[-1] == "index" and suffix in _SCRIPTS else whole
 
 
 def _key(parts: list[str]) -> str:
-    return "/".join(parts[-2:]) if len(parts) > 1 else f"/{parts[0]}"
+    """The last two parts, without the directories that every repository has."""
+    last = [part for part in parts[:-1] if part not in _ROOTS][-1:]
+    return f"{last[0] if last else ''}/{parts[-1]}"

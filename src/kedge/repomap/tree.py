@@ -21,16 +21,19 @@ def branches(scores: Mapping[str, float], most: int) -> list[Branch]:
     A directory weighs what its files score. One that holds nothing but one other directory is
     written together with it.
     """
+    direct: dict[str, tuple[float, int]] = {}
+    for path, score in scores.items():
+        folder = path.rpartition("/")[0]
+        weight, files = direct.get(folder, (0.0, 0))
+        direct[folder] = (weight + score, files + 1)
     mass: dict[str, float] = {}
     count: dict[str, int] = {}
     below: dict[str, set[str]] = {}
-    direct: set[str] = set()
-    for path, score in scores.items():
-        folder = path.rpartition("/")[0]
-        direct.add(folder)
+    for home, (weight, files) in direct.items():
+        folder = home
         while folder:
-            mass[folder] = mass.get(folder, 0.0) + score
-            count[folder] = count.get(folder, 0) + 1
+            mass[folder] = mass.get(folder, 0.0) + weight
+            count[folder] = count.get(folder, 0) + files
             parent = folder.rpartition("/")[0]
             below.setdefault(parent, set()).add(folder)
             folder = parent

@@ -1,7 +1,7 @@
 """What a file talks about, found without parsing it: the words of every file rank them.
 
 Only the files that are shown are parsed. Definitions are looked for by the words that announce
-them, and by lines that end in an opening brace: a name too many does little harm.
+them, and by lines that look like the head of a function: a name too many does little harm.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ _SPECIAL = {
     b"function ": re.compile(rb"[ \t*&]*(?:[\w.]+[.:])?(\w+)"),
     b"type ": re.compile(rb"(\w+)[^=\n;]{0,80}[={]"),
     b"using ": re.compile(rb"(\w+)[ \t]*="),
-    b"typedef ": re.compile(rb"[^;{}\n(]{0,120}(?:\([ \t]*\*[ \t]*)?\b(\w+)[ \t]*[;)\[]"),
+    b"typedef ": re.compile(rb"(?:[\w:<>,.]++[ \t*&]++){1,6}(?:\([ \t]*\*[ \t]*)?(\w+)[ \t]*[;)\[]"),
     **dict.fromkeys((b"exports.", b"module.exports."), re.compile(rb"(\w+)[ \t]*=")),
     b"} ": re.compile(rb"(\w+);"),
 }
 # Go's `type (`, with a definition to each line that is indented once.
-_GROUP = re.compile(rb"\((?:\n(?![a-z)])[^\n]*+)*+\n\)")
+_GROUP = re.compile(rb"\((?:\n(?![a-z)])[^\n]*)*\n\)")
 _GROUPED = re.compile(rb"\n\t([A-Za-z_]\w*)")
 # What stands in brackets, with brackets in it.
-_ROUND = rb"\((?:[^()]++|\([^()]*+\))*+\)"
-_SHARP = rb"<(?:[^<>()\n;]++|<[^<>()\n;]*+>)*+>"
+_ROUND = rb"\([^()]*+(?:\([^()]*+\)[^()]*+){0,20}\)"
+_SHARP = rb"<[^<>()\n;]*+(?:<[^<>()\n;]*+>[^<>()\n;]*+){0,8}>"
 # A line such as `public Map<A, B> names(int a`.
 _TYPED = (
     rb"(?!(?:return|else|throw|new|case|await|yield|goto|delete|co_\w+)\b)"
-    rb"(?:(?:[\w@\[][\w.:\[\]?]*+(?:%b[\w.:\[\]?]*+)?|%b)[ \t*&]++\n?){1,10}"
+    rb"(?:(?:[\w@\[][\w.:\[\]?]*+(?:%b[\w.:\[\]?]*+)?|%b)[ \t*&]++){%d,9}"
     rb"(?:\w++(?:<[^<>()\n]{0,80}>)?(?:::|\.))*~?(\w+)(?:<[^<>()\n]{0,80}>)?[ \t]?\("
-) % (_SHARP, _SHARP)
-_INDENTED = re.compile(rb"\n[ \t]*+" + _TYPED)
+)
+_INDENTED = re.compile(rb"\n[ \t]*+" + _TYPED % (_SHARP, _SHARP, 1))
 # A line such as `static async names(a, b) {` or `names = (a, b) =>`.
 _SCRIPTED = re.compile(
     rb"\n[ \t]*+(?!(?:if|for|while|switch|catch|function|return|with)\b)"
-    rb"(?:(?:public|private|protected|static|abstract|override|readonly|async|get|set)[ \t]++)*+"
-    rb"(?:[\w$]++\.)*+[*#$]*+(\w++)"
+    rb"(?:(?:public|private|protected|static|abstract|override|readonly|async|get|set)[ \t]++){0,5}"
+    rb"(?:[\w$]++\.)*[*#$]*+(\w++)"
     rb"(?:[?!]?+(?:<[^()\n]{0,80}>)?[ \t]?%b[ \t]*+(?::|\{)"
-    rb"|[ \t]*+[=:][ \t]*+(?:async[ \t]++)?+(?:function\b|[\w$]++[ \t]*+=>|%b[^=\n;,(]{0,80}=>))"
+    rb"|[ \t]*+[=:][ \t]*+(?:async[ \t]++)?(?:function\b|[\w$]++[ \t]*+=>|%b[^=\n;,(]{0,80}=>))"
     % (_ROUND, _ROUND)
 )
 _LINES = {
     "python": re.compile(rb"\n([A-Z_][A-Z0-9_]{3,}) ?[:=]"),
     "shell": re.compile(rb"\n[ \t]*([\w:.-]+)[ \t]*\([ \t]*\)"),
     "ruby": re.compile(rb"\n[ \t]*+([A-Z]\w{3,}+)[ \t]*+=[ \t]"),
-    "lua": re.compile(rb"\n[ \t]*+(?:local[ \t]++)?+(?:\w++\.)*+(\w++)[ \t]*+=[ \t]*+function\b"),
-    "c": re.compile(rb"\n" + _TYPED),
+    "lua": re.compile(rb"\n[ \t]*+(?:local[ \t]++)?(?:\w++\.)*(\w++)[ \t]*+=[ \t]*+function\b"),
+    "c": re.compile(rb"\n" + _TYPED % (_SHARP, _SHARP, 0)),  # the type may stand on its own line
     **dict.fromkeys(("cpp", "java", "csharp"), _INDENTED),
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro"), _SCRIPTED),
 }
@@ -100,7 +100,7 @@ _KEYWORDS = frozenset(
     protected public raise ref require return self set short signed sizeof static str string struct
     super switch template the then this throw throws trait true try type typedef typename typeof
     undefined union unless unsigned until use using val var virtual void volatile when where while
-    with yield None True False NULL String
+    with yield None True False NULL String __attribute__
     """.split()  # noqa: SIM905 - easier on the eye
 )
 
