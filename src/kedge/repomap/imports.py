@@ -127,7 +127,7 @@ def _python(text: bytes) -> Iterator[bytes]:
             for name in names.strip(b"()").split(b","):
                 for word in name.split()[:1]:
                     yield base + dot + word
-        place = text.find(b"import ", after)
+        place = text.find(b"import ", max(after, place + 7))
 
 
 def _rust(text: bytes) -> Iterator[bytes]:
