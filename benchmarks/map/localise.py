@@ -167,7 +167,7 @@ class Bench:
 
     def churn(self, budget: int) -> str:
         """The paths that the last 1,500 commits changed most, one to a line."""
-        log = history.log(self.tree.repo)[:1500]
+        log = history.log(self.tree.repo)[:1500] if self.tree.repo else []
         counts = Counter(path for _, paths in log for path in paths if path in self.known.number)
         order = sorted(counts, key=lambda path: (-counts[path], path))
         return tokens.cut("".join(f"{path}\n" for path in order), budget)
@@ -188,6 +188,7 @@ class Bench:
             subprocess.run(
                 [str(self.aider), str(Path(__file__).with_name("aider_map.py")), scratch],
                 check=True,
+                stderr=subprocess.DEVNULL,  # a bar
                 env={"PATH": os.environ["PATH"], "HOME": scratch, "PYTHONHASHSEED": "0"},
             )
             maps: list[str] = json.loads(Path(scratch, "maps").read_text(encoding="utf-8"))

@@ -109,14 +109,13 @@ def _health(project: Project, settings: config.Settings) -> tuple[str | None, li
 def _checked(target: Path, made: Map) -> Reply:
     """A task that was closed since makes no map stale."""
     data = files.read_bytes(target)
-    known = (data or b"").decode("utf-8", "replace").splitlines()
-    if data is None or _timeless(known) != _timeless(made.text.splitlines()):
+    if data is None or _timeless(data) != _timeless(made.text.encode()):
         raise CheckFound(f"{target} is stale", hint="kedge map", data={"stale": True})
     return Reply({"stale": False}, "the map is fresh", made.warnings)
 
 
-def _timeless(lines: list[str]) -> list[str]:
-    return [line for line in lines if not line.startswith("- tasks: ")]
+def _timeless(text: bytes) -> list[bytes]:
+    return [line for line in text.split(b"\n") if not line.startswith(b"- tasks: ")]
 
 
 def _explained(found: dict[str, Any]) -> str:

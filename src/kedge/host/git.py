@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from kedge.host import proc
 
 TIMEOUT = 60.0
+_MOST = 1 << 20  # bytes of a file of git's own that are read here
 _LIMITS = ("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
 # Where the user's own settings are: a repository may be trusted there.
 _SETTINGS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT")
@@ -29,6 +32,7 @@ _SET = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_PAGER": "cat",
     "LC_ALL": "C.UTF-8",
     "LANGUAGE": "",
@@ -51,6 +55,7 @@ _CONFIG = {
     "diff.interHunkContext": "0",
     "diff.mnemonicPrefix": "false",
     "diff.noprefix": "false",
+    "diff.orderFile": os.devnull,
     "diff.relative": "false",
     "diff.renames": "true",
     "diff.submodule": "short",
@@ -59,6 +64,7 @@ _CONFIG = {
     "gc.auto": "0",
     "i18n.logOutputEncoding": "UTF-8",
     "log.decorate": "false",
+    "log.showRoot": "true",
     "log.showSignature": "false",
     "maintenance.auto": "false",
     "status.branch": "false",
@@ -107,14 +113,15 @@ class Repo(NamedTuple):
 
     def _plain_head(self) -> str | None:
         """The common case without a process: a branch that has its own file."""
-        try:
-            ref = (self.git_dir / "HEAD").read_text(encoding="ascii")
-            if not re.fullmatch(r"ref: refs/heads/[\w/.-]+\n", ref) or ".." in ref:
-                return None
-            found = (self.common_dir / ref[5:-1]).read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError):
+        ref = _small(self.git_dir / "HEAD")
+        if not re.fullmatch(rb"ref: refs/heads/[\w/.-]+\n", ref) or b".." in ref:
             return None
-        return found if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", found) else None
+        found = _small(self.common_dir / ref[5:-1].decode()).strip()
+        return found.decode() if re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", found) else None
+
+    def shallow(self) -> str:
+        """Names what of the history is there: another text when a shallow clone gets more."""
+        return str(zlib.crc32(_small(self.common_dir / "shallow")))
 
     def branch(self) -> str | None:
         """The branch's name, also while it has no commit; None when HEAD is detached."""
@@ -158,6 +165,20 @@ def run(
     if done.code != 0:
         raise _failure(args, done)
     return done.stdout
+
+
+def _small(path: Path) -> bytes:
+    """A plain file of git's own; nothing for anything else."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, _MOST) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
 
 
 def is_directory(path: Path) -> bool:
@@ -241,9 +262,11 @@ def _plain(root: Path, dot_git: Path) -> bool:
         return False
     if dot_git.is_symlink() or not all((dot_git / name).is_dir() for name in ("objects", "refs")):
         return False
-    if not re.match(rb"ref: refs/|[0-9a-f]{40}", (dot_git / "HEAD").read_bytes()):
+    if not re.match(rb"ref: refs/|[0-9a-f]{40}", _small(dot_git / "HEAD")):
         return False
-    settings = (dot_git / "config").read_bytes().lower().replace(b"bare = false", b"")
+    if not (found := _small(dot_git / "config")):
+        return False
+    settings = found.lower().replace(b"bare = false", b"")
     return b"bare" not in settings and b"worktree" not in settings
 
 

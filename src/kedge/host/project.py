@@ -43,7 +43,14 @@ class Project(NamedTuple):
         named = os.environ.get(HOME_VARIABLE)
         if named:
             return Path(named)
-        return self.repo.common_dir / "kedge" if self.repo else self.root / ".kedge" / "home"
+        if self.repo is None:
+            return self.own("home")
+        home = self.repo.common_dir / "kedge"
+        if home.is_symlink():
+            raise FileError(
+                f"{home} is a link", hint=f"set {HOME_VARIABLE} to keep things elsewhere"
+            )
+        return home
 
 
 def find(start: Path) -> Project:

@@ -29,6 +29,7 @@ _BRANCH = 100  # tokens of the budget for each line of the tree
 _DRAWN = 40  # files in the drawing
 _MANY = 20  # files that have a name, above which more do not matter
 _AHEAD = 40  # files whose definitions are looked up at once
+_NAMED_BY_FILE = ("vue", "svelte", "astro")  # components
 _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
 
 
@@ -59,9 +60,9 @@ class Map(NamedTuple):
 def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> Map:
     listing = files.listing(project)
     key = ask.key(listing)
-    memo = cache.memo("map", key)
+    memo = cache.memo("map", key, json.loads)
     if memo is not None:
-        data, problems = json.loads(memo)
+        data, problems = memo
         return Map(data["text"], data, [*cache.warnings, *problems])
     made = _make(project, ask, cache, listing, progress)
     if not made.data["failed"]:
@@ -92,7 +93,7 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
         health=ask.health,
     )
     reader.keep()
-    reader.failed |= {path: f"{path}: cannot be read" for path in known.unread}
+    reader.failed |= known.failed
     data = _data(shown, overview, reader, budget, scores)
     problems = [*overview.structure.problems, *reader.failed.values()]
     if overview.unnamed:
@@ -231,7 +232,9 @@ class Reader:
             if found.failed:
                 self.failed[path] = f"{path}: {found.failed}"
                 return []
-            kept = self._fresh[key] = [tuple(symbol) for symbol in found.symbols]
+            kept = [tuple(map(_plainly, symbol)) for symbol in found.symbols]
+            if files.blob(data, file.key) == file.key:  # else a filter or an edit came between
+                self._fresh[key] = kept
         self.read[file.language.title] += 1
         return [Symbol(*values) for values in kept]
 
@@ -261,7 +264,17 @@ class Reader:
 
 
 def _key(file: File) -> str:
-    return f"{file.language.name if file.language else ''}:{file.key}"
+    """The content and all else that its definitions depend on."""
+    name = file.path.rpartition("/")[2]
+    language = file.language.name if file.language else ""
+    also = name if language in _NAMED_BY_FILE else name.endswith(".h")
+    return f"{language}:{also}:{file.key}"
+
+
+def _plainly(value: Any) -> Any:
+    from kedge.repomap.render import plain
+
+    return plain(value) if isinstance(value, str) else value
 
 
 def _data(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import marshal
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kedge.errors import FileError
 
 # Raise when what is read from a file, or how it is kept, changes.
-VERSION = "9"
+VERSION = "10"
+T = TypeVar("T")
 Tick = Callable[[int, int], None]  # told how much is done, of how much
 
 _MEMOS = 40
@@ -21,6 +23,10 @@ _MAX_BATCH = 500
 
 def no_tick(_done: int, _total: int) -> None:
     """For those who do not watch."""
+
+
+def _sealed(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(4, "big") + data
 
 
 class Cache:
@@ -48,13 +54,17 @@ class Cache:
             marks = ",".join("?" * len(part))
             sql = f"SELECT key, data FROM {table} WHERE key IN ({marks})"  # noqa: S608 - our names
             for key, data in self._run(sql, part):
-                found[key.partition(":")[2]] = marshal.loads(data)  # noqa: S302 - our own
+                value = self._decoded(data, marshal.loads)
+                if value is not None:
+                    found[key.partition(":")[2]] = value
         return found
 
     def keep_contents(self, table: str, values: Mapping[str, Any]) -> None:
         if not values or self._db is None:
             return
-        rows = [(f"{VERSION}:{key}", marshal.dumps(value)) for key, value in values.items()]
+        rows = [
+            (f"{VERSION}:{key}", _sealed(marshal.dumps(value))) for key, value in values.items()
+        ]
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)  # noqa: S608
@@ -62,32 +72,41 @@ class Cache:
         except sqlite3.Error as error:
             self._off(error)
 
-    def memo(self, kind: str, key: str) -> bytes | None:
+    def memo(self, kind: str, key: str, decode: Callable[[bytes], T]) -> T | None:
         """Finished work, if the very same was done before."""
         for (data,) in self._run(
             "SELECT data FROM map_memo WHERE key = ?", [f"{VERSION}:{kind}:{key}"]
         ):
-            return bytes(data)
+            return self._decoded(data, decode)
         return None
 
-    def memos(self, kind: str) -> Iterator[tuple[str, bytes]]:
+    def memos(self, kind: str, decode: Callable[[bytes], T]) -> Iterator[tuple[str, T]]:
         """All finished work of a kind with its keys, the last first."""
         keys = self._run("SELECT key FROM map_memo WHERE kind = ? ORDER BY used DESC", [kind])
         for (key,) in keys:
             version, _, name = key.split(":", 2)
-            if version == VERSION and (data := self.memo(kind, name)) is not None:
-                yield name, data
+            if version == VERSION and (value := self.memo(kind, name, decode)) is not None:
+                yield name, value
 
     def keep_memo(self, kind: str, key: str, data: bytes) -> None:
         self._run(
             "INSERT OR REPLACE INTO map_memo (key, kind, used, data) VALUES (?, ?, ?, ?)",
-            [f"{VERSION}:{kind}:{key}", kind, time.time_ns(), data],
+            [f"{VERSION}:{kind}:{key}", kind, time.time_ns(), _sealed(data)],
         )
         self._run(
             "DELETE FROM map_memo WHERE kind = ? AND key NOT IN"
             " (SELECT key FROM map_memo WHERE kind = ? ORDER BY used DESC LIMIT ?)",
             [kind, kind, _MEMOS if kind == "map" else 3],
         )
+
+    def _decoded(self, data: bytes, decode: Callable[[bytes], T]) -> T | None:
+        """None, with a warning, for what is not what was kept."""
+        content = bytes(data[4:])
+        if zlib.crc32(content).to_bytes(4, "big") != bytes(data[:4]):
+            told = "a part of the map's cache was damaged; it is made anew"
+            self.warnings += [told] if told not in self.warnings else []
+            return None
+        return decode(content)
 
     def close(self) -> None:
         if self._db is not None:

@@ -19,20 +19,16 @@ MIN_PARALLEL = 400  # files, below which a second process costs more than it sav
 _STEP = 50  # files between two signs of progress
 _DEFINITION = 4  # what a definition counts beside a use
 _SHORTEST_DEFINED = 4  # a shorter name is defined everywhere
-UNREAD: Document = {"": 0}  # what stands for a file that may not be read
 _PATH_WORD = re.compile(r"\w{3,}", re.ASCII)
 
 
 def document(file: File, root: Path) -> Document | None:
-    """What the file says, None when it is none that a person wrote, or UNREAD."""
+    """What the file says, or None when it is none that a person wrote."""
     if file.language is None:
         return None
     names: dict[str, int] = {}
     if file.language.name not in PROSE:
         data = files.read(root, file.path)
-        if data is None and os.path.isfile(root / file.path):  # noqa: PTH113 - as quick as can be
-            size = (root / file.path).stat().st_size
-            return None if size > files.MAX_BYTES else UNREAD
         if not data or files.is_made(data):
             return None
         names, defined, imported = words(file.language.name, data)
@@ -40,9 +36,11 @@ def document(file: File, root: Path) -> Document | None:
             count = min(names[name] + _DEFINITION, MOST)
             names[name] = count | DEFINED if len(name) >= _SHORTEST_DEFINED else count
         for key in asked_for(file.path, imported):
-            names[key] = IMPORTED
+            if key.isascii():  # so that lower case has as many letters
+                names[key] = IMPORTED
         for key in answers_to(file.path):
-            names[key] = names.get(key, 0) | DEFINED
+            if key.isascii():
+                names[key] = names.get(key, 0) | DEFINED
     for word in _PATH_WORD.findall(file.path):
         names[word] = MOST | names.get(word, 0) & DEFINED
     return names

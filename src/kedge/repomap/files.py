@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 MAX_BYTES = 1_000_000  # larger sources are data
 _LONG_LINES = 300  # bytes in a line on average: minified
 _SNIFF = 2048
+_DENIED = (errno.EACCES, errno.EPERM, errno.EIO)
+
+# By path: the line that git would have, or None where the file may not be read.
+Come = Mapping[str, bytes | None]
 
 _VENDORED = frozenset(
     [
@@ -51,15 +56,17 @@ class Listing:
     nothing changed since the last map, neither is asked for.
     """
 
-    def __init__(self, raw: bytes, gone: Sequence[bytes], come: Sequence[bytes], head: str | None):
-        self._raw, self._gone, self._come = raw, gone, come
-        self.head = head
-        self.state = digest((raw, *come, (head or "").encode()))
+    def __init__(self, raw: bytes, odd: Sequence[bytes], come: Come, past: str | None) -> None:
+        self._raw, self._odd = raw, odd
+        self._come = [line for line in come.values() if line]
+        self.unread = [path for path, line in come.items() if line is None]  # for want of rights
+        self.past = past  # names the commit, and what of its history is there
+        self.state = digest((raw, *self._come, (past or "").encode()))
 
     @cached_property
     def lines(self) -> frozenset[bytes]:
         found = set(self._raw.split(b"\0"))
-        found.difference_update(self._gone)
+        found.difference_update(self._odd, (b"H" + line[1:] for line in self._odd))
         found.update(self._come)
         found.discard(b"")
         return frozenset(found)
@@ -71,7 +78,7 @@ class Listing:
 
     def find(self, paths: Iterable[str]) -> dict[str, File]:
         """These files, whoever made them, without taking all lines apart."""
-        wanted = {os.fsencode(path) for path in paths}
+        wanted = {encoded(path) for path in paths}
         if not wanted:
             return {}
         lines = [line for line in self.lines if line[line.index(b"\t") + 1 :] in wanted]
@@ -81,7 +88,12 @@ class Listing:
     @property
     def unnamed(self) -> int:
         """How many are left out because their names cannot be printed in a line of UTF-8."""
-        return sum(not os.fsdecode(line).partition("\t")[2].isprintable() for line in self.lines)
+        return sum(not decoded(name).isprintable() for name in self.names)
+
+    @cached_property
+    def names(self) -> frozenset[bytes]:
+        """The paths of all, whoever made them."""
+        return frozenset(line.partition(b"\t")[2] for line in self.lines)
 
 
 def file_of(line: bytes, *, foreign: bool = False) -> File | None:
@@ -89,7 +101,7 @@ def file_of(line: bytes, *, foreign: bool = False) -> File | None:
     from kedge.repomap.languages import language_of
 
     head, _, name = line.partition(b"\t")
-    path = os.fsdecode(name)
+    path = decoded(name)
     mode, key, stage = head.split()[-3:]
     if mode not in (b"100644", b"100755") or stage != b"0":
         return None
@@ -141,54 +153,95 @@ def is_made(data: bytes) -> bool:
     return len(data) > 20_000 and len(data) > _LONG_LINES * (data.count(b"\n") + 1)
 
 
+def decoded(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def encoded(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
 def listing(project: Project) -> Listing:
-    if project.repo is None:
-        return Listing(b"\0".join(sorted(_from_disk(project.root))), (), (), None)
-    # Tracked files come as `H mode blob stage<tab>path`; changed ones again with another letter.
-    raw = project.repo.git(
-        *["ls-files", "-z", "-t", "--cached", "--stage", "--modified", "--others"],
+    repo, root = project.repo, os.path.realpath(project.root)
+    if repo is None:
+        return Listing(b"", (), _from_disk(project.root), None)
+    # Tracked files come as `H mode blob stage<tab>path`, changed ones again with another letter,
+    # and others as `? path`.
+    raw = repo.git(
+        *["ls-files", "-z", "-v", "--cached", "--stage", "--modified", "--others"],
         "--exclude-standard",
     )
     odd = sorted(re.findall(rb"\0([^H\0][^\0]*)", b"\0" + raw))
-    names = dict.fromkeys(line[2:].rpartition(b"\t")[2] for line in odd)
-    found = (_on_disk(project.root, os.fsdecode(name)) for name in names if name[:7] != b".kedge/")
-    come = [line for line in found if line is not None]
-    gone = [line for one in odd for line in (one, b"H" + one[1:])]
-    return Listing(raw, gone, come, project.repo.head())
+    names = dict.fromkeys(
+        line[2:] if line[:1] == b"?" else line.partition(b"\t")[2] for line in odd
+    )
+    lines = {
+        decoded(name): _on_disk(root, name)
+        for name in names
+        if name[:7] != b".kedge/" and _is_inside(root, name)
+    }
+    come = {path: line for path, line in lines.items() if line != b""}
+    head = repo.head()
+    return Listing(raw, odd, come, head and f"{head} {repo.shallow()}")
+
+
+def _is_inside(root: str, name: bytes) -> bool:
+    """Whether no directory on the way is a link: git lists what was there before."""
+    folder = name.rpartition(b"/")[0]
+    place = os.fsencode(root) + (b"/" + folder if folder else b"")
+    return os.path.realpath(place) == place
 
 
 def read(root: Path, path: str) -> bytes | None:
     """A source file's content; None when it is gone, no plain file or too large."""
-    data, size = _content(root, path)
+    try:
+        data, size = _content(root, encoded(path))
+    except OSError:
+        return None
     return data if size <= MAX_BYTES else None
 
 
-def _from_disk(root: Path) -> Iterator[bytes]:
-    from kedge.repomap.ignore import walk
-
-    for path in walk(root):
-        if line := _on_disk(root, path):
-            yield line
-
-
-def _on_disk(root: Path, path: str) -> bytes | None:
-    """The line that git would have for the file; what is too large to be read goes by its size."""
-    data, size = _content(root, path)
-    if data is None:
-        return None
+def blob(data: bytes, like: str = "") -> str:
+    """The id that git has for this content; `like` is one of the repository's."""
     import hashlib
 
+    kind = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _from_disk(root: Path) -> Come:
+    from kedge.repomap.ignore import walk
+
+    found = {path: _on_disk(root, os.fsencode(path)) for path in walk(root)}
+    return {path: line for path, line in sorted(found.items()) if line != b""}
+
+
+def _on_disk(root: Path | str, path: bytes) -> bytes | None:
+    """The line that git would have for the file; what is too large to be read goes by its size.
+
+    Empty when there is no plain file, None when it may not be read.
+    """
+    try:
+        data, size = _content(root, path)
+    except OSError:
+        return None
+    if data is None:
+        return b""
     content = data if size <= MAX_BYTES else b"%d" % size
-    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    return b"H 100644 %s 0\t%s" % (blob.encode(), os.fsencode(path))
+    return b"H 100644 %s 0\t%s" % (blob(content).encode(), path)
 
 
-def _content(root: Path, path: str) -> tuple[bytes | None, int]:
-    """What a plain file holds, up to what is read, and how large it is. No link is followed."""
+def _content(root: Path | str, path: bytes) -> tuple[bytes | None, int]:
+    """What a plain file holds, up to what is read, and how large it is. No link is followed.
+
+    None when there is none; OSError when it may not be read.
+    """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        fd = os.open(f"{root}/{path}", flags)
-    except (OSError, ValueError):
+        fd = os.open(os.fsencode(root) + b"/" + path, flags)
+    except OSError as error:
+        if error.errno in _DENIED:
+            raise
         return None, 0
     try:
         status = os.fstat(fd)
@@ -198,7 +251,5 @@ def _content(root: Path, path: str) -> tuple[bytes | None, int]:
             return b"", status.st_size
         with open(fd, "rb", closefd=False) as file:
             return file.read(), status.st_size
-    except OSError:
-        return None, 0
     finally:
         os.close(fd)

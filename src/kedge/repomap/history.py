@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from kedge.errors import GitError
 from kedge.host.git import Repo
 from kedge.repomap.search import bm25, matching
 
@@ -84,7 +83,7 @@ class History(NamedTuple):
 
     def _partners(self, row: Mapping[int, float]) -> list[tuple[str, float]]:
         total = sum(row.values()) + 2
-        best = sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))[:_PARTNERS]
+        best = sorted(row.items(), key=lambda pair: (-pair[1], self.paths[pair[0]]))[:_PARTNERS]
         return [(self.paths[other], weight / total) for other, weight in best]
 
     def _commits(self) -> Iterator[Sequence[int]]:
@@ -103,17 +102,12 @@ class History(NamedTuple):
         return cls(named, subjects, *(array("I", part) for part in rest))
 
 
-def log(repo: Repo | None) -> list[tuple[str, list[str]]]:
-    """Subject and paths of the last commits, newest first; nothing where git has none."""
-    if repo is None:
-        return []
-    try:
-        out = repo.git(
-            *["log", f"--max-count={COMMITS}", "--no-merges", "--no-renames", "--name-only", "-z"],
-            "--format=%x01%s%x02",
-        )
-    except GitError:
-        return []  # no commit yet
+def log(repo: Repo) -> list[tuple[str, list[str]]]:
+    """Subject and paths of the last commits, newest first."""
+    out = repo.git(
+        *["log", f"--max-count={COMMITS}", "--no-merges", "--no-renames", "--name-only", "-z"],
+        "--format=%x01%s%x02",
+    )
     commits = []
     for record in out.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         subject, _, rest = record.partition("\x02")

@@ -9,26 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_QUOTED = re.compile(rb"""[ \t(]*["']([^"'\n]{1,200})["']""")
-_PYTHON_LINE = re.compile(
+_QUOTED = rb"""[ \t(]*["']([^"'\n]{1,200})["']"""
+_PYTHON_LINE = (
     rb"\n[ \t]*(?:from[ \t]+([.\w]+)[ \t]+)?import[ \t]+"
     rb"(\([^()#]*+(?:#[^\n]*+[^()#]*+)*\)|[\w., \t*]+)"
 )
 _LONGEST_FROM = 300  # bytes before `import`
-_GO_LINES = re.compile(rb"([^\n]*+(?:\r?\n[ \t][^\n]*+|\r?\n(?=\r?\n))*)")
-_GO_PATH = re.compile(rb'"([^"\n]+)"')
-_RUST_LINE = re.compile(
-    rb"\n([ \t]*+)(?:pub(?:\([^)\n]*+\))?[ \t]++)?(use|mod)[ \t]++([\w:]++(?:\{[^;]{0,2000}+)?)"
+_GO_LINES = rb"([^\n]*+(?:\r?\n[ \t][^\n]*+|\r?\n(?=\r?\n))*)"
+_GO_PATH = rb'"([^"\n]+)"'
+_RUST_LINE = (
+    rb"\n([ \t]*+)(?=[pum])(?:pub[^\n ]*+ )?(use|mod) ([\w:]++(?:\{[^;]{0,2000}+)?)"
     rb"(?:\*|[ \t]as[ \t]\w+)?;"
 )
-_PATH = re.compile(
-    rb"[ \t]*(?:static[ \t]+|function[ \t]+|const[ \t]+)?([\w.:\\]+(?:\{[^;{}]{0,2000}\})?)"
-)
-_RENAMED = re.compile(rb"(?:as|=>)\s+\w+")
-_PIECE = re.compile(_RENAMED.pattern + rb"|[\w.:\\]+|[{},]")
-_INCLUDE = re.compile(rb"[ \t]*[<\"]([^>\"\n]{1,200})")
+_PATH = rb"[ \t]*(?:static[ \t]+|function[ \t]+|const[ \t]+)?([\w.:\\]+(?:\{[^;{}]{0,2000}\})?)"
+_PIECE = rb"(?:as|=>)[ \t]+\w+|[\w.:\\]+|[{},]"
+_INCLUDE = rb"[ \t]*[<\"]([^>\"\n]{1,200})"
 # `"$(dirname "$0")/lib/tide.sh"`: what a variable or a command says is left out.
-_SOURCE = re.compile(
+_SOURCE = (
     rb"\n[ \t]*+(?:source|\.)[ \t]++[\"']?(?:[^\n;&|]{0,200}(?:[)}]|\$\w{1,80})[\"']*/)?([\w./+-]+)"
 )
 _SCRIPT = ((b"from", b"import", b"require"), _QUOTED)
@@ -41,7 +38,7 @@ _SIMPLE = {
     **dict.fromkeys(("java", "kotlin", "scala", "groovy"), ((b"\nimport ",), _PATH)),
     "php": ((b"\nuse ",), _PATH),
 }
-_COMMENT = re.compile(rb"#[^\n]*")
+_COMMENT = rb"#[^\n]*"
 
 _ROOTS = frozenset({"src", "lib", "include", "main", "app", "crates", "packages"})
 _PYTHON = frozenset({"py", "pyi", "pyw", "pyx"})
@@ -65,30 +62,31 @@ def imports(language: str, text: bytes) -> list[str]:
     """What the file imports, as it says; `text` begins with a line break."""
     if language in _SIMPLE:
         words, shape = _SIMPLE[language]
-        found: Iterable[bytes] = (m[1] for word in words for m in _after(text, word, shape))
+        found: Iterable[bytes] = (name for word in words for name in _after(text, word, shape))
         if shape is _PATH:
             found = (path for group in found for path in _spread(group))
         elif shape is _GO_LINES:
-            found = (path for lines in found for path in _GO_PATH.findall(lines))
+            found = (path for lines in found for path in re.findall(_GO_PATH, lines))
     elif language == "python":
         found = _python(text)
     elif language == "rust":
         found = _rust(text)
     elif language == "ruby":
-        near = (b"./" + match[1] for match in _after(text, b"require_relative", _QUOTED))
-        found = [*near, *(match[1] for match in _after(text, b"require", _QUOTED))]
+        near = (b"./" + name for name in _after(text, b"require_relative", _QUOTED))
+        found = [*near, *_after(text, b"require", _QUOTED)]
     elif language == "shell":
-        found = _SOURCE.findall(text)
+        found = re.findall(_SOURCE, text)
     else:
         return []
     return list(dict.fromkeys(name.decode("utf-8", "replace") for name in found))
 
 
-def _after(text: bytes, word: bytes, shape: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
+def _after(text: bytes, word: bytes, shape: bytes) -> Iterator[bytes]:
     size, place = len(word), text.find(word)
+    match = re.compile(shape).match
     while place >= 0:
-        if found := shape.match(text, place + size):
-            yield found
+        if found := match(text, place + size):
+            yield found[1]
         place = text.find(word, place + size)
 
 
@@ -98,7 +96,7 @@ def _spread(path: bytes) -> Iterator[bytes]:
         yield path
         return
     heads, now = [b""], b""
-    for piece in _PIECE.findall(path):
+    for piece in re.findall(_PIECE, path):
         if piece == b"{":
             heads.append(now)
         elif piece in b",}":
@@ -107,31 +105,32 @@ def _spread(path: bytes) -> Iterator[bytes]:
             if piece == b"}" and len(heads) > 1:
                 heads.pop()
             now = heads[-1]
-        elif not _RENAMED.match(piece):
+        elif not piece.startswith((b"as ", b"as\t", b"=>")):
             now = heads[-1] + piece
 
 
 def _python(text: bytes) -> Iterator[bytes]:
+    match = re.compile(_PYTHON_LINE).match
     place = text.find(b"import ")
     while place >= 0:
         after = place + 7
         start = text.rfind(b"\n", max(0, place - _LONGEST_FROM), place)
-        if start >= 0 and (found := _PYTHON_LINE.match(text, start)):
+        if start >= 0 and (found := match(text, start)):
             after = found.end()
             base, names = found.groups(b"")
             if base:
                 yield base
+                base += b"." if base[-1:] != b"." else b""
             if b"#" in names:
-                names = _COMMENT.sub(b"", names)
-            dot = b"." if base and not base.endswith(b".") else b""
+                names = re.sub(_COMMENT, b"", names)
             for name in names.strip(b"()").split(b","):
-                for word in name.split()[:1]:
-                    yield base + dot + word
+                if word := name.split():
+                    yield base + word[0]
         place = text.find(b"import ", max(after, place + 7))
 
 
 def _rust(text: bytes) -> Iterator[bytes]:
-    for indent, verb, path in _RUST_LINE.findall(text):
+    for indent, verb, path in re.findall(_RUST_LINE, text):
         if not (indent and path.startswith(b"super")):  # in a module within the file
             for name in _spread(path):
                 yield verb + b"::" + name
@@ -184,7 +183,7 @@ def _parts(name: str, here: list[str], stem: str, suffix: str) -> Iterator[list[
         yield rest[:-1] if suffix != "lua" and rest[-1][:1].islower() else rest  # of a member
     elif suffix == "php":
         rest = [part for part in name.split("\\") if part]
-        yield rest[1:] if rest[0] == "App" else rest
+        yield rest[1:] if rest[:1] == ["App"] else rest
     elif suffix in _C:
         yield [part for part in name.split("/") if part not in ("", ".", "..")]
     elif suffix == "go":

@@ -7,12 +7,12 @@ is kept with it, so that it is read again only when that changed.
 from __future__ import annotations
 
 import marshal
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kedge.errors import GitError
 from kedge.host.project import Project
 from kedge.repomap import files
 from kedge.repomap.cache import Cache, Tick, no_tick
@@ -57,19 +57,18 @@ class Knowledge:
         self._listing = listing
         self._cache = cache
         self._progress = progress
-        self.unread: list[str] = []
+        self.failed = {path: f"{path}: may not be read" for path in listing.unread}
         self._base, self._changed, index = self._indexed()
         self.ranks = Known(index, self._history())
 
     def _indexed(self) -> tuple[str, frozenset[bytes], Index]:
         """The index, the state that it was kept for, and the lines that differ from it."""
         state, lines = self._listing.state, self._listing.lines
-        known = self._cache.memo("index", state)
+        known = self._cache.memo("index", state, Index.load)
         if known is not None:
-            return state, frozenset(), Index.load(known)
+            return state, frozenset(), known
         nearest: Index | None = None
-        for base, data in self._cache.memos("index"):
-            index = Index.load(data)
+        for base, index in self._cache.memos("index", Index.load):
             changed = lines ^ index.lines
             if len(changed) <= 2 * MOST_PATCHED:
                 index.patch(
@@ -78,10 +77,10 @@ class Knowledge:
                 )
                 return base, changed, index
             nearest = nearest or index
-        index = self._build(nearest)
-        if not self.unread:
-            self._cache.keep_memo("index", state, index.dump())
-        return state, frozenset(), index
+        made = self._build(nearest)
+        if files.listing(self._project).state == state:  # else they changed while they were read
+            self._cache.keep_memo("index", state, made.dump())
+        return state, frozenset(), made
 
     def _build(self, nearest: Index | None) -> Index:
         """A new index; what an earlier one knows is not read again."""
@@ -96,49 +95,56 @@ class Knowledge:
         return Index.build(lines, dict(sorted(found.items())))
 
     def _documents(self, sources: Sequence[File]) -> dict[str, Document]:
-        from kedge.repomap.documents import UNREAD, read
+        from kedge.repomap.documents import read
 
         documents = read(sources, self._project.root, self._progress)
-        found = {file.path: one for file, one in zip(sources, documents, strict=True) if one}
-        self.unread = [path for path, one in found.items() if one == UNREAD]
-        for path in self.unread:
-            del found[path]
-        return found
+        pairs = zip(sources, documents, strict=True)
+        return {file.path: document for file, document in pairs if document is not None}
 
     def _history(self) -> History:
         from kedge.repomap import history
 
-        head = self._listing.head
-        if head is None:
+        repo, past = self._project.repo, self._listing.past
+        if repo is None or past is None:
             return history.build([])
-        known = self._cache.memo("history", head)
+        known = self._cache.memo("history", past, History.load)
         if known is not None:
-            return History.load(known)
-        made = history.build(history.log(self._project.repo))
-        self._cache.keep_memo("history", head, made.dump())
+            return known
+        try:
+            made = history.build(history.log(repo))
+        except GitError as error:
+            self.failed[""] = f"the past of the files is not known: {error.message}"
+            return history.build([])
+        self._cache.keep_memo("history", past, made.dump())
         return made
 
     def overview(self) -> Overview:
         from kedge.repomap.structure import describe
 
+        past, lines = self._listing.past, self._listing.lines
         changed = {line.partition(b"\t")[2] for line in self._changed}
-        known = self._cache.memo("overview", self._base)
+        known = self._cache.memo("overview", self._base, marshal.loads)
         if known is not None:
-            head, read, values = marshal.loads(known)  # noqa: S302 - our own
-            moved = len(changed) * 2 != len(self._changed)  # else each path has gone and come
-            if head == self._listing.head and not moved and changed.isdisjoint(read):
+            before, read, values = known
+            same = _places(self._changed & lines) == _places(self._changed - lines)
+            if before == past and same and changed.isdisjoint(read):
                 return Overview.load(values)
-        tree = Tree(self._project.root, self._listing.files)
+        tree = Tree(self._project.root, self._listing)
         titles = Counter(file.language.title for file in self._listing.files if file.language)
         found = Overview(
             describe(tree, self.ranks.history.recent(_SUBJECTS)),
             sorted(titles.items(), key=lambda pair: (-pair[1], pair[0])),
             self._listing.unnamed,
         )
-        if not changed:
-            kept = marshal.dumps((self._listing.head, list(tree.known), found.dump()))
+        if not changed and not self.failed:
+            kept = marshal.dumps((past, list(tree.known), found.dump()))
             self._cache.keep_memo("overview", self._base, kept)
         return found
+
+
+def _places(lines: Iterable[bytes]) -> set[tuple[bytes, bytes]]:
+    """Path and mode of each."""
+    return {(name, head[:8]) for head, _, name in (line.partition(b"\t") for line in lines)}
 
 
 def _sources(lines: Iterable[bytes]) -> list[File]:
@@ -150,13 +156,16 @@ def _readable(listed: Iterable[File]) -> list[File]:
 
 
 class Tree:
-    """The files as the structure wants them; `known` are those that it asked for."""
+    """The files as the structure wants them; `known` are those that it asked for. What is not
+    listed is not there, so that what git ignores decides nothing."""
 
-    def __init__(self, root: Path, listed: Sequence[File]) -> None:
-        self.paths = [file.path for file in listed]
+    def __init__(self, root: Path, listing: Listing) -> None:
+        self.paths = [file.path for file in listing.files]
         self.known: dict[bytes, None] = {}
         self._root = root
+        self._listing = listing
 
     def read(self, path: str) -> bytes | None:
-        self.known[os.fsencode(path)] = None
-        return files.read(self._root, path)
+        name = files.encoded(path)
+        self.known[name] = None
+        return files.read(self._root, path) if name in self._listing.names else None

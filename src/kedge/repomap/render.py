@@ -12,6 +12,7 @@ from kedge.repomap.tree import Branch
 
 MARGIN = 0.97  # the estimate of tokens may fall short by that much
 _LITTLE = 6  # tokens left, in which no path fits
+_CLOSE = 0.995  # of the budget, that the line on tasks may fill it to
 _SIGNATURE = 12  # tokens of one, about
 
 
@@ -52,6 +53,7 @@ class Page:
 
     def add(self, *lines: str) -> bool:
         """Add all the lines, or none when they do not fit."""
+        lines = tuple(map(plain, lines))
         cost = tokens.price("".join(line + "\n" for line in lines))
         if self.used + cost > min(self.end, self.budget):
             return False
@@ -75,7 +77,7 @@ def render(
     page = Page(int(tokens.price_of(budget) * MARGIN))
     page.add("# Map of the code")
     page.end = int(shares.structure * page.budget)
-    _structure(page, structure, tree, health)
+    _structure(page, structure, tree)
     rest = list(files)
     most = _room(page, shares, rest)
     if rest and page.add("", "## Files that matter most"):
@@ -88,8 +90,17 @@ def render(
                 page.files.append(path)
             elif page.budget - page.used < tokens.price_of(_LITTLE):
                 break
+    if health and page.used + tokens.price(f"- {health}\n") <= _CLOSE * tokens.price_of(budget):
+        page.lines.insert(1, f"- {health}")  # from what is spare, so that it displaces nothing
     text = "\n".join(page.lines) + "\n"
     return Shown(text, tokens.count(text), page.files, page.symbols)
+
+
+def plain(text: str) -> str:
+    """Without what a terminal obeys or an eye cannot see."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def _room(page: Page, shares: Shares, files: Sequence[str]) -> int:
@@ -106,15 +117,11 @@ def _room(page: Page, shares: Shares, files: Sequence[str]) -> int:
     return max(shares.symbols, 3 * each)  # many have fewer
 
 
-def _structure(
-    page: Page, structure: Structure, tree: Sequence[Branch], health: str | None
-) -> None:
+def _structure(page: Page, structure: Structure, tree: Sequence[Branch]) -> None:
     for line in structure.stack[:4]:
         page.add(f"- {line}")
     for command in structure.commands[:8]:
         page.add(f"- {command.kind}: `{command.command}` ({command.source})")
-    if health:
-        page.add(f"- {health}")
     for entry in structure.entry_points[:3]:
         page.add(f"- entry: {entry}")
     if structure.key_files:

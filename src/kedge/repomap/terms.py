@@ -10,6 +10,7 @@ from functools import cache
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
 _SHORTEST = 3
+_LONGEST = 300  # letters of a path
 _UNMISTAKABLE = 3  # files that one word may mean
 _COMMON = frozenset(
     """
@@ -64,8 +65,8 @@ def of_text(text: str) -> dict[str, float]:
 
 def paths_in(text: str) -> list[str]:
     """What looks like a path, or the end of one."""
-    found = re.findall(r"[\w./+-]*[\w+-]\.\w+|[\w+-]+(?:/[\w.+-]+)+", text)
-    return sorted({word.removeprefix("./").rstrip(".") for word in found})
+    runs = (run.strip(".-+/") for run in re.findall(r"[\w./+-]+", text) if len(run) <= _LONGEST)
+    return sorted({run for run in runs if "/" in run or "." in run})
 
 
 def mentioned(text: str, paths: Iterable[str]) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from kedge.repomap.imports import imports
 from kedge.repomap.index import MOST
@@ -16,24 +17,23 @@ from kedge.repomap.index import MOST
 LONGEST = 80  # a longer word is made by a program
 _SPACES = bytes(c if chr(c).isalnum() or c == 95 else 32 for c in range(128)) + b" " * 128
 _BLANK = b" \t\n\r;({@"
-_NAME = re.compile(rb"[ \t]*&?([A-Za-z_]\w*)")
-_CLASS = re.compile(rb"[ \t]*(?:\w+::|[A-Z]+_[A-Z0-9_]+ )*([A-Za-z_]\w*)")
+_NAME = rb"[ \t]*&?([A-Za-z_]\w*)"
+_CLASS = rb"[ \t]*(?:\w+::|[A-Z]+_[A-Z0-9_]+ )*([A-Za-z_]\w*)"
 _SPECIAL = {
     b"class ": _CLASS,
     b"struct ": _CLASS,
-    b"\nfunc ": re.compile(rb"(?:\([^)\n]*\)[ \t]*)?([A-Za-z_]\w*)"),
-    b"fun ": re.compile(rb"(?:<[^>\n]{0,80}>[ \t]*)?(?:[\w<>?*]+\.)*(\w+)"),
-    b"def ": re.compile(rb"(?:self\.)?(\w+)"),
-    b"function ": re.compile(rb"[ \t*&]*(?:[\w.]+[.:])?(\w+)"),
-    b"type ": re.compile(rb"(\w+)[^=\n;]{0,80}[={]"),
-    b"using ": re.compile(rb"(\w+)[ \t]*="),
-    b"typedef ": re.compile(rb"(?:[\w:<>,.]++[ \t*&]++){1,6}(?:\([ \t]*\*[ \t]*)?(\w+)[ \t]*[;)\[]"),
-    **dict.fromkeys((b"exports.", b"module.exports."), re.compile(rb"(\w+)[ \t]*=")),
-    b"} ": re.compile(rb"(\w+);"),
+    b"\nfunc ": rb"(?:\([^)\n]*\)[ \t]*)?([A-Za-z_]\w*)",
+    b"fun ": rb"(?:<[^>\n]{0,80}>[ \t]*)?(?:[\w<>?*]+\.)*(\w+)",
+    b"def ": rb"(?:self\.)?(\w+)",
+    b"function ": rb"[ \t*&]*(?:[\w.]+[.:])?(\w+)",
+    b"type ": rb"(\w+)[^=\n;]{0,80}[={]",
+    b"using ": rb"(\w+)[ \t]*=",
+    b"typedef ": rb"(?:[\w:<>,.]++[ \t*&]++){1,6}(?:\([ \t]*\*)?(\w+)[ \t]*[;)\[]",
+    **dict.fromkeys((b"exports.", b"module.exports."), rb"(\w+)[ \t]*="),
+    b"} ": rb"(\w+);",
 }
-# Go's `type (`, with a definition to each line that is indented once.
-_GROUP = re.compile(rb"\((?:\n(?![a-z)])[^\n]*)*\n\)")
-_GROUPED = re.compile(rb"\n\t([A-Za-z_]\w*)")
+_GROUP = rb"\((?:\n(?![a-z)])[^\n]*)*\n\)"
+_GROUPED = rb"\n\t([A-Za-z_]\w*)"
 # What stands in brackets, with brackets in it.
 _ROUND = rb"\([^()]*+(?:\([^()]*+\)[^()]*+){0,20}\)"
 _SHARP = rb"<[^<>()\n;]*+(?:<[^<>()\n;]*+>[^<>()\n;]*+){0,8}>"
@@ -43,9 +43,9 @@ _TYPED = (
     rb"(?:(?:[\w@\[][\w.:\[\]?]*+(?:%b[\w.:\[\]?]*+)?|%b)[ \t*&]++){%d,9}"
     rb"(?:\w++(?:<[^<>()\n]{0,80}>)?(?:::|\.))*~?(\w+)(?:<[^<>()\n]{0,80}>)?[ \t]?\("
 )
-_INDENTED = re.compile(rb"\n[ \t]*+" + _TYPED % (_SHARP, _SHARP, 1))
+_INDENTED = rb"\n[ \t]*+" + _TYPED % (_SHARP, _SHARP, 1)
 # A line such as `static async names(a, b) {` or `names = (a, b) =>`.
-_SCRIPTED = re.compile(
+_SCRIPTED = (
     rb"\n[ \t]*+(?!(?:if|for|while|switch|catch|function|return|with)\b)"
     rb"(?:(?:public|private|protected|static|abstract|override|readonly|async|get|set)[ \t]++){0,5}"
     rb"(?:[\w$]++\.)*[*#$]*+(\w++)"
@@ -54,11 +54,11 @@ _SCRIPTED = re.compile(
     % (_ROUND, _ROUND)
 )
 _LINES = {
-    "python": re.compile(rb"\n([A-Z_][A-Z0-9_]{3,}) ?[:=]"),
-    "shell": re.compile(rb"\n[ \t]*([\w:.-]+)[ \t]*\([ \t]*\)"),
-    "ruby": re.compile(rb"\n[ \t]*+([A-Z]\w{3,}+)[ \t]*+=[ \t]"),
-    "lua": re.compile(rb"\n[ \t]*+(?:local[ \t]++)?(?:\w++\.)*(\w++)[ \t]*+=[ \t]*+function\b"),
-    "c": re.compile(rb"\n" + _TYPED % (_SHARP, _SHARP, 0)),  # the type may stand on its own line
+    "python": rb"\n([A-Z_][A-Z0-9_]{3,}) ?[:=]",
+    "shell": rb"\n[ \t]*([\w:.-]+)[ \t]*\([ \t]*\)",
+    "ruby": rb"\n[ \t]*+([A-Z]\w{3,}+)[ \t]*+=[ \t]",
+    "lua": rb"\n[ \t]*+(?:local[ \t]++)?(?:\w++\.)*(\w++)[ \t]*+=[ \t]*+function\b",
+    "c": rb"\n" + _TYPED % (_SHARP, _SHARP, 0),  # the type may stand on its own line
     **dict.fromkeys(("cpp", "java", "csharp"), _INDENTED),
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro"), _SCRIPTED),
 }
@@ -75,7 +75,7 @@ _ANNOUNCED = {
         f"{_SCRIPT}|interface |enum |type |namespace ",
     ),
     "go": "\nfunc |\ntype |\nvar |\nconst ",
-    "rust": "fn |struct |enum |trait |mod |type |const |static |union |macro_rules! ",
+    "rust": "fn |struct |enum |trait |mod |type |const |static |macro_rules! ",
     "java": f"{_TYPES}|record ",
     "kotlin": f"{_TYPES}|fun |object |typealias |\nval |const val ",
     "scala": "class |trait |object |enum |def |type ",
@@ -121,15 +121,26 @@ def words(language: str, source: bytes) -> Words:
 
 
 def _defined(language: str, text: bytes) -> Iterator[bytes]:
-    for word in _ANNOUNCED.get(language, _OTHERS).encode().split(b"|"):
-        shape = _SPECIAL.get(word, _NAME)
+    for word, shape in _announced(language):
         size, place = len(word), text.find(word)
         while place >= 0:
             if word[0] == 10 or text[place - 1] in _BLANK:
                 if found := shape.match(text, place + size):
                     yield found[1]
-                elif found := _GROUP.match(text, place + size):
-                    yield from _GROUPED.findall(found[0])
+                elif word[0] == 10:
+                    yield from _grouped(text, place + size)
             place = text.find(word, place + size)
     if language in _LINES:
-        yield from _LINES[language].findall(text)
+        yield from re.compile(_LINES[language]).findall(text)
+
+
+@cache
+def _announced(language: str) -> list[tuple[bytes, re.Pattern[bytes]]]:
+    words = _ANNOUNCED.get(language, _OTHERS).encode().split(b"|")
+    return [(word, re.compile(_SPECIAL.get(word, _NAME))) for word in words]
+
+
+def _grouped(text: bytes, place: int) -> list[bytes]:
+    """What Go's `type (` defines: a name to each line that is indented once."""
+    found = re.compile(_GROUP).match(text, place)
+    return re.findall(_GROUPED, found[0]) if found else []

@@ -22,13 +22,16 @@ _STATES = {
 
 def health(project: Project, settings: TaskSettings) -> tuple[str | None, list[str]]:
     """Tasks by state and attempts by how they ended, or None without tasks; and warnings."""
-    board = Board(choose.backend(project, settings))
     try:
-        tasks = board.tasks()
+        return _health(project, settings), []
     except KedgeError as error:  # a map does not need tasks
         return None, [f"the map says nothing of tasks: {error.message}"]
+
+
+def _health(project: Project, settings: TaskSettings) -> str | None:
+    tasks = Board(choose.backend(project, settings)).tasks()
     if not tasks:
-        return None, []
+        return None
     states = Counter(task.status for task in tasks.values())
     counts = {"ready": len(rules.ready(tasks))}
     counts |= {word: states[state] for state, word in _STATES.items()}
@@ -40,4 +43,4 @@ def health(project: Project, settings: TaskSettings) -> tuple[str | None, list[s
     if outcomes:
         ends = ", ".join(f"{count} {word}" for word, count in sorted(outcomes.items()))
         line += f"; attempts: {ends}"
-    return line, []
+    return line
