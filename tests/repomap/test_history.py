@@ -1,43 +1,165 @@
-"""What git's past says of files."""
+"""What git's past says of files, from the commits alone."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import git
+
+from kedge.host import project
 from kedge.repomap import history
-from kedge.repomap.history import History
+from kedge.repomap.history import History, build
 
-ODD = "port/gr\udcfc\u00df.py"
+LATIN = os.fsdecode(b"docs/latin-\xe4.py")
 COMMITS = [
-    ("tide: high water is later", ["port/tide.py", "port/table.py"]),
-    ("Mooring: claim a berth once", ["port/berth.py"]),
-    ("move everything", [f"port/{n}.py" for n in range(30)] + ["port/berth.py"]),
-    ("tides again", ["port/tide.py", "port/table.py", ODD]),
+    ("tide: read the gauge twice", ["tide.py", "gauge.py"]),
+    ("berth: free the moorings", ["berth.py"]),
+    ("tide tables for the north", ["tide.py", "a_table.py", "gauge.py"]),
+    ("größe: Zürich", [LATIN, "tide.py"]),
+    ("", ["berth.py"]),
 ]
+NUMBER = {"tide.py": 0, "gauge.py": 1, "berth.py": 2, "a_table.py": 3, LATIN: 4, "fresh.py": 5}
+WIDE = [f"wide{n}.py" for n in range(30)]
+
+paths = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+raw_paths = st.binary(min_size=1).filter(lambda raw: b"\0" not in raw).map(os.fsdecode)
+any_commits = st.lists(st.tuples(st.text(), st.lists(paths | raw_paths, unique=True)), max_size=8)
 
 
-def test_what_changed_last_and_alone_changed_most() -> None:
-    churn = history.build(COMMITS).churn()
-    assert churn["port/tide.py"] > churn["port/berth.py"] > churn["port/3.py"] > 0
-    assert churn[ODD] > churn["port/3.py"]
+def _about(past: History, *terms: str) -> list[str]:
+    """The files that the terms are about, the best first."""
+    scores = past.about(dict.fromkeys(terms, 1.0), 0.5, NUMBER)
+    names = {number: path for path, number in NUMBER.items()}
+    return [names[n] for n in sorted(scores, key=lambda n: (-scores[n], n))]
 
 
-def test_the_subjects_tell_what_files_are_about() -> None:
-    past = history.build(COMMITS)
-    number = {"port/tide.py": 0, "port/berth.py": 1, "port/3.py": 2}
-    about = past.about({"tide": 1.0, "claim": 1.0, "everything": 1.0}, 0.5, number)
-    assert set(about) == {0, 1}
+def test_a_file_that_changes_more_often_has_more_churn() -> None:
+    churn = build(COMMITS).churn()
+    assert list(churn) == ["tide.py", "gauge.py", "berth.py", "a_table.py", LATIN]
+    assert churn["tide.py"] > churn["gauge.py"] > churn["a_table.py"] > 0
 
 
-def test_files_that_change_together() -> None:
-    past = history.build(COMMITS)
-    (first, *_), *_ = past.together(["port/tide.py"]).values()
-    assert first[0] == "port/table.py"
-    assert past.together(["port/5.py"]) == {"port/5.py": []}
-    assert past.together(["gone.py"]) == {}
+def test_a_change_counts_less_with_time_and_among_many() -> None:
+    past = [("new", ["new.py"]), *[("x", ["x.py"])] * 400, ("old", ["old.py"])]
+    churn = build(past).churn()
+    assert churn["new.py"] == 1
+    assert churn["old.py"] == pytest.approx(0.5, rel=0.01)
+    wide = build([("all", WIDE), ("one", ["one.py"])]).churn()
+    assert 0 < wide["wide0.py"] < 0.5 * wide["one.py"]
 
 
-def test_it_survives_the_cache() -> None:
-    for commits in (COMMITS, []):
-        past = history.build(commits)
-        assert History.load(past.dump()) == past
-    assert history.build(COMMITS).recent(2) == [subject for subject, _ in COMMITS[:2]]
-    assert history.build([]).churn() == {}
+def test_subjects_tell_what_files_are_about() -> None:
+    past = build(COMMITS)
+    assert set(_about(past, "gauge")) == {"tide.py", "gauge.py"}
+    assert _about(past, "mooring") == ["berth.py"]
+    assert _about(past, "table", "north")[0] == "a_table.py"
+    assert _about(past, "nothing") == []
+    assert _about(past) == []
+
+
+def test_the_first_and_the_last_subject_are_found() -> None:
+    past = build([("alpha", ["tide.py"]), ("beta", ["gauge.py"]), ("gamma", ["berth.py"])])
+    assert _about(past, "alpha") == ["tide.py"]
+    assert _about(past, "gamma") == ["berth.py"]
+
+
+def test_files_that_nobody_asks_about_have_no_score() -> None:
+    scores = build(COMMITS).about({"tide": 1.0}, 0.5, {"gauge.py": 7})
+    alone = [
+        (subject, [path for path in paths if path == "gauge.py"]) for subject, paths in COMMITS
+    ]
+    assert set(scores) == {7}
+    assert scores == build(alone).about({"tide": 1.0}, 0.5, {"gauge.py": 7})
+
+
+def test_a_short_subject_says_more_than_a_long_one() -> None:
+    past = build([("tide and a lot of other things", ["tide.py"]), ("tide", ["gauge.py"])])
+    assert _about(past, "tide") == ["gauge.py", "tide.py"]
+
+
+def test_a_subject_is_found_after_one_that_grows_in_lower_case() -> None:
+    past = build([("İ" * 9, ["tide.py"]), ("tides", ["gauge.py"]), ("x", ["berth.py"])])
+    assert _about(past, "tide") == ["gauge.py"]
+
+
+def test_a_wide_commit_says_nothing_of_its_files() -> None:
+    past = build([("tide", [*WIDE, "tide.py"]), ("tide", ["gauge.py"])])
+    assert _about(past, "tide") == ["gauge.py"]
+    assert past.together(["tide.py"]) == {"tide.py": []}
+
+
+def test_a_word_said_a_hundred_times_counts_no_more_than_a_few() -> None:
+    few, many = (build([("tide", ["tide.py"]), *[("x", ["x.py"])]] * n) for n in (8, 100))
+    scores = [past.about({"tide": 1.0}, 0.0, NUMBER) for past in (few, many)]
+    assert scores[0] == scores[1]
+
+
+def test_files_change_together_the_closest_first() -> None:
+    together = build(COMMITS).together(["tide.py", "berth.py", "nowhere.py"])
+    assert [path for path, _ in together["tide.py"]] == ["gauge.py", LATIN, "a_table.py"]
+    shares = [share for _, share in together["tide.py"]]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < sum(shares) < 0.7, "a few changes prove little"
+    assert together["berth.py"] == []
+    assert "nowhere.py" not in together
+
+
+def test_only_the_closest_partners_are_kept() -> None:
+    past = [("pair", ["hub.py", f"{n}.py"]) for n in range(20) for _ in range(n + 1)]
+    partners = build(past).together(["hub.py"])["hub.py"]
+    assert [path for path, _ in partners] == [f"{n}.py" for n in range(19, 11, -1)]
+
+
+def test_the_last_subjects_are_told() -> None:
+    past = build([("one\ntwo", ["a"]), ("three", ["b"]), ("four", [])])
+    assert past.recent(2) == ["one two", "three"]
+    assert past.recent(9)[:3] == ["one two", "three", "four"]
+
+
+def test_it_comes_back_as_it_was() -> None:
+    past = build(COMMITS)
+    again = History.load(past.dump())
+    assert again == past
+    assert LATIN in again.paths
+    assert again.churn() == past.churn()
+    assert again.about({"tide": 1.0}, 0.5, NUMBER) == past.about({"tide": 1.0}, 0.5, NUMBER)
+
+
+def test_no_past_says_nothing() -> None:
+    for past in (build([]), History.load(build([]).dump())):
+        assert past.paths == []
+        assert past.churn() == {}
+        assert past.about({"tide": 1.0}, 0.5, NUMBER) == {}
+        assert past.about({"tide": 1.0}, 0.5, {}) == {}
+        assert past.together(["tide.py"]) == {}
+
+
+@given(any_commits)
+def test_any_past_comes_back_and_is_found_again(commits: list[tuple[str, list[str]]]) -> None:
+    past = build(commits)
+    assert History.load(past.dump()) == past
+    assert set(past.churn()) == {path for _, paths in commits for path in paths}
+    number = {path: n for n, path in enumerate(past.paths)}
+    for term in ("tide", "the"):
+        scores = past.about({term: 1.0}, 0.5, number)
+        said = [paths for subject, paths in commits if term in subject.lower()]
+        assert set(scores) <= {number[path] for paths in said for path in paths}
+
+
+def test_the_log_has_subjects_and_paths_the_newest_first(repo: Path) -> None:
+    (repo / "docs").mkdir()
+    for subject, names in reversed(COMMITS[:4]):
+        for name in names:
+            with (repo / name).open("a") as file:
+                file.write(f"{subject}\n")
+        git(repo, "add", "-A")
+        git(repo, "commit", "--quiet", "-m", subject)
+    found = project.find(repo).repo
+    assert found is not None
+    assert [(s, sorted(p)) for s, p in history.log(found)][:4] == [
+        (subject, sorted(names)) for subject, names in COMMITS[:4]
+    ]

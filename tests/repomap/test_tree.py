@@ -1,33 +1,82 @@
-"""The tree spends its lines where the code is."""
+"""The directory tree: where the code is, and no more lines than asked for."""
 
 from __future__ import annotations
 
-from kedge.repomap.tree import branches
+import random
 
-SCORES = {
-    "src/port/quay/a.py": 5.0,
-    "src/port/quay/b.py": 4.0,
-    "src/port/tide/c.py": 2.0,
-    "src/port/d.py": 1.0,
-    "tools/e.py": 3.0,
-    "f.py": 9.0,
-}
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kedge.repomap.tree import Branch, branches
 
-def lines(most: int) -> list[str]:
-    return [f"{'  ' * one.depth}{one.name} {one.files}" for one in branches(SCORES, most)]
-
-
-def test_the_heaviest_come_first_and_children_below_their_parents() -> None:
-    assert lines(9) == ["src/port 4", "  quay 2", "  tide 1", "tools 1"]
+# Sixteenths add up to the same whatever the order.
+scored = st.dictionaries(
+    st.lists(st.sampled_from("abcd"), min_size=1, max_size=6).map("/".join),
+    st.integers(0, 64).map(lambda count: count / 16),
+    max_size=40,
+)
 
 
-def test_there_are_no_more_lines_than_asked_for() -> None:
-    assert lines(2) == ["src/port 4", "  quay 2"]
-    assert lines(0) == []
-    assert branches({}, 5) == []
+def _drawn(scores: dict[str, float], most: int = 100) -> list[str]:
+    return [f"{'  ' * row.depth}{row.name} {row.files}" for row in branches(scores, most)]
 
 
-def test_what_weighs_next_to_nothing_is_left_out() -> None:
-    heavy = {**SCORES, "dust/g.py": 0.01}
-    assert "dust" not in [one.name for one in branches(heavy, 9)]
+def test_the_heaviest_directory_comes_first() -> None:
+    scores = {"a/x.py": 1.0, "b/x.py": 2.0, "b/y.py": 2.0, "c/x.py": 3.0}
+    assert _drawn(scores) == ["b 2", "c 1", "a 1"]
+
+
+def test_equals_come_by_name() -> None:
+    assert _drawn({"b/x.py": 1.0, "a/x.py": 1.0, "c/x.py": 1.0}) == ["a 1", "b 1", "c 1"]
+
+
+def test_children_stand_below_their_parents_the_heaviest_first() -> None:
+    scores = {"a/x.py": 1.0, "a/b/x.py": 1.0, "a/c/x.py": 2.0, "a/c/d/x.py": 1.0, "e/x.py": 4.5}
+    assert _drawn(scores) == ["a 4", "  c 2", "    d 1", "  b 1", "e 1"]
+
+
+def test_a_directory_with_nothing_but_another_is_joined_with_it() -> None:
+    assert _drawn({"src/main/java/A.java": 1.0}) == ["src/main/java 1"]
+    scores = {"src/main/a/A.java": 2.0, "src/main/b/c/B.java": 1.0}
+    assert _drawn(scores) == ["src/main 2", "  a 1", "  b/c 1"]
+    assert _drawn({"src/x.py": 1.0, "src/a/b/x.py": 1.0}) == ["src 2", "  a/b 1"]
+
+
+def test_a_branch_has_its_whole_path() -> None:
+    scores = {"src/x.py": 1.0, "src/a/b/x.py": 1.0}
+    assert branches(scores, 9) == [Branch(0, "src", "src", 2), Branch(1, "a/b", "src/a/b", 1)]
+
+
+def test_what_is_cut_off_is_the_lightest() -> None:
+    scores = {"a/x.py": 4.0, "a/b/x.py": 3.0, "c/x.py": 2.0, "d/x.py": 1.0}
+    assert _drawn(scores, 3) == ["a 2", "  b 1", "c 1"]
+    assert _drawn(scores, 1) == ["a 2"]
+    assert _drawn(scores, 0) == []
+
+
+def test_a_directory_that_weighs_next_to_nothing_is_left_out() -> None:
+    assert _drawn({"a/x.py": 100.0, "b/x.py": 0.5}) == ["a 1"]
+
+
+def test_files_at_the_root_are_in_no_directory() -> None:
+    assert _drawn({"setup.py": 5.0}) == []
+    assert _drawn({}) == []
+
+
+@given(scored, st.integers(0, 12), st.randoms(use_true_random=False))
+def test_every_tree_holds_together(
+    scores: dict[str, float], most: int, shuffle: random.Random
+) -> None:
+    rows = branches(scores, most)
+    assert len(rows) <= most
+    above: list[str] = []
+    for row in rows:
+        assert row.depth <= len(above)
+        del above[row.depth :]
+        assert row.path == "/".join([*above[-1:], row.name])
+        assert row.files == sum(path.startswith(f"{row.path}/") for path in scores)
+        above.append(row.path)
+    assert len({row.path for row in rows}) == len(rows)
+    order = list(scores.items())
+    shuffle.shuffle(order)
+    assert branches(dict(order), most) == rows

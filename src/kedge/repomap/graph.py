@@ -28,6 +28,7 @@ class Graph:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._known: dict[int, list[tuple[int, int]]] = {}
+        self._users: dict[int, dict[int, int]] = {}
 
     def neighbours(self, node: int) -> list[tuple[int, int]]:
         """The file's strongest edges as (other, weight)."""
@@ -57,6 +58,8 @@ class Graph:
 
     def _used_by(self, node: int) -> dict[int, int]:
         """What a test uses counts less."""
+        if node in self._users:
+            return self._users[node]
         index, weak = self._index, self._index.weak
         found: dict[int, int] = {}
         for name, byte, definers in index.shared(node, MOST_DEFINERS):
@@ -66,6 +69,7 @@ class Graph:
                     if share := share * 3 // 10 if weak(other) else share:
                         found[other] = found.get(other, 0) + share
         found.pop(node, None)
+        self._users[node] = found
         return found
 
     def _cut(self, edges: Mapping[int, int]) -> list[tuple[int, int]]:

@@ -140,7 +140,7 @@ def answers_to(path: str) -> list[str]:
     """The keys under which others can import this file."""
     here, stem, suffix = _taken_apart(path)
     if suffix in _HEADERS:
-        keys = [_key([*here, f"{stem}.{suffix}"]), f"/{stem}.{suffix}"]
+        keys = [_key([*here, f"{stem}.{suffix}"]), _key([f"{stem}.{suffix}"])]
     elif suffix == "go":
         keys = [_key(here)] if here and here[-1] == stem else []
     elif stem in _WHOLE.get(suffix, ()):
@@ -243,6 +243,8 @@ def _paths(name: str, here: list[str], suffix: str) -> Iterator[list[str]]:
 
 
 def _key(parts: list[str]) -> str:
-    """The last two parts, without the directories that every repository has."""
+    """The last two parts, without the directories that every repository has; in ASCII, where
+    lower case is as long as upper case."""
     last = [part for part in parts[:-1] if part not in _ROOTS][-1:]
-    return f"{last[0] if last else ''}/{parts[-1]}"
+    key = f"{last[0] if last else ''}/{parts[-1]}"
+    return key if key.isascii() else key.encode("ascii", "backslashreplace").decode()

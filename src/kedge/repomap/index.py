@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, islice, pairwise
 
 from kedge.repomap.files import is_test
 from kedge.repomap.languages import PROSE, language_of
@@ -195,11 +195,10 @@ class Index:
         self._name(list(self._numbers)[len(self._places) :])
 
     def _name(self, names: Iterable[str]) -> None:
-        place = len(self.names)
-        for name in names:
-            self._places.append(place)
-            place += len(name) + 1
-        self.names += "".join([f"{name}\n" for name in names])
+        known = list(names)
+        ends = accumulate([len(name) + 1 for name in known], initial=len(self.names))
+        self._places.extend(islice(ends, len(known)))
+        self.names += "\n".join((*known, ""))
 
     def _add(self, entries: list[int]) -> None:
         self._forward.extend(entries)
