@@ -110,6 +110,7 @@ def test_what_is_defined_is_among_the_names(language: Language) -> None:
         ("typescript", "  onArrive = async (port: Port): Promise<void> => {\n", ["onArrive"]),
         ("lua", "M.moor = function(line)\n", ["moor"]),
         ("ruby", "class Ship::Deck\nend\nPoint = Struct.new(:x)\n", ["Deck", "Point"]),
+        ("python", "subclass Ship\nundef moor\n", []),
         ("python", "MAX_BERTHS = 4\nundefined(class_name)\n", ["MAX_BERTHS"]),
     ],
 )
@@ -138,11 +139,12 @@ def test_counts_are_capped() -> None:
     ("language", "unit"),
     [
         ("python", b"import "),
+        ("python", b"x import "),
         ("python", b"\nfrom a import ("),
         ("python", b"import a; import b\n"),
         ("go", b"\nimport ("),
         ("go", b"\ntype (\n"),
-        ("kotlin", b"fun <"),
+        ("kotlin", b"fun < "),
         ("rust", b"\nuse a::{"),
         ("rust", b"type a "),
         ("c", b"typedef "),

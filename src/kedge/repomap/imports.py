@@ -213,7 +213,6 @@ def _crates(name: str, here: list[str], stem: str) -> Iterator[list[str]]:
         while rest[:1] == ["super"]:
             own, rest = own[:-1], rest[1:]
         rest = own + rest
-    rest = [part for part in rest if part != "self"]
     yield rest
     yield rest[:-1]
 
