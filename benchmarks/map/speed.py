@@ -98,7 +98,7 @@ class Bench:
         for text in TEXTS[1:]:  # fill what is read of the files that are shown
             self.map(text)
         found["warm"] = self.map(f"{TEXTS[1]} {number}")
-        changed = self.sources[number % len(self.sources)]
+        changed = self.sources[(len(self.sources) // 2 + 37 * number) % len(self.sources)]
         with (self.tree / changed).open("a") as file:
             file.write("\n")
         found["one file changed"] = self.map(f"{TEXTS[2]} {number}")
