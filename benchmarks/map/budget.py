@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from _corpus import clone, label
+
 from kedge.host import project
 from kedge.repomap import build
 from kedge.repomap.cache import Cache
@@ -43,19 +45,12 @@ def main() -> int:
     print(f"{'':28}{'budget':>8}{'least':>8}{'most':>8}{'used':>8}")
     for repository in given.repository:
         with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
-            tree = Path(scratch, "tree")
-            subprocess.run(
-                ["git", "clone", "--quiet", "--shared", str(repository), str(tree)],
-                check=False,  # a mirror may lack some large files
-                stderr=subprocess.DEVNULL,
-            )
-            name = repository.resolve()
-            label = name.parent.name if name.name == "repo" else name.name
-            fine = measure(tree, label, given.tokenizer, Path(scratch)) and fine
+            tree = clone(repository, Path(scratch))
+            fine = measure(tree, label(repository), given.tokenizer, Path(scratch)) and fine
     return 0 if fine else 1
 
 
-def measure(tree: Path, label: str, python: str, scratch: Path) -> bool:
+def measure(tree: Path, name: str, python: str, scratch: Path) -> bool:
     found, cache = project.find(tree), Cache(scratch / "home")
     fine = True
     for budget in BUDGETS:
@@ -73,7 +68,7 @@ def measure(tree: Path, label: str, python: str, scratch: Path) -> bool:
         fine = fine and kept
         used = f"{min(counts) / budget:7.0%}"
         print(
-            f"{label:28}{budget:8}{min(counts):8}{max(counts):8}{used:>8}{'' if kept else '  off'}",
+            f"{name:28}{budget:8}{min(counts):8}{max(counts):8}{used:>8}{'' if kept else '  off'}",
             flush=True,
         )
     cache.close()

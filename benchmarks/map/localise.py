@@ -24,6 +24,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from _corpus import clone, label
+
 from kedge.host import project, tokens
 from kedge.host.project import Project
 from kedge.repomap import build, files, history, terms
@@ -53,12 +55,12 @@ def main() -> int:
     given = parser.parse_args()
     base = given.base or git(given.repository, "rev-parse", f"{given.until}~900").strip()
     with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
-        tree = checkout(given.repository, base, Path(scratch))
+        tree = clone(given.repository, Path(scratch), base)
         eligible = commits(given.repository, base, given.until, tree)
         random.Random(given.seed).shuffle(eligible)
         sample = eligible[: given.commits]
         print(
-            f"{given.repository.resolve().parent.name or given.repository}: base {base[:10]},"
+            f"{label(given.repository)}: base {base[:10]},"
             f" {len(eligible)} eligible commits, {len(sample)} sampled"
         )
         if not sample:
@@ -72,20 +74,6 @@ def main() -> int:
 def git(repository: Path, *args: str) -> str:
     done = subprocess.run(["git", "-C", str(repository), *args], capture_output=True, check=True)
     return done.stdout.decode("utf-8", "replace")
-
-
-def checkout(repository: Path, base: str, scratch: Path) -> Path:
-    tree = scratch / "tree"
-    subprocess.run(
-        ["git", "clone", "--quiet", "--shared", "--no-checkout", str(repository), str(tree)],
-        check=True,
-    )
-    subprocess.run(
-        ["git", "-C", str(tree), "checkout", "--quiet", "--detach", base],
-        check=False,  # a mirror may lack some large files
-        stderr=subprocess.DEVNULL,
-    )
-    return tree
 
 
 def commits(repository: Path, base: str, until: str, tree: Path) -> list[Commit]:
@@ -179,7 +167,10 @@ class Bench:
         ).stdout.decode("utf-8", "surrogateescape")
         names = [name for name in listed.split("\0") if (self.tree.root / name).is_file()]
         asked = [
-            {"words": terms.identifiers(text), "paths": sorted(terms.mentioned(text, self.paths))}
+            {
+                "words": sorted(set(re.findall(r"[A-Za-z_]\w+", text))),
+                "paths": sorted(terms.mentioned(text, self.paths)),
+            }
             for text in texts
         ]
         with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:

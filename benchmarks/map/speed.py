@@ -23,6 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from _corpus import clone, label
+
 from kedge.repomap.languages import language_of
 
 KEDGE = str(Path(sys.executable).with_name("kedge"))
@@ -45,17 +47,9 @@ def main() -> int:
     print(f"{'':34}{'CPU s':>8}{'MB':>6}{'× pass':>9}{'× parse':>9}{'aider ×':>9}")
     for repository in given.repository:
         with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
-            tree = Path(scratch, "tree")
-            subprocess.run(
-                ["git", "clone", "--quiet", "--shared", str(repository), str(tree)],
-                check=False,  # a mirror may lack some large files
-                stderr=subprocess.DEVNULL,
-            )
-            subprocess.run(["git", "-C", str(tree), "reset", "--quiet"], check=True)
-            name = repository.resolve()
-            Bench(tree, name.parent.name if name.name == "repo" else name.name).run(
-                given.aider, given.aider_most, given.rounds
-            )
+            tree = clone(repository, Path(scratch))
+            bench = Bench(tree, label(repository))
+            bench.run(given.aider, given.aider_most, given.rounds)
     return 0
 
 

@@ -17,6 +17,7 @@ from kedge.host.project import HOME_VARIABLE, Project
 PROJECT_FILE = (".kedge", "config.toml")
 _RESERVED = (HOME_VARIABLE,)
 _BOM = "\ufeff"
+LEAST, MOST = 100, 100_000  # tokens of a map
 
 
 def _prefix(value: str) -> str | None:
@@ -29,7 +30,7 @@ def _positive(value: float) -> str | None:
 
 
 def _budget(value: int) -> str | None:
-    return None if 100 <= value <= 100_000 else "must be from 100 to 100000"
+    return None if LEAST <= value <= MOST else f"must be from {LEAST} to {MOST}"
 
 
 class TaskSettings(NamedTuple):

@@ -253,6 +253,7 @@ def test_explain_says_why_a_file_stands_where_it_does(harbour: Path, kedge: Kedg
         "vendor/tide/tide.py": "vendored",
         "src/harbour/made.py": "generated",
         "nowhere.py": "from the root",
+        "src/harbour/tides.py": "did you mean src/harbour/tide.py?",
     }.items():
         ran = kedge(*ask, path, code=1)
         assert_clear(ran, code=1, says="is not in the map")
@@ -313,6 +314,8 @@ def test_the_graph_is_drawn(harbour: Path, kedge: Kedge) -> None:
     again = kedge.json("map", "--graph", "again.svg")
     assert again["graph"].endswith("again.svg")
     assert (harbour / "again.svg").read_bytes() == (harbour / "graph.svg").read_bytes()
+    assert kedge("map", "--graph", "-").out.encode() == (harbour / "graph.svg").read_bytes()
+    assert not (harbour / "-").exists()
     ran = kedge("map", "--graph", "README.md/graph.svg", code=1)
     assert_clear(ran, code=1, says="README.md")
 
@@ -387,6 +390,7 @@ def test_a_hundred_thousand_files(repo: Path) -> None:
 
 def test_wrong_usage(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--tokens", "5", code=2), code=2, says="--tokens")
-    assert_clear(kedge("map", "--tokens", "many", code=2), code=2, says="--tokens")
+    assert_clear(kedge("map", "--tokens", "many", code=2), code=2, says="or auto, not 'many'")
+    assert_clear(kedge("map", "--graph", "-", "--output", "y", code=2), code=2, says="exclude")
     assert_clear(kedge("map", "--for", "x", "--task", "y", code=2), code=2, says="exclude")
     assert_clear(kedge("map", "--check", "--graph", "y", code=2), code=2, says="exclude")

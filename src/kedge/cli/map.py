@@ -25,22 +25,26 @@ FILE = "map.md"
 class Tokens(click.ParamType[int]):
     """A number of tokens, or `auto`, which is 0 here."""
 
-    name = "N|auto"
+    name = "tokens"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if value == "auto":
             return 0
-        return click.IntRange(100, 100_000).convert(value, param, ctx)
+        if not (str(value).isdecimal() and config.LEAST <= int(value) <= config.MOST):
+            self.fail(f"give {config.LEAST} to {config.MOST}, or auto, not {value!r}", param, ctx)
+        return int(value)
 
 
 @edge.command("Write a ranked map of the code within a budget of tokens.")
-@click.option("--tokens", type=Tokens(), help="The budget; auto grows with the repository.")
+@click.option(
+    "--tokens", type=Tokens(), metavar="N|auto", help="The budget; auto grows with the repository."
+)
 @click.option("--for", "text", help="Rank for this text: a question, a task, an error.")
 @click.option("--task", help="Rank for this task.")
 @click.option("--output", metavar="FILE", help="Where to write; - for standard output.")
 @click.option("--check", is_flag=True, help="Only say whether the map on disk is stale (exit 4).")
 @click.option("--explain", metavar="PATH", help="Say why a file stands where it does.")
-@click.option("--graph", metavar="FILE.svg", help="Draw the files that matter and who uses whom.")
+@click.option("--graph", metavar="FILE.svg", help="Draw who uses whom; - for standard output.")
 @click.option("--no-cache", is_flag=True, help="Read everything anew.")
 @click.pass_obj
 def command(
@@ -59,6 +63,7 @@ def command(
 
     _exclude({"--for": text, "--task": task})
     _exclude({"--check": check, "--explain": explain, "--graph": graph})
+    _exclude({"--explain": explain, "--graph": graph, "--output": output})
     project = _project(here)
     settings = config.load(project, {"map.tokens": tokens or None}).settings
     about = _about(project, settings, task) if task is not None else text or ""
@@ -73,6 +78,8 @@ def command(
             return Reply(found, lambda: _explained(found), cache.warnings)
         if graph is not None:
             drawn = build.drawing(project, ask, cache, progress)
+            if graph == "-":
+                return Reply({"svg": drawn}, drawn, cache.warnings)
             target = here.directory / graph
             files.write_atomic(target, drawn.encode())
             return Reply({"graph": str(target)}, f"{graph} is drawn", cache.warnings)

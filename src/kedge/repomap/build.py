@@ -14,8 +14,9 @@ from kedge.errors import FileError
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.repomap import files
-from kedge.repomap.cache import Cache, Tick, no_tick
+from kedge.repomap.cache import Cache
 from kedge.repomap.files import File, Listing
+from kedge.repomap.progress import Tick, no_tick
 
 if TYPE_CHECKING:
     from kedge.repomap.knowledge import Overview
@@ -181,6 +182,11 @@ def _why_not(listing: Listing, path: str) -> str:
         return "it is empty, too large, generated, or in no language that kedge reads"
     if files.is_foreign(path):
         return "its name says that it is vendored, generated or minified"
+    from difflib import get_close_matches
+
+    near = get_close_matches(path, [file.path for file in listing.files], n=1, cutoff=0.8)
+    if near:
+        return f"did you mean {near[0]}?"
     return "give its path from the root of the repository; ignored files are left out"
 
 
@@ -215,6 +221,7 @@ class Reader:
         self.failed: dict[str, str] = {}
 
     def symbols(self, path: str) -> list[Symbol]:
+        from kedge.repomap.render import plain
         from kedge.repomap.symbols import Symbol, extract
 
         if path not in self._files:
@@ -232,7 +239,10 @@ class Reader:
             if found.failed:
                 self.failed[path] = f"{path}: {found.failed}"
                 return []
-            kept = [tuple(map(_plainly, symbol)) for symbol in found.symbols]
+            kept = [
+                tuple(plain(one) if isinstance(one, str) else one for one in symbol)
+                for symbol in found.symbols
+            ]
             if files.blob(data, file.key) == file.key:  # else a filter or an edit came between
                 self._fresh[key] = kept
         self.read[file.language.title] += 1
@@ -269,12 +279,6 @@ def _key(file: File) -> str:
     language = file.language.name if file.language else ""
     also = name if language in _NAMED_BY_FILE else name.endswith(".h")
     return f"{language}:{also}:{file.key}"
-
-
-def _plainly(value: Any) -> Any:
-    from kedge.repomap.render import plain
-
-    return plain(value) if isinstance(value, str) else value
 
 
 def _data(

@@ -15,14 +15,9 @@ from kedge.errors import FileError
 # Raise when what is read from a file, or how it is kept, changes.
 VERSION = "10"
 T = TypeVar("T")
-Tick = Callable[[int, int], None]  # told how much is done, of how much
 
 _MEMOS = 40
 _MAX_BATCH = 500
-
-
-def no_tick(_done: int, _total: int) -> None:
-    """For those who do not watch."""
 
 
 def _sealed(data: bytes) -> bytes:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kedge.repomap import files
-from kedge.repomap.cache import Tick, no_tick
 from kedge.repomap.files import File
 from kedge.repomap.imports import answers_to, asked_for
 from kedge.repomap.index import DEFINED, IMPORTED, MOST, Document
 from kedge.repomap.languages import PROSE
+from kedge.repomap.progress import Tick, no_tick
 from kedge.repomap.words import words
 
 MIN_PARALLEL = 400  # files, below which a second process costs more than it saves

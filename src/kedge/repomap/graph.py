@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from kedge.repomap.index import COUNT, DEFINED, IMPORTED, Index
 
-MOST_DEFINERS = 6  # a name that more files define says nothing about which is meant
 MOST_EDGES = 24  # of a file: the strongest
 _IMPORT = 3000
 _WEIGHED = COUNT | IMPORTED
@@ -49,7 +48,7 @@ class Graph:
 
     def _uses(self, node: int) -> dict[int, int]:
         found: dict[int, int] = {}
-        for _, byte, definers in self._index.shared(node, MOST_DEFINERS):
+        for _, byte, definers in self._index.shared(node):
             if share := _SHARES[byte & _WEIGHED] // len(definers):
                 for other in definers:
                     found[other] = found.get(other, 0) + share
@@ -62,7 +61,7 @@ class Graph:
             return self._users[node]
         index, weak = self._index, self._index.weak
         found: dict[int, int] = {}
-        for name, byte, definers in index.shared(node, MOST_DEFINERS):
+        for name, byte, definers in index.shared(node):
             if byte & DEFINED and len(posts := index.posts(name)) <= _WIDEST:
                 for post in posts:
                     other, share = post >> 8, _SHARES[post & _WEIGHED] // len(definers)
@@ -117,7 +116,7 @@ class Graph:
         index = self._index
         both: dict[int, dict[int, int]] = {node: {} for node in live}
         for name in index.defined():
-            definers = index.definers(name, MOST_DEFINERS)
+            definers = index.definers(name)
             posts = index.posts(name) if definers else ()
             wide = len(posts) > _WIDEST
             for post in posts:

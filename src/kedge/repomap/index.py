@@ -21,6 +21,7 @@ from kedge.repomap.languages import PROSE, language_of
 # imported there. A key of an import has a slash in it and does not count as a word.
 COUNT, IMPORTED, DEFINED = 0x0F, 0x40, 0x80
 MOST = 8
+MOST_DEFINERS = 6  # a name that more files define says nothing about which is meant
 Document = dict[str, int]
 
 # In `_posts` and `_forward`, an entry is a number (of a document, of a name) and a name's byte.
@@ -43,7 +44,6 @@ class Index:
         self._begins: array[int] = array("I", [0])  # of the names of each document
         self._forward: array[int] = array("I")
         self._patched: dict[int, list[int]] = {}
-        self._numbers: dict[str, int] = {}
         self._definers: dict[int, list[int]] = {}
         self._listed: list[str] = []
 
@@ -90,24 +90,24 @@ class Index:
             return self._patched[name]
         return self._posts[self._starts[name] : self._starts[name + 1]]
 
-    def definers(self, name: int, most: int) -> list[int]:
-        """The documents that define the name; none when they are more than `most`."""
+    def definers(self, name: int) -> list[int]:
+        """The documents that define the name; none when they are many."""
         posts = self.posts(name)
         if not posts or not posts[0] & DEFINED:
             return []
-        found = [post >> _BITS for post in posts[: most + 1] if post & DEFINED]
-        return found if len(found) <= most else []
+        found = [post >> _BITS for post in posts[: MOST_DEFINERS + 1] if post & DEFINED]
+        return found if len(found) <= MOST_DEFINERS else []
 
-    def shared(self, number: int, most: int) -> Iterator[tuple[int, int, list[int]]]:
-        """The names in a document that some define, but no more than `most`: the name, its byte
-        there, and those documents."""
+    def shared(self, number: int) -> Iterator[tuple[int, int, list[int]]]:
+        """The names in a document that some define, but not many: the name, its byte there, and
+        those documents."""
         starts, posts, known = self._starts, self._posts, self._definers
         for entry in self.names_in(number):
             name = entry >> _BITS
             definers = known.get(name)
             if definers is None:
                 fresh = name in self._patched or posts[starts[name]] & DEFINED
-                definers = known[name] = self.definers(name, most) if fresh else []
+                definers = known[name] = self.definers(name) if fresh else []
             if definers:
                 yield name, entry & _BYTE, definers
 
@@ -180,19 +180,19 @@ class Index:
             row[:] = [post for post in row if post >> _BITS not in dead]
         if not documents:
             return
-        self._numbers = {name: number for number, name in enumerate(self._names())}
+        numbers = {name: number for number, name in enumerate(self._names())}
         for path, document in documents.items():
             number = len(self.paths)
             self.paths.append(path)
             self._kinds.append(_kind(path))
             entries = []
             for name, byte in document.items():
-                found = self._numbers.setdefault(name, len(self._numbers))
+                found = numbers.setdefault(name, len(numbers))
                 row = self._row(found)
                 row.insert(0 if byte & DEFINED else len(row), number << _BITS | byte)
                 entries.append(found << _BITS | byte)
             self._add(entries)
-        self._name(list(self._numbers)[len(self._places) :])
+        self._name(list(numbers)[len(self._places) :])
 
     def _name(self, names: Iterable[str]) -> None:
         known = list(names)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kedge.errors import GitError
 from kedge.host.project import Project
 from kedge.repomap import files
-from kedge.repomap.cache import Cache, Tick, no_tick
+from kedge.repomap.cache import Cache
 from kedge.repomap.files import File, Listing
 from kedge.repomap.history import History
 from kedge.repomap.index import Document, Index
+from kedge.repomap.progress import Tick, no_tick
 from kedge.repomap.rank import Known
 
 if TYPE_CHECKING:

@@ -49,10 +49,6 @@ def stem(word: str) -> str:
     return word
 
 
-def identifiers(text: str) -> list[str]:
-    return list(dict.fromkeys(_IDENTIFIER.findall(text)))
-
-
 def of_text(text: str) -> dict[str, float]:
     """What a text is about, with weights; the words that all texts share are left out."""
     counts: dict[str, int] = {}
