@@ -117,6 +117,7 @@ def test_the_errors_are_what_they_are() -> None:
         "ConfigError": ("config", 1),
         "FileError": ("file", 1),
         "LockTimeout": ("locked", 1),
+        "BrokenSection": ("broken-section", 1),
         "SecretFound": ("secret", 1),
         "ProgramError": ("program", 1),
         "GitError": ("git", 1),

@@ -6,7 +6,8 @@
     ├── InvalidValue            a value that breaks a rule of the model
     ├── ConfigError             a setting or a settings file that cannot be used
     ├── FileError               a file that cannot be read or written
-    │   └── LockTimeout         another process holds the resource
+    │   ├── LockTimeout         another process holds the resource
+    │   └── BrokenSection       markers of kedge that do not make one section
     ├── SecretFound             what is to be written seems to hold a secret
     ├── ProgramError            a program that is missing, failed or took too long
     ├── GitError                git refused or failed
@@ -70,6 +71,10 @@ class FileError(KedgeError):
 
 class LockTimeout(FileError):
     code = "locked"
+
+
+class BrokenSection(FileError):
+    code = "broken-section"
 
 
 class SecretFound(KedgeError):

@@ -1,0 +1,1 @@
+"""What an agent is told: managed sections, anchor, task prompt, the sections that a task needs."""
