@@ -17,6 +17,13 @@ from kedge.host.project import HOME_VARIABLE, Project
 PROJECT_FILE = (".kedge", "config.toml")
 _RESERVED = (HOME_VARIABLE,)
 _BOM = "\ufeff"
+_KINDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple: "a list of texts",
+}
 LEAST, MOST = 100, 100_000  # tokens of a map
 
 
@@ -33,6 +40,18 @@ def _budget(value: int) -> str | None:
     return None if LEAST <= value <= MOST else f"must be from {LEAST} to {MOST}"
 
 
+SOURCES = ("prompt", "agent", "task", "git", "progress", "epic", "map", "drift")  # of an anchor
+
+
+def _frequency(value: str) -> str | None:
+    ok = value == "on-drift" or (value.isdecimal() and 0 < int(value) < 10_000)
+    return None if ok else "must be a number of iterations, or on-drift"
+
+
+def _lines(value: int) -> str | None:
+    return None if 0 <= value <= 10_000 else "must be from 0 to 10000"
+
+
 class TaskSettings(NamedTuple):
     backend: str = "auto"
     prefix: str = "k"
@@ -46,9 +65,29 @@ class MapSettings(NamedTuple):
     commit: bool = False
 
 
+class AnchorSettings(NamedTuple):
+    enabled: bool = True
+    sources: tuple[str, ...] = ("prompt", "task", "git", "progress")
+    tokens: int = 2000
+    mode: str = "full"
+    form: str = "full"
+    frequency: str = "1"
+    git_commits: int = 3
+    progress_lines: int = 20
+    max_prompt_lines: int = 100
+    include_epic: bool = True
+
+
+class PromptSettings(NamedTuple):
+    tokens: int = 4000
+    siblings: int = 10
+
+
 class Settings(NamedTuple):
     tasks: TaskSettings = TaskSettings()
     map: MapSettings = MapSettings()
+    anchor: AnchorSettings = AnchorSettings()
+    prompt: PromptSettings = PromptSettings()
 
 
 class About(NamedTuple):
@@ -73,6 +112,30 @@ ABOUT = {
     "tasks.bd": About("the beads program; a name on PATH or a path", user_only=True),
     "map.tokens": About("how many tokens the map may have", check=_budget),
     "map.commit": About("whether map.md belongs in git; else it is ignored there"),
+    "anchor.enabled": About("whether agents are anchored by hooks and in the loop"),
+    "anchor.sources": About("what an anchor is made of, in this order", choices=SOURCES),
+    "anchor.tokens": About("how many tokens an anchor may have", check=_budget),
+    "anchor.mode": About(
+        "full, or delta for what has changed since the agent's last anchor",
+        choices=("full", "delta"),
+    ),
+    "anchor.form": About(
+        "full, or compressed for the same in fewer tokens", choices=("full", "compressed")
+    ),
+    "anchor.frequency": About(
+        "every how many iterations to anchor, or on-drift for when there is a reason",
+        check=_frequency,
+    ),
+    "anchor.git_commits": About("how many recent commits an anchor names", check=_lines),
+    "anchor.progress_lines": About("how many lines of lessons an anchor gives", check=_lines),
+    "anchor.max_prompt_lines": About(
+        "how many lines of the standing instructions an anchor gives", check=_lines
+    ),
+    "anchor.include_epic": About("whether a task's epic is part of its anchor"),
+    "prompt.tokens": About("how many tokens a task's prompt may have", check=_budget),
+    "prompt.siblings": About(
+        "how many finished, and how many remaining tasks of the epic a prompt names", check=_lines
+    ),
 }
 
 
@@ -179,6 +242,8 @@ def from_text(key: Key, text: str, place: str) -> Any:
         words = {"true": True, "1": True, "yes": True, "on": True}
         words |= {"false": False, "0": False, "no": False, "off": False}
         value = words.get(text.strip().lower(), text)
+    elif key.type is tuple:
+        value = [part.strip() for part in text.split(",") if part.strip()]
     elif key.type in (int, float):
         try:
             value = key.type(text)
@@ -191,10 +256,14 @@ def validated(key: Key, value: Any, place: str) -> Any:
     if key.type is float and type(value) is int:
         with contextlib.suppress(OverflowError):
             value = float(value)
+    if key.type is tuple and type(value) is list:
+        value = tuple(dict.fromkeys(value)) if all(type(i) is str for i in value) else value
     wrong = None
     if type(value) is not key.type:
-        names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-        wrong = f"must be {names[key.type]}, not {_short(value)}"
+        wrong = f"must be {_KINDS[key.type]}, not {_short(value)}"
+    elif isinstance(value, tuple):
+        strange = [item for item in value if item not in key.choices]
+        wrong = f"cannot have {_short(strange[0])}" if strange else None
     elif isinstance(value, str) and not _storable(value):
         wrong = "must be UTF-8 without NUL"
     elif key.choices and value not in key.choices:

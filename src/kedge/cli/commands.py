@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 SECTIONS: dict[str, dict[str, str]] = {
-    "Set up": {"config": "Show and change settings."},
+    "Set up": {
+        "init": "Set up a repository: sections, constitution, map, hooks.",
+        "update": "Refresh what was set up.",
+        "uninstall": "Take out what kedge wrote, and leave what is yours.",
+        "config": "Show and change settings.",
+    },
     "Tell": {
         "map": "Write a ranked map of the code within a budget of tokens.",
         "task": "List, add, claim and close tasks.",

@@ -68,6 +68,7 @@ def set_(here: Edge, key: str, value: str | None, user: bool, unset: bool) -> Re
     path = config.project_file(project) if project else config.user_file()
     lock = project.path(*_LOCK) if project else path.parent.joinpath(*_LOCK[1:])
     wanted = None if value is None else config.from_text(item, value, "the command line")
+    wanted = list(wanted) if isinstance(wanted, tuple) else wanted
     _change(path, lock, item.name, wanted)
     return Reply({"key": item.name, "value": wanted, "file": str(path)})
 
@@ -122,4 +123,6 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

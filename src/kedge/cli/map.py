@@ -12,14 +12,13 @@ from kedge import config
 from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
+from kedge.context import mapfile
 from kedge.errors import CheckFound, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
 
 if TYPE_CHECKING:
     from kedge.repomap.build import Map
-
-FILE = "map.md"
 
 
 class Tokens(click.ParamType[int]):
@@ -67,7 +66,7 @@ def command(
     project = _project(here)
     settings = config.load(project, {"map.tokens": tokens or None}).settings
     about = _about(project, settings, task) if task is not None else text or ""
-    health, warnings = _health(project, settings)
+    health, warnings = mapfile.how_work_stands(project, settings)
     here.warn(*warnings)
     ask = build.Ask(about, 0 if tokens == 0 else settings.map.tokens, health)
     cache = Cache(None if no_cache else project.home())
@@ -84,14 +83,16 @@ def command(
             files.write_atomic(target, drawn.encode())
             return Reply({"graph": str(target)}, f"{graph} is drawn", cache.warnings)
         made = build.make(project, ask, cache, progress)
-    target = project.own(FILE) if output is None else here.directory / output
+    target = project.own(mapfile.FILE) if output is None else here.directory / output
     if check:
         return _checked(target, made)
     if output == "-" or (here.json and output is None):
         return Reply(made.data, made.text, made.warnings)
     if files.read_bytes(target) != made.text.encode():
         if output is None:
-            _keep_out_of_git(project, settings.map.commit)
+            from kedge.context import setup
+
+            setup.apply(project, setup.gitignore(project, map_in_git=settings.map.commit))
         files.write_atomic(target, made.text.encode())
     count = made.data["tokens"]
     where = target.relative_to(project.root) if output is None else target
@@ -104,25 +105,10 @@ def _exclude(options: dict[str, Any]) -> None:
         raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")
 
 
-def _health(project: Project, settings: config.Settings) -> tuple[str | None, list[str]]:
-    """How the work stands, where kedge keeps tasks for the project."""
-    if settings.tasks.backend == "auto" and not (project.root / ".kedge").is_dir():
-        return None, []
-    from kedge.tasks.health import health
-
-    return health(project, settings.tasks)
-
-
 def _checked(target: Path, made: Map) -> Reply:
-    """A task that was closed since makes no map stale."""
-    data = files.read_bytes(target)
-    if data is None or _timeless(data) != _timeless(made.text.encode()):
+    if not mapfile.is_fresh(files.read_bytes(target), made.text):
         raise CheckFound(f"{target} is stale", hint="kedge map", data={"stale": True})
     return Reply({"stale": False}, "the map is fresh", made.warnings)
-
-
-def _timeless(text: bytes) -> list[bytes]:
-    return [line for line in text.split(b"\n") if not line.startswith(b"- tasks: ")]
 
 
 def _explained(found: dict[str, Any]) -> str:
@@ -143,18 +129,6 @@ def _project(here: Edge) -> Project:
         if not here.directory.is_dir():
             raise
         return Project(here.directory.resolve(), None)
-
-
-def _keep_out_of_git(project: Project, commit: bool) -> None:
-    """The map is made from the code, so that it need not be in git."""
-    ignore = project.own(".gitignore")
-    lines = (files.read_bytes(ignore) or b"").splitlines(keepends=True)
-    others = [line for line in lines if line.strip() != FILE.encode()]
-    if commit and len(others) < len(lines):
-        files.write_atomic(ignore, b"".join(others))
-    elif not commit and len(others) == len(lines):
-        end = b"\n" if lines and not lines[-1].endswith(b"\n") else b""
-        files.write_atomic(ignore, b"".join(lines) + end + FILE.encode() + b"\n")
 
 
 def _about(project: Project, settings: config.Settings, task_id: str) -> str:

@@ -162,4 +162,6 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         # JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
     return repr(value)

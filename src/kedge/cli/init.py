@@ -1,0 +1,61 @@
+"""`kedge init`: set up a repository in one go."""
+
+from __future__ import annotations
+
+import contextlib
+
+import click
+
+from kedge.cli import edge, setup_view
+from kedge.cli.edge import Edge, Reply
+from kedge.context.targets import ON_REQUEST
+
+NEXT = (
+    'kedge task add "TITLE" --accept "WHEN IT IS DONE"   a first task',
+    "kedge doctor                                        see that agents get all this",
+    "git add AGENTS.md CLAUDE.md .kedge                  share it",
+)
+
+
+@edge.command("Set up the repository: managed sections, constitution, map, hooks.")
+@click.option("--minimal", is_flag=True, help="Write the managed sections only.")
+@click.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
+@click.option(
+    "--for",
+    "also",
+    multiple=True,
+    type=click.Choice(sorted(ON_REQUEST)),
+    help="Write the section for this agent too.",
+)
+@click.option("--no-hooks", is_flag=True, help="Install no hooks.")
+@click.option("--shared-hooks", is_flag=True, help="Put hooks where the whole team gets them.")
+@click.pass_obj
+def command(
+    here: Edge,
+    minimal: bool,
+    dry_run: bool,
+    also: tuple[str, ...],
+    no_hooks: bool,
+    shared_hooks: bool,
+) -> Reply:
+    from kedge import config
+    from kedge.context import installed, setup
+
+    project = here.project()
+    settings = config.load(project).settings
+    full = not minimal or installed.full(project)
+    paths = installed.paths(project, also)
+    plan = setup.sections(project, paths, full=full)
+    if not minimal:
+        plan += setup.own_files(project, map_in_git=settings.map.commit)
+    saved = [] if dry_run else setup.apply(project, plan)
+    if not minimal:
+        with contextlib.closing(here.progress("reading the code")) as progress:
+            plan += installed.refreshed_map(project, settings, progress, write=not dry_run)
+    if dry_run:
+        patch = setup_view.diff(plan)
+        return Reply(setup_view.data(plan, diff=patch), patch)
+    return Reply(
+        setup_view.data(plan, backups=saved),
+        setup_view.text(plan, nothing="all is set up already", then=NEXT),
+    )

@@ -1,0 +1,38 @@
+"""`kedge uninstall`: put every byte back as it was."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kedge.cli import edge, setup_view
+from kedge.cli.edge import Edge, Reply
+from kedge.errors import KedgeError
+
+
+@edge.command("Take out what kedge wrote, and leave what is yours.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
+@click.pass_obj
+def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
+    from kedge.context import installed, setup
+
+    project = here.project()
+    plan = setup.removal(project)
+    if dry_run:
+        patch = setup_view.diff(plan)
+        return Reply(setup_view.data(plan, diff=patch), patch)
+    if plan.changes and not yes:
+        _ask(here, setup_view.text(plan, nothing=""))
+    saved = setup.apply(project, plan)
+    plan += installed.removed_home(project)
+    nothing = "kedge has written nothing here"
+    return Reply(setup_view.data(plan, backups=saved), setup_view.text(plan, nothing=nothing))
+
+
+def _ask(here: Edge, shown: str) -> None:
+    if here.json or not sys.stdin.isatty():
+        raise KedgeError("uninstall asks before it removes things", hint="kedge uninstall --yes")
+    click.echo(shown, err=True)
+    click.confirm("Remove all this?", abort=True, err=True)

@@ -1,0 +1,28 @@
+"""Lines that kedge adds to an ignore file, and takes away again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+
+def add(data: bytes | None, lines: Sequence[str]) -> bytes:
+    """The file with the lines that it lacks at its end.
+
+    A file without a last line break keeps it that way, so that `drop` can restore it.
+    """
+    have = {line.strip() for line in (data or b"").splitlines()}
+    new = [line.encode() for line in lines if line.encode() not in have]
+    if not new:
+        return data or b""
+    if data and not data.endswith(b"\n"):
+        return b"\n".join([data, *new])
+    return b"".join([data or b"", *(line + b"\n" for line in new)])
+
+
+def drop(data: bytes, lines: Collection[str]) -> bytes:
+    """The file without those lines."""
+    gone = {line.encode() for line in lines}
+    kept = [line for line in data.splitlines(keepends=True) if line.strip() not in gone]
+    left = b"".join(kept)
+    torn = not data.endswith(b"\n") and len(left) < len(data)
+    return left.removesuffix(b"\n") if torn else left

@@ -1,0 +1,103 @@
+"""What kedge has set up in a project, and what of it is to be refreshed."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kedge.config import Settings
+from kedge.context import defaults, mapfile, targets
+from kedge.context.diff import patch
+from kedge.context.setup import Change, Plan, apply
+from kedge.errors import FileError
+from kedge.host import files
+from kedge.host.project import Project
+
+if TYPE_CHECKING:
+    from kedge.repomap.progress import Tick
+
+_TABLES = ("kedge.db", "kedge.db-wal", "kedge.db-shm")
+
+
+def full(project: Project) -> bool:
+    """Whether more than the sections was set up: what they may refer to."""
+    return project.own("constitution.md").exists()
+
+
+def paths(project: Project, also: Iterable[str] = ()) -> list[str]:
+    """The files that have, or get, a section."""
+    wanted = [targets.AGENTS, targets.CLAUDE]
+    for name, path in targets.ON_REQUEST.items():
+        if name in also or _has_section(project, path):
+            wanted.append(path)
+    return wanted
+
+
+def require(project: Project) -> None:
+    """Refuse to refresh what was never set up."""
+    if full(project) or any(_has_section(project, path) for path in paths(project)):
+        return
+    raise FileError("kedge is not set up here", hint="kedge init")
+
+
+def keeps_map(project: Project, settings: Settings) -> bool:
+    """Whether a map is to be kept fresh: a fresh clone has none until it is asked for."""
+    return settings.map.commit or project.own(mapfile.FILE).exists()
+
+
+def refreshed_map(project: Project, settings: Settings, progress: Tick, *, write: bool) -> Plan:
+    """The map, made last: the other files that are written are part of what it shows."""
+    from kedge.repomap.cache import Cache
+
+    with contextlib.closing(Cache(project.home() if write else None)) as cache:
+        made = mapfile.make(project, settings, cache, progress)
+    path, before = f".kedge/{mapfile.FILE}", files.read_bytes(project.own(mapfile.FILE))
+    if mapfile.is_fresh(before, made.text):
+        return Plan(same=(path,))
+    what = "created" if before is None else "refreshed"
+    plan = Plan((Change(path, before, made.text.encode(), what),), notes=tuple(made.warnings))
+    if write:
+        apply(project, plan)
+    return plan
+
+
+def offers(project: Project, names: Sequence[str]) -> Plan:
+    """What has changed in defaults that the user edited, for them to take over or not."""
+    notes = []
+    for name in names:
+        path, data = f".kedge/{name}", files.read_bytes(project.own(name))
+        difference = patch(path, data, defaults.default(name))
+        notes.append(
+            f"the default of {path} has changed; kedge update --defaults keep keeps yours, "
+            f"--defaults take takes this:\n{difference}"
+        )
+    return Plan(notes=tuple(notes))
+
+
+def removed_home(project: Project) -> Plan:
+    """Remove kedge's database and locks, unless other work trees share them."""
+    with contextlib.suppress(OSError):
+        shutil.rmtree(project.own("locks"))
+        project.own().rmdir()
+    home = project.home()
+    if not home.exists():
+        return Plan()
+    if project.repo is not None and (project.repo.common_dir / "worktrees").is_dir():
+        return Plan(notes=(f"{home} is shared with other work trees, and stays",))
+    for name in _TABLES:
+        (home / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        home.rmdir()
+    if home.exists():
+        return Plan(notes=(f"{home} holds backups of what you wrote, and stays",))
+    return Plan()
+
+
+def _has_section(project: Project, path: str) -> bool:
+    where = project.path(*path.split("/"))
+    try:
+        return where.is_file() and targets.section(path, files.read_bytes(where)) is not None
+    except FileError:  # what is wrong with it is said when it is written
+        return True
