@@ -11,6 +11,8 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Tell": {
         "map": "Write a ranked map of the code within a budget of tokens.",
+        "anchor": "Print what matters for a task, within a budget of tokens.",
+        "prompt": "Print the prompt that an agent gets for a task.",
         "task": "List, add, claim and close tasks.",
     },
     "Learn": {"log": "Show what was tried, and how it ended."},

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from kedge.host.text import clean
 
-
-def clean(text: str) -> str:
-    """The text with control characters made visible, so that no data can drive the terminal."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+__all__ = ["clean", "table"]
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "") -> str:

@@ -19,7 +19,15 @@ def map_cache(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (map_cache,)
+def anchors(db: sqlite3.Connection) -> None:
+    """What each agent was told last, so that it can be told what has changed since."""
+    db.execute(
+        "CREATE TABLE anchor (key TEXT NOT NULL, source TEXT NOT NULL, digest TEXT NOT NULL,"
+        " given_at TEXT NOT NULL, PRIMARY KEY (key, source)) WITHOUT ROWID"
+    )
+
+
+STEPS: tuple[Step, ...] = (map_cache, anchors)
 
 
 def migrate(db: sqlite3.Connection) -> None:

@@ -1,0 +1,82 @@
+"""`kedge anchor`: what matters for the task, read again from where it is true."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from kedge import config
+from kedge.cli import edge
+from kedge.cli.edge import Edge, Reply
+from kedge.cli.plain import table
+from kedge.context.anchor import Anchor
+from kedge.errors import UsageError
+
+# What agents call the session in the environment of their commands.
+_SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
+
+
+@edge.command("Print what matters for a task: its criteria, git, lessons, within a budget.")
+@click.argument("task", required=False)
+@click.option("--sources", metavar="A,B,…", help="What to say: " + ", ".join(config.SOURCES) + ".")
+@click.option("--tokens", type=click.IntRange(config.LEAST, config.MOST), help="The budget.")
+@click.option(
+    "--mode",
+    type=click.Choice(["full", "delta", "small"]),
+    help="All of it, what has changed since the last one, or the few lines for after a compaction.",
+)
+@click.option(
+    "--form", type=click.Choice(["full", "compressed"]), help="As it is, or in fewer tokens."
+)
+@click.option("--session", help="Whose last anchor a delta follows; known by itself in an agent.")
+@click.option(
+    "--iteration", type=click.IntRange(1), help="Print only when anchor.frequency says so."
+)
+@click.option("--explain", is_flag=True, help="Show tokens by source, what was cut and why.")
+@click.pass_obj
+def command(
+    here: Edge,
+    task: str | None,
+    sources: str | None,
+    tokens: int | None,
+    mode: str | None,
+    form: str | None,
+    session: str | None,
+    iteration: int | None,
+    explain: bool,
+) -> Reply:
+    from kedge.context import anchor
+    from kedge.context.workplace import Workplace
+
+    if mode == "small" and (sources or tokens):
+        raise UsageError("--mode small is what it is", hint="leave out --sources and --tokens")
+    project = here.project()
+    named = None if sources is None else [word.strip() for word in sources.split(",")]
+    flags = {
+        "anchor.sources": named,
+        "anchor.tokens": tokens,
+        "anchor.mode": None if mode == "small" else mode,
+        "anchor.form": form,
+    }
+    loaded = config.load(project, flags)
+    here.warn(*loaded.warnings)
+    place = Workplace(project, loaded.settings, task)
+    if iteration is not None and not anchor.is_due(place, iteration):
+        return Reply({"text": "", "tokens": 0, "sections": [], "due": False})
+    who = session or next((os.environ[name] for name in _SESSIONS if name in os.environ), "")
+    if mode == "small":
+        made = anchor.small(place)
+    elif loaded.settings.anchor.mode == "delta":
+        made = anchor.delta(place, who)
+    else:
+        made = anchor.full(place, who)
+    return Reply(made.data(), (lambda: explained(made)) if explain else made.text, made.warnings)
+
+
+def explained(made: Anchor) -> str:
+    """Tokens by source, what was cut and why."""
+    rows = [(one.part.source, str(one.tokens), str(one.cut or ""), one.why) for one in made.parts]
+    rows += [(source, "0", "", "as in the last anchor") for source in made.unchanged]
+    rows.append(("all", str(made.tokens), "", f"of {made.budget}"))
+    return table(("source", "tokens", "cut", "why"), rows)

@@ -1,0 +1,89 @@
+"""Where git stands: branch, uncommitted changes, recent commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kedge.context.budget import Part
+from kedge.context.workplace import Workplace
+from kedge.host.text import clean, shortened
+
+_LINE = 160  # characters of a commit's subject
+_FILES = 12
+
+
+def git(place: Workplace) -> Part | None:
+    status = place.git("status", "--porcelain=v2", "--branch", "-z")
+    branch, changed = _status_of(status)
+    lines = [f"Branch: {branch}", f"Uncommitted changes: {_counted(changed)}"]
+    lines += [f"  {kind} {path}" for kind, path in changed[:_FILES]]
+    if len(changed) > _FILES:
+        lines.append(f"  … and {len(changed) - _FILES} more")
+    commits = place.settings.anchor.git_commits
+    if "no commits yet" not in branch and commits:
+        log = place.git("log", f"-n{commits}", "--format=%h %s").splitlines()
+        lines += ["Recent commits:", *(f"  {shortened(line, _LINE)}" for line in log)]
+        lines += _committed(place)
+    return Part("git", "Git State", clean("\n".join(lines)), more="git status")
+
+
+def _committed(place: Workplace) -> list[str]:
+    """The files of commits since the task was started."""
+    if place.task is None or not place.task.started_at:
+        return []
+    since = f"--since={place.task.started_at}"
+    names = place.git("log", "-n50", since, "--format=", "--name-only", "-z").split("\0")
+    paths = sorted({name.strip("\n") for name in names if name.strip("\n")})
+    if not paths:
+        return []
+    more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
+    return [f"Committed since the task was started: {', '.join(paths[:_FILES])}{more}"]
+
+
+def _status_of(output: str) -> tuple[str, list[tuple[str, str]]]:
+    """The branch and the changed files, from git's machine-readable status."""
+    head: dict[str, str] = {}
+    changed: list[tuple[str, str]] = []
+    entries = iter(output.split("\0"))
+    for entry in entries:
+        if entry.startswith("# branch."):
+            name, _, value = entry[9:].partition(" ")
+            head[name] = value
+        elif entry.startswith("1 "):
+            changed.append((_kind(entry[2:4]), entry.split(" ", 8)[8]))
+        elif entry.startswith("2 "):
+            changed.append(("R", f"{entry.split(' ', 9)[9]} (was {next(entries, '')})"))
+        elif entry.startswith("u "):
+            changed.append(("U", entry.split(" ", 10)[10]))
+        elif entry.startswith("? "):
+            changed.append(("?", entry[2:]))
+    return _branch(head), changed
+
+
+def _branch(head: dict[str, str]) -> str:
+    name = head.get("head", "")
+    if head.get("oid") == "(initial)":
+        return f"{name} (no commits yet)"
+    if name == "(detached)":
+        return f"none, HEAD is detached at {head.get('oid', '')[:10]}"
+    ahead, _, behind = head.get("ab", "+0 -0").partition(" ")
+    parts = [f"{int(ahead)} ahead"] if int(ahead) else []
+    parts += [f"{-int(behind)} behind"] if int(behind) else []
+    upstream = f" ({', '.join(parts)} of {head.get('upstream')})" if parts else ""
+    return name + upstream
+
+
+def _kind(letters: str) -> str:
+    return letters.replace(".", "")[:1]
+
+
+def _counted(changed: Sequence[tuple[str, str]]) -> str:
+    if not changed:
+        return "none"
+    words = {"?": "untracked", "R": "renamed", "D": "deleted", "A": "added", "U": "in conflict"}
+    counts: dict[str, int] = {}
+    for kind, _ in changed:
+        word = words.get(kind, "modified")
+        counts[word] = counts.get(word, 0) + 1
+    files_ = "1 file" if len(changed) == 1 else f"{len(changed)} files"
+    return f"{files_} ({', '.join(f'{count} {word}' for word, count in counts.items())})"
