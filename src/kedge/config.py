@@ -24,7 +24,8 @@ _KINDS = {
     bool: "true or false",
     tuple: "a list of texts",
 }
-LEAST, MOST = 100, 100_000  # tokens of a map
+LEAST, MOST = 100, 100_000  # tokens of a map or an anchor
+LEAST_PROMPT = 300
 
 
 def _prefix(value: str) -> str | None:
@@ -38,6 +39,10 @@ def _positive(value: float) -> str | None:
 
 def _budget(value: int) -> str | None:
     return None if LEAST <= value <= MOST else f"must be from {LEAST} to {MOST}"
+
+
+def _prompt_budget(value: int) -> str | None:
+    return None if LEAST_PROMPT <= value <= MOST else f"must be from {LEAST_PROMPT} to {MOST}"
 
 
 SOURCES = ("prompt", "agent", "task", "git", "progress", "epic", "map", "drift")  # of an anchor
@@ -132,7 +137,7 @@ ABOUT = {
         "how many lines of the standing instructions an anchor gives", check=_lines
     ),
     "anchor.include_epic": About("whether a task's epic is part of its anchor"),
-    "prompt.tokens": About("how many tokens a task's prompt may have", check=_budget),
+    "prompt.tokens": About("how many tokens a task's prompt may have", check=_prompt_budget),
     "prompt.siblings": About(
         "how many finished, and how many remaining tasks of the epic a prompt names", check=_lines
     ),

@@ -13,7 +13,7 @@ from kedge.context.prompt import Prompt
 
 @edge.command("Print the prompt that an agent gets for a task.")
 @click.argument("task")
-@click.option("--tokens", type=click.IntRange(config.LEAST, config.MOST), help="The budget.")
+@click.option("--tokens", type=click.IntRange(config.LEAST_PROMPT, config.MOST), help="The budget.")
 @click.option("--explain", is_flag=True, help="Show tokens by section, what was cut and why.")
 @click.pass_obj
 def command(here: Edge, task: str, tokens: int | None, explain: bool) -> Reply:

@@ -71,7 +71,7 @@ def delta(place: Workplace, session: str) -> Anchor:
     changed = [part for part in parts if before.get(part.source) != now[part.source]]
     same = [part.source for part in parts if part not in changed]
     gone = sorted(before.keys() - now.keys())
-    name = f" {place.task.id}" if place.task else ""
+    name = f" {place.known_task.id}" if place.known_task else ""
     head = f"## Re-anchoring Context: {'what has changed' if changed or gone else 'no change'}\n\n"
     if same:
         command = f"kedge anchor{name} --mode full"
@@ -96,7 +96,7 @@ def small(place: Workplace) -> Anchor:
     )
     criteria = sources.criteria(task)
     parts = [
-        Part("task", "You are working on", "\n".join(shown), more=f"kedge task show {task.id}"),
+        Part("task", "### You are working on", "\n".join(shown), more=f"kedge task show {task.id}"),
         Part("criteria", "", criteria, more=f"kedge task show {task.id}"),
         Part("pointers", "", "", pointer),
     ]
@@ -126,7 +126,9 @@ def _parts(place: Workplace) -> tuple[list[Part], list[str]]:
         try:
             part = sources.SOURCES[name](place)
         except KedgeError as error:
-            part = Part(name, name.capitalize(), f"{_FAILED}{' '.join(error.message.split())}")
+            part = Part(
+                name, f"### {name.capitalize()}", f"{_FAILED}{' '.join(error.message.split())}"
+            )
         if part is not None and part.text.startswith(_FAILED):
             warnings.append(part.text)
         if part is not None:
@@ -155,15 +157,16 @@ def _made(
     weights: Mapping[str, int] = WEIGHTS,
 ) -> Anchor:
     budget = budget or place.settings.anchor.tokens
-    given = share(parts, budget, weights, head)
-    text = (head + "".join(one.text for one in given)).rstrip() + "\n"
+    name = f" {place.known_task.id}" if place.known_task else ""
+    shared = share(parts, budget, weights, head, f"kedge anchor{name} --tokens {2 * budget}")
+    text = (head + shared.text).rstrip() + "\n"
     count = tokens.count(text)
     said = [*place.warnings, *warnings]
     if count > budget:
         said.append(
             f"the acceptance criteria alone take {count} tokens, above the budget of {budget}"
         )
-    return Anchor(text, count, budget, tuple(given), warnings=tuple(said))
+    return Anchor(text, count, budget, tuple(shared.given), warnings=tuple(said))
 
 
 def _digests(parts: Sequence[Part]) -> dict[str, str]:
@@ -179,7 +182,7 @@ def _exchange(
     from kedge.store import anchors
     from kedge.store.sqlite import connect
 
-    name = place.task.id if place.task else ""
+    name = place.known_task.id if place.known_task else ""
     key = digest([str(place.project.root).encode(), session.encode(), name.encode()])
     try:
         db, warnings = connect(place.project.home())

@@ -18,7 +18,7 @@ class Part(NamedTuple):
     """One part: `text` may be cut from its end, `kept` behind it never is."""
 
     source: str
-    title: str
+    title: str  # with its marks, as `### Git State`
     text: str = ""
     kept: str = ""
     more: str = ""  # the command that prints all of it
@@ -40,56 +40,69 @@ class Given(NamedTuple):
         return "no room for it" if not self.text else "longer than its share"
 
 
-def share(parts: Sequence[Part], budget: int, weights: Mapping[str, int], head: str) -> list[Given]:
-    """The parts within the budget, their order kept; `head` is what stands before them all.
+class Shared(NamedTuple):
+    """The parts as they are given, and a last line on those that had no room."""
 
-    Parts of little weight go first when not even the headings have room. What is never cut may
-    exceed the budget by itself.
+    given: list[Given]
+    tail: str
+
+    @property
+    def text(self) -> str:
+        return "".join(one.text for one in self.given) + self.tail
+
+
+def share(
+    parts: Sequence[Part], budget: int, weights: Mapping[str, int], head: str, more: str
+) -> Shared:
+    """The parts within the budget, in their order; `head` is what stands before them all.
+
+    Parts of little weight go first when there is no room for a beginning of each; `more` is the
+    command that prints them. What is never cut may exceed the budget by itself.
     """
-    room = int(budget * (1 - _SPARE))
-    kept = _kept(parts, room, weights, head)
+    most = int(budget * (1 - _SPARE))
+    room = most
     while True:
-        given = _filled(parts, kept, room, weights, head)
-        over = tokens.count(head + "".join(one.text for one in given)) - int(budget * (1 - _SPARE))
+        made = _shared(parts, room, weights, head, more)
+        over = tokens.count(head + made.text) - most
         if over <= 0 or room <= 0:
-            return given
+            return made
         room -= over + 1
 
 
-def _kept(
-    parts: Sequence[Part], room: int, weights: Mapping[str, int], head: str
-) -> frozenset[int]:
-    """The parts that have room for their heading, what is never cut, and the note of a cut."""
-    costs = [tokens.count(_frame(part, _note(part, 10_000))) for part in parts]
-    left = room - tokens.count(head)
-    found = set()
-    for number in sorted(range(len(parts)), key=lambda i: (-_weight(parts[i], weights), i)):
-        if costs[number] <= left or parts[number].kept:
-            left -= costs[number]
-            found.add(number)
-    return frozenset(found)
-
-
-def _filled(
-    parts: Sequence[Part],
-    kept: frozenset[int],
-    room: int,
-    weights: Mapping[str, int],
-    head: str,
-) -> list[Given]:
-    frames = {i: tokens.count(_frame(parts[i], _note(parts[i], 10_000))) for i in kept}
-    needs = {i: tokens.count(parts[i].text) for i in kept}
-    left = max(0, room - tokens.count(head) - sum(frames.values()))
-    shares = _poured(needs, {i: _weight(parts[i], weights) for i in kept}, left)
+def _shared(
+    parts: Sequence[Part], room: int, weights: Mapping[str, int], head: str, more: str
+) -> Shared:
+    kept = set(range(len(parts)))
+    needs = [tokens.count(part.text) for part in parts]
+    frames = [tokens.count(_frame(part, _note(part, 10_000))) for part in parts]
+    ranks = [weights.get(part.source, 1) for part in parts]
+    while True:
+        tail = _tail(
+            [(parts[i].source, needs[i]) for i in range(len(parts)) if i not in kept], more
+        )
+        left = room - tokens.count(head + tail) - sum(frames[i] for i in kept)
+        shares = _poured({i: needs[i] for i in kept}, {i: ranks[i] for i in kept}, max(0, left))
+        starved = [i for i in kept if shares[i] < min(needs[i], _LEAST)]
+        idle = [i for i in kept if not parts[i].kept and (starved or left < 0)]
+        if not idle:
+            break
+        kept.remove(min(idle, key=lambda i: (ranks[i], -i)))
     given = []
     for number, part in enumerate(parts):
         if number not in kept:
-            given.append(Given(part, "", 0, tokens.count(part.text)))
+            given.append(Given(part, "", 0, needs[number]))
             continue
         body, cut = _cut(part, needs[number], shares[number])
         text = _frame(part, body)
         given.append(Given(part, text, tokens.count(text), cut))
-    return given
+    return Shared(given, tail)
+
+
+def _tail(gone: Sequence[tuple[str, int]], more: str) -> str:
+    if not gone:
+        return ""
+    names = ", ".join(f"{source} (about {need:,} tokens)" for source, need in gone)
+    return f"[No room for {names}; `{more}` prints all]\n"
 
 
 def _poured(needs: Mapping[int, int], weights: Mapping[int, int], room: int) -> dict[int, int]:
@@ -120,12 +133,12 @@ def _cut(part: Part, need: int, room: int) -> tuple[str, int]:
 
 def _beginning(text: str, room: int) -> str:
     """Whole lines, and where the next one is long, a part of it."""
-    body = tokens.cut(text, room)
-    left = room - tokens.count(body)
+    body = tokens.cut(text, room - 2)
+    left = room - 2 - tokens.count(body)
     if left >= max(_LEAST, room // 4):
-        line = text[len(body) :].partition("\n")[0]
-        body += tokens.cut(line, left - 2) + " …"
-    return body.rstrip()
+        body += tokens.cut(text[len(body) :].partition("\n")[0], left)
+    torn = not body.endswith("\n") and text[len(body) : len(body) + 1] != "\n"
+    return body.rstrip() + (" …" if torn else "")
 
 
 def _note(part: Part, left: int) -> str:
@@ -134,11 +147,7 @@ def _note(part: Part, left: int) -> str:
 
 
 def _frame(part: Part, body: str) -> str:
-    top = [f"### {part.title}"] if part.title else []
+    top = [part.title] if part.title else []
     top += [body.strip("\n")] if body.strip() else []
     kept = [part.kept] if part.kept else []
     return ("\n\n" if body.strip() else "\n").join(["\n".join(top), *kept]).lstrip() + "\n\n"
-
-
-def _weight(part: Part, weights: Mapping[str, int]) -> int:
-    return weights.get(part.source, 1)

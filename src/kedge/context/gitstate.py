@@ -24,14 +24,15 @@ def git(place: Workplace) -> Part | None:
         log = place.git("log", f"-n{commits}", "--format=%h %s").splitlines()
         lines += ["Recent commits:", *(f"  {shortened(line, _LINE)}" for line in log)]
         lines += _committed(place)
-    return Part("git", "Git State", clean("\n".join(lines)), more="git status")
+    return Part("git", "### Git State", clean("\n".join(lines)), more="git status")
 
 
 def _committed(place: Workplace) -> list[str]:
     """The files of commits since the task was started."""
-    if place.task is None or not place.task.started_at:
+    task = place.known_task
+    if task is None or not task.started_at:
         return []
-    since = f"--since={place.task.started_at}"
+    since = f"--since={task.started_at}"
     names = place.git("log", "-n50", since, "--format=", "--name-only", "-z").split("\0")
     paths = sorted({name.strip("\n") for name in names if name.strip("\n")})
     if not paths:

@@ -39,23 +39,25 @@ def make(place: Workplace, task: Task) -> Prompt:
     parts = [_task(task), _epic(place), _attempts(place, task), _close(place, task)]
     parts.append(_complete(place, task, warnings))
     found = [part for part in parts if part is not None]
-    given = share(found, place.settings.prompt.tokens, WEIGHTS, "")
-    text = "".join(one.text.replace("### ", "## ", 1) for one in given).rstrip() + "\n"
-    count, budget = tokens.count(text), place.settings.prompt.tokens
+    budget = place.settings.prompt.tokens
+    shared = share(found, budget, WEIGHTS, "", f"kedge prompt {task.id} --tokens {2 * budget}")
+    text = shared.text.rstrip() + "\n"
+    count = tokens.count(text)
     if count > budget:
         warnings.append(f"what may not be cut takes {count} tokens, above the budget of {budget}")
-    return Prompt(text, count, budget, tuple(given), (*place.warnings, *warnings))
+    return Prompt(text, count, budget, tuple(shared.given), (*place.warnings, *warnings))
 
 
 def _task(task: Task) -> Part:
-    rows = [f"Task ID: {task.id}", f"Type: {task.type}", f"Title: {task.title}"]
-    rows += [f"Scope: {', '.join(task.scope_in)}"] if task.scope_in else []
+    head = ["## CURRENT TASK", f"Task ID: {task.id}", f"Type: {task.type}"]
+    head.append(f"Title: {shortened(task.title, _LINE)}")
+    rows = [f"Scope: {', '.join(task.scope_in)}"] if task.scope_in else []
     rows += [f"Out of scope: {', '.join(task.scope_out)}"] if task.scope_out else []
     if task.description.strip():
         rows += ["", "Description:", task.description.strip()]
     return Part(
         "task",
-        "CURRENT TASK",
+        "\n".join(head),
         "\n".join(rows),
         sources.criteria(task),
         more=f"kedge task show {task.id}",
@@ -70,10 +72,13 @@ def _epic(place: Workplace) -> Part | None:
     done, left = sources.siblings(place)
     rows = [f"Epic: {epic.id} - {epic.title}"]
     rows += [_first(epic.description.strip())] if epic.description.strip() else []
-    for title, found in (("Completed tasks in this epic:", done), ("Remaining tasks after this one:", left)):
+    for title, found in (
+        ("Completed tasks in this epic:", done),
+        ("Remaining tasks after this one:", left),
+    ):
         if lines := sources.named(title, found, most):
             rows += ["", *lines]
-    return Part("epic", "EPIC CONTEXT", "\n".join(rows), more=f"kedge task show {epic.id}")
+    return Part("epic", "## EPIC CONTEXT", "\n".join(rows), more=f"kedge task show {epic.id}")
 
 
 def _attempts(place: Workplace, task: Task) -> Part | None:
@@ -84,7 +89,7 @@ def _attempts(place: Workplace, task: Task) -> Part | None:
     rows = [f"This task was attempted {times} before and did not succeed. The last first:"]
     for attempt in reversed(past[-_ATTEMPTS:]):
         rows += _attempt(attempt)
-    title = "PREVIOUS ATTEMPT" if len(past) == 1 else "PREVIOUS ATTEMPTS"
+    title = "## PREVIOUS ATTEMPT" if len(past) == 1 else "## PREVIOUS ATTEMPTS"
     return Part("attempts", title, "\n".join(rows), more=f"kedge log show {task.id}")
 
 
@@ -112,7 +117,7 @@ def _close(place: Workplace, task: Task) -> Part:
         f'- Something else turned up: `kedge task add "TITLE"{_under(task)}`, and go on with this',
         kept[place.backend.name],
     ]
-    return Part("close", "TASK MANAGEMENT", kept="\n".join(rows))
+    return Part("close", "## TASK MANAGEMENT", kept="\n".join(rows))
 
 
 def _under(task: Task) -> str:
@@ -136,7 +141,7 @@ def _complete(place: Workplace, task: Task, warnings: list[str]) -> Part:
         "2. Mark the task complete",
         f"3. Commit: `{task.type}({task.id}): {shortened(task.title, 100)}`",
     ]
-    return Part("complete", "WHEN COMPLETE", kept="\n".join(rows))
+    return Part("complete", "## WHEN COMPLETE", kept="\n".join(rows))
 
 
 def _first(text: str) -> str:

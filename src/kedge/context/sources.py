@@ -30,18 +30,19 @@ def prompt(place: Workplace) -> Part | None:
     for name in ("PROMPT.md", ".kedge/runloop.md"):
         text = _document(place, name)
         if text:
-            return _document_part("prompt", f"System Instructions ({name})", text, name, place)
+            return _document_part("prompt", f"### System Instructions ({name})", text, name, place)
     text = defaults.text_of("runloop.md")
-    return Part("prompt", "System Instructions", text.strip())
+    more = "kedge anchor --sources prompt"
+    return Part("prompt", "### System Instructions", text.strip(), more=more)
 
 
 def agent(place: Workplace) -> Part | None:
     """The project's own commands: `AGENT.md`, else what its configuration says."""
     if text := _document(place, "AGENT.md"):
-        return _document_part("agent", "Agent Guide (AGENT.md)", text, "AGENT.md", place)
+        return _document_part("agent", "### Agent Guide (AGENT.md)", text, "AGENT.md", place)
     commands = place.map_data["commands"]
     lines = [f"- {one['kind']}: `{one['command']}` ({one['source']})" for one in commands]
-    return Part("agent", "Agent Guide", "\n".join(lines), more="kedge map") if lines else None
+    return Part("agent", "### Agent Guide", "\n".join(lines), more="kedge map") if lines else None
 
 
 def task(place: Workplace) -> Part | None:
@@ -49,18 +50,17 @@ def task(place: Workplace) -> Part | None:
     if found is None:
         return Part(
             "task",
-            "Current Task",
+            "### Current Task",
             kept="None is in progress. `kedge task ready` lists what can be started.",
         )
     text = "\n".join([*facts(place, found), "", found.description.strip()])
-    return Part("task", "Current Task", text, criteria(found), more=f"kedge task show {found.id}")
+    title = f"### Current Task\nID: {found.id}\nTitle: {shortened(found.title, _LINE)}"
+    return Part("task", title, text, criteria(found), more=f"kedge task show {found.id}")
 
 
 def facts(place: Workplace, found: Task) -> list[str]:
     needed_by = [one.id for one in place.tasks.values() if found.id in one.depends_on]
     rows = {
-        "ID": found.id,
-        "Title": found.title,
         "Type": f"{found.type}, {found.priority}",
         "Status": _status(found),
         "Labels": ", ".join(found.labels),
@@ -88,7 +88,7 @@ def progress(place: Workplace) -> Part | None:
     if (text := _document(place, "progress.txt")) and len(lines) < most:
         lines += text.strip().splitlines()[-(most - len(lines)) :]
     more = f"kedge log show {place.task.id}" if place.task else ""
-    return Part("progress", "Progress Notes", "\n".join(lines), more=more) if lines else None
+    return Part("progress", "### Progress Notes", "\n".join(lines), more=more) if lines else None
 
 
 def _lessons(place: Workplace) -> Iterator[str]:
@@ -124,7 +124,7 @@ def epic(place: Workplace) -> Part | None:
     if found.acceptance:
         lines += ["The epic is done when:", *(f"- {one}" for one in found.acceptance)]
     text = "\n".join(line for line in lines if line)
-    return Part("epic", "Epic Context", text, more=f"kedge task show {found.id}")
+    return Part("epic", "### Epic Context", text, more=f"kedge task show {found.id}")
 
 
 def siblings(place: Workplace) -> tuple[list[Task], list[Task]]:
@@ -158,7 +158,7 @@ def map_(place: Workplace) -> Part | None:
     with closing(Cache(place.project.home())) as cache:
         made = build.make(place.project, build.Ask(about, budget), cache)
     more = f"kedge map --task {place.task.id} --output -" if place.task else "kedge map --output -"
-    return Part("map", "Project Map", made.text.strip(), more=more)
+    return Part("map", "### Project Map", made.text.strip(), more=more)
 
 
 def about_task(found: Task) -> str:
@@ -175,7 +175,7 @@ def drift(place: Workplace) -> Part | None:
         return None
     lines = [f"The last attempt (#{last.number}) strayed:"]
     lines += [f"- {name}: {shortened(str(value), _LINE)}" for name, value in last.drift.items()]
-    return Part("drift", "Drift", "\n".join(lines), more=f"kedge log show {place.task.id}")
+    return Part("drift", "### Drift", "\n".join(lines), more=f"kedge log show {place.task.id}")
 
 
 SOURCES: dict[str, Callable[[Workplace], Part | None]] = {

@@ -50,6 +50,14 @@ class Workplace:
             raise TaskError(f"{len(begun)} tasks are in progress: {ids}", hint="name one of them")
         return next(iter(mine or begun), None)
 
+    @cached_property
+    def known_task(self) -> Task | None:
+        """The task, for what can be said without it, too."""
+        try:
+            return self.task
+        except KedgeError:
+            return None
+
     @property
     def epic(self) -> Task | None:
         task = self.task

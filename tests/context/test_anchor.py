@@ -1,0 +1,333 @@
+"""`kedge anchor`: what matters, within its budget, and nothing that has not changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import Kedge, assert_clear, git
+
+from kedge.config import Settings
+from kedge.context import anchor
+from kedge.context.workplace import Workplace
+from kedge.host import project, tokens
+
+ACCEPT = ["no plain password is stored", "old hashes are still read"]
+
+
+@pytest.fixture
+def login(repo: Path, kedge: Kedge) -> Kedge:
+    """A repository with an epic, three of its tasks, and a commit."""
+    (repo / "a.py").write_text("def a(): ...\n")
+    git(repo, "add", "a.py")
+    git(repo, "commit", "-qm", "Add a")
+    kedge("task", "add", "Login", "--id", "login", "--type", "epic", "--description", "All of it")
+    kedge("task", "add", "Table", "--id", "l0", "--epic", "login")
+    kedge("task", "close", "l0")
+    accept = [word for one in ACCEPT for word in ("--accept", one)]
+    kedge(
+        *["task", "add", "Hash passwords", "--id", "l1", "--epic", "login", "--scope", "src/auth/"],
+        *["--out-of-scope", "db/", "--check", "make test", "--description", "Use scrypt.", *accept],
+    )
+    kedge("task", "add", "Form", "--id", "l2", "--epic", "login", "--depends", "l1")
+    return kedge
+
+
+def test_it_says_what_matters(login: Kedge) -> None:
+    login("task", "claim", "l1", "--as", "ada")
+    login("task", "block", "l1", "--type", "tooling", "--reason", "no openssl", "--avoid", "md5")
+    login("task", "reopen", "l1")
+    text = login("anchor", "l1").out
+    for said in [
+        "## Re-anchoring Context",
+        "### System Instructions",
+        "<stuck>",
+        "ID: l1\nTitle: Hash passwords",
+        "Use scrypt.",
+        "Scope: src/auth/\nOut of scope: db/\nChecks: `make test`",
+        "Needed by: l2",
+        "Acceptance criteria:\n- [ ] no plain password is stored\n- [ ] old hashes are still read",
+        "Branch: main\n",
+        "Recent commits:\n  " + git(login.directory, "log", "--format=%h %s").strip(),
+        "- l1 #1 blocked: tooling: no openssl\n- l1: avoid md5",
+        "### Epic Context\nlogin: Login\nAll of it\nFinished in this epic:\n- l0: Table\n"
+        "Still to do after this one:\n- l2: Form",
+    ]:
+        assert said in text, said
+    assert "progress.txt" not in text
+
+
+def test_without_a_name_it_is_the_task_in_progress(login: Kedge) -> None:
+    assert "None is in progress. `kedge task ready`" in login("anchor").out
+    login("task", "claim", "l1", "--as", "ada")
+    assert "ID: l1" in login("anchor").out
+    login("task", "add", "Other", "--id", "o1")
+    login("task", "claim", "o1", "--as", "bob")
+    assert_clear(login("anchor", code=1), code=1, says="2 tasks are in progress: l1, o1")
+    assert "ID: o1" in login("anchor", env={"KEDGE_TASKS_ACTOR": "bob"}).out
+
+
+def test_sources_are_chosen_by_flag_and_by_setting(login: Kedge) -> None:
+    data = login.json("anchor", "l1", "--sources", "git,task")
+    assert [one["source"] for one in data["sections"]] == ["git", "task", "epic"]
+    assert data["text"].index("Git State") < data["text"].index("Current Task")
+    login("config", "set", "anchor.sources", "task")
+    login("config", "set", "anchor.include_epic", "false")
+    assert [one["source"] for one in login.json("anchor", "l1")["sections"]] == ["task"]
+    ran = login("anchor", "l1", "--sources", "tusk", code=1)
+    assert_clear(ran, code=1, says="anchor.sources cannot have 'tusk'")
+
+
+def test_the_users_own_files_are_honoured(login: Kedge) -> None:
+    root = login.directory
+    (root / "PROMPT.md").write_text("<!-- not this -->\nBe brief.\n" + "line\n" * 200)
+    (root / "AGENT.md").write_text("Build with ninja.\n")
+    (root / "progress.txt").write_text("\n".join(f"note {n}" for n in range(100)))
+    text = login("anchor", "l1", "--sources", "prompt,agent,progress").out
+    assert "### System Instructions (PROMPT.md)\nBe brief.\n" in text
+    assert "[… 101 lines left out; `cat PROMPT.md` prints all]" in text
+    assert "not this" not in text
+    assert "Build with ninja." in text
+    assert "note 99" in text
+    assert "note 80\n" in text
+    assert "note 79\n" not in text
+    login("config", "set", "anchor.progress_lines", "2")
+    login("config", "set", "anchor.max_prompt_lines", "1")
+    text = login("anchor", "l1", "--sources", "prompt,progress").out
+    assert "note 98" in text
+    assert "note 97" not in text
+    assert "[… 200 lines left out;" in text
+
+
+def test_the_agents_guide_comes_from_the_projects_configuration(login: Kedge) -> None:
+    (login.directory / "Makefile").write_text("test:\n\tpytest\n")
+    assert "- test: `make test` (Makefile:1)" in login("anchor", "--sources", "agent").out
+    assert "### Project Map" in login("anchor", "l1", "--sources", "map").out
+
+
+def test_a_source_that_fails_says_so_and_the_rest_is_given(login: Kedge) -> None:
+    (login.directory / ".kedge" / "tasks.jsonl").write_text("{broken\n")
+    ran = login("anchor", "l1")
+    assert "This cannot be read now: " in ran.out
+    assert "### Git State\nBranch: main" in ran.out
+    assert "warning: This cannot be read now" in ran.err
+    (login.directory / "PROMPT.md").write_bytes(b"\xff\xfe\x00")
+    assert "PROMPT.md is not UTF-8" in login("anchor", "--sources", "prompt,git").out
+
+
+def test_no_such_task(login: Kedge) -> None:
+    assert_clear(login("anchor", "nope", code=1), code=1, says="no task 'nope'")
+    assert_clear(login("prompt", "nope", code=1), code=1, says="no task 'nope'")
+
+
+@pytest.mark.parametrize("command", ["anchor", "prompt"])
+def test_a_long_description_is_cut_and_criteria_are_not(login: Kedge, command: str) -> None:
+    long = "\n".join(f"line {number} of a long story about harbours" for number in range(5000))
+    login("task", "update", "l1", "--description", "-", input=long)
+    for budget in (300, 500, 2000):
+        data = login.json(command, "l1", "--tokens", str(budget))
+        assert data["tokens"] <= budget
+        assert tokens.count(data["text"]) == data["tokens"]
+        for one in ACCEPT:
+            assert f"- [ ] {one}" in data["text"]
+        assert re.search(r"about [\d,]+ tokens left out; `kedge task show l1` prints", data["text"])
+        assert next(one for one in data["sections"] if one["source"] == "task")["cut"] > 40_000
+    ran = login(command, "l1", "--explain")
+    assert re.search(r"^task\t\d+\t\d+\tlonger than its share$", ran.out, re.MULTILINE)
+    assert re.search(r"^all\t\d+\t\tof \d+$", ran.out, re.MULTILINE)
+
+
+def test_criteria_that_exceed_the_budget_are_given_with_a_warning(login: Kedge) -> None:
+    many = [f"criterion number {n} of very many" for n in range(100)]
+    login("task", "add", "Big", "--id", "big", *[w for one in many for w in ("--accept", one)])
+    ran = login("anchor", "big", "--tokens", "200")
+    assert all(f"- [ ] {one}\n" in ran.out for one in many)
+    assert "above the budget of 200" in ran.err
+
+
+def test_it_differs_when_and_only_when_what_it_reports_differs(login: Kedge) -> None:
+    root = login.directory
+    said = [login("anchor", "l1").out]
+
+    def changed(*did: object) -> None:
+        now = login("anchor", "l1").out
+        assert now not in said, did
+        assert login("anchor", "l1").out == now
+        said.append(now)
+
+    assert login("anchor", "l1").out == said[0]
+    changed((root / "new.py").write_text("x"))
+    changed(git(root, "add", "new.py"))
+    changed(git(root, "commit", "-qm", "Add new"))
+    changed(git(root, "switch", "-qc", "other"))
+    changed(login("task", "update", "l1", "--title", "Hash all passwords"))
+    changed(login("task", "update", "l1", "--accept", "and one more"))
+    changed(login("task", "close", "l2"))
+    changed(login("task", "claim", "l1", "--as", "ada"))
+    (root / "a.py").touch()
+    login("task", "add", "Elsewhere", "--id", "e1")
+    assert login("anchor", "l1").out == said[-1]
+    changed(git(root, "checkout", "-q", "--detach"))
+
+
+def test_beads_tasks_are_anchored_too(repo: Path, kedge: Kedge) -> None:
+    issue = {
+        "id": "bd-1",
+        "title": "Tie up",
+        "description": "At the pier.",
+        "acceptance_criteria": "- it is tied\n- it holds",
+        "status": "open",
+        "priority": 1,
+        "issue_type": "task",
+    }
+    (repo / ".beads").mkdir()
+    (repo / ".beads" / "issues.jsonl").write_text(json.dumps(issue) + "\n")
+    first = kedge("anchor", "bd-1").out
+    assert "ID: bd-1\nTitle: Tie up" in first
+    assert "- [ ] it is tied" in first
+    assert kedge("anchor", "bd-1").out == first
+    issue["title"] = "Tie up well"
+    (repo / ".beads" / "issues.jsonl").write_text(json.dumps(issue) + "\n")
+    assert kedge("anchor", "bd-1").out == first.replace("Tie up", "Tie up well")
+    assert "Tasks are kept by beads" in kedge("prompt", "bd-1").out
+
+
+# Delta, frequency, the compressed form
+
+
+def test_a_delta_says_what_has_changed(login: Kedge) -> None:
+    delta = ("anchor", "l1", "--mode", "delta")
+    assert "### Current Task" in login(*delta).out
+    data = login.json(*delta)
+    assert data["tokens"] < 60
+    assert data["sections"] == []
+    assert set(data["unchanged"]) == {"prompt", "task", "git", "epic"}
+    assert "no change" in data["text"]
+    assert "`kedge anchor l1 --mode full` prints all" in data["text"]
+    (login.directory / "b.py").write_text("x")
+    data = login.json(*delta)
+    assert [one["source"] for one in data["sections"]] == ["git"]
+    assert "b.py" in data["text"]
+    assert "Acceptance" not in data["text"]
+    assert login.json(*delta)["sections"] == []
+    login("task", "update", "l1", "--accept", "it is fast")
+    assert "- [ ] it is fast" in login(*delta).out
+
+
+def test_a_delta_is_for_one_session_and_one_task(login: Kedge) -> None:
+    one = {"KEDGE_SESSION": "s1"}
+    login("anchor", "l1", env=one)  # a full one counts, too
+    assert "no change" in login("anchor", "l1", "--mode", "delta", env=one).out
+    assert "no change" in login("anchor", "l1", "--mode", "delta", "--session", "s1").out
+    assert "no change" not in login("anchor", "l1", "--mode", "delta", "--session", "s2").out
+    assert "no change" not in login("anchor", "l2", "--mode", "delta", env=one).out
+
+
+def test_a_delta_without_a_database_is_a_full_anchor(login: Kedge, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    env = {"KEDGE_HOME": str(tmp_path / "file" / "home")}
+    for _ in range(2):
+        ran = login("anchor", "l1", "--mode", "delta", env=env)
+        assert "### Current Task" in ran.out
+        assert "warning: no delta can be given" in ran.err
+
+
+def test_how_often_is_a_setting(login: Kedge) -> None:
+    def due(iteration: int) -> bool:
+        return bool(login("anchor", "l1", "--iteration", str(iteration)).out)
+
+    assert [due(n) for n in (1, 2, 3)] == [True, True, True]
+    login("config", "set", "anchor.frequency", "3")
+    assert [due(n) for n in (1, 2, 3, 4)] == [True, False, False, True]
+    login("config", "set", "anchor.frequency", "on-drift")
+    assert [due(n) for n in (1, 2)] == [True, False]
+    ledger = login.directory / ".kedge" / "ledger" / "l1.jsonl"
+    ledger.parent.mkdir()
+    record = {"task": "l1", "number": 1, "run": "r", "role": "implementer", "agent": "a"}
+    record |= {"started_at": "t", "ended_at": "t", "outcome": "drifted", "reason": "edited db/"}
+    ledger.write_text(json.dumps({**record, "drift": {"score": 3, "rule": "scope"}}) + "\n")
+    assert due(2)
+    text = login("anchor", "l1", "--sources", "drift").out
+    assert "The last attempt (#1) strayed:\n- score: 3\n- rule: scope" in text
+    login("config", "set", "anchor.enabled", "false")
+    assert not due(1)
+    ran = login("config", "set", "anchor.frequency", "often", code=1)
+    assert_clear(ran, code=1, says="anchor.frequency must be a number of iterations, or on-drift")
+
+
+def test_the_compressed_form_says_the_same_in_fewer_tokens(login: Kedge) -> None:
+    text = "## Why\n\n\n**Because**  it   is so.\n\n```\nx  =  1\n\n```\n\n- [ ] one\n- [ ] two\n"
+    login("task", "update", "l1", "--description", "-", input=text)
+    plain, short = (login.json("anchor", "l1", "--form", form) for form in ("full", "compressed"))
+    assert short["tokens"] < plain["tokens"]
+    assert "x  =  1\n\n```" in short["text"]
+    assert "Because it is so." in short["text"]
+    words = re.findall(r"\w+", plain["text"])
+    assert re.findall(r"\w+", short["text"]) == words
+
+
+def test_the_small_anchor_is_for_after_a_compaction(login: Kedge) -> None:
+    data = login.json("anchor", "l1", "--mode", "small")
+    assert data["tokens"] <= anchor.SMALL
+    for said in ("l1: Hash passwords", "Only change: src/auth/", "Do not change: db/", *ACCEPT):
+        assert said in data["text"]
+    assert "`kedge anchor l1` prints all" in data["text"]
+    many = [f"criterion number {n} of very many" for n in range(100)]
+    login("task", "add", "Big", "--id", "big", *[w for one in many for w in ("--accept", one)])
+    data = login.json("anchor", "big", "--mode", "small")
+    assert data["tokens"] <= anchor.SMALL
+    assert "criterion number 0" in data["text"]
+    assert "tokens left out; `kedge task show big` prints all" in data["text"]
+    assert login("anchor", "--mode", "small").out == ""
+
+
+# Git in all its states
+
+
+def test_git_in_unusual_states(tmp_path: Path, repo: Path, kedge: Kedge) -> None:
+    assert "Branch: main (no commits yet)\nUncommitted changes: none" in kedge("anchor").out
+    (repo / "one\ntwo.py").write_text("x")
+    (repo / "\x1b[31m").write_text("x")
+    text = kedge("anchor").out
+    assert "\x1b" not in text
+    assert "Uncommitted changes: 2 files (2 untracked)" in text
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "\x07bell " + "x" * 400)
+    git(repo, "mv", "one\ntwo.py", "three.py")
+    text = kedge("anchor").out
+    assert "1 file (1 renamed)" in text
+    assert "\x07" not in text
+    assert max(map(len, text.splitlines())) < 200
+    git(repo, "commit", "-qm", "rename")
+    git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    assert "Branch: side" in kedge("anchor", cwd=tmp_path / "side").out
+    git(repo, "clone", "-q", ".", str(tmp_path / "clone"))
+    clone = tmp_path / "clone"
+    (clone / "b").write_text("b")
+    git(clone, "add", "b")
+    git(clone, "commit", "-qm", "b")
+    assert "Branch: main (1 ahead of origin/main)" in kedge("anchor", cwd=clone).out
+    outside = tmp_path / "plain"
+    (outside / ".kedge").mkdir(parents=True)
+    ran = kedge("anchor", cwd=outside)
+    assert "This cannot be read now: not in a git repository" in ran.out
+
+
+@settings(max_examples=25)
+@given(description=st.text(max_size=4000), budget=st.integers(200, 1500))
+def test_no_text_of_a_task_breaks_the_budget(
+    tmp_path_factory: pytest.TempPathFactory, description: str, budget: int
+) -> None:
+    root = tmp_path_factory.mktemp("any")
+    (root / ".kedge").mkdir()
+    task = {"id": "t", "title": "T", "description": description * 20, "acceptance": ["done"]}
+    (root / ".kedge" / "tasks.jsonl").write_text(json.dumps(task) + "\n")
+    wanted = Settings()
+    wanted = wanted._replace(anchor=wanted.anchor._replace(tokens=budget, sources=("task",)))
+    made = anchor.full(Workplace(project.find(root), wanted, "t"))
+    assert made.tokens <= budget
+    assert "- [ ] done" in made.text
