@@ -15,6 +15,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "prompt": "Print the prompt that an agent gets for a task.",
         "task": "List, add, claim and close tasks.",
     },
+    "Watch": {"hook": "Answer an agent's hook; agents call this."},
     "Learn": {"log": "Show what was tried, and how it ended."},
     "Try": {"demo": "Show kedge at work in a scratch repository."},
 }

@@ -39,7 +39,7 @@ def command(
     shared_hooks: bool,
 ) -> Reply:
     from kedge import config
-    from kedge.context import installed, setup
+    from kedge.context import hooking, installed, setup
 
     project = here.project()
     settings = config.load(project).settings
@@ -48,6 +48,8 @@ def command(
     plan = setup.sections(project, paths, full=full)
     if not minimal:
         plan += setup.own_files(project, map_in_git=settings.map.commit)
+    if not (minimal or no_hooks):
+        plan += hooking.added(project, shared=shared_hooks)
     saved = [] if dry_run else setup.apply(project, plan)
     if not minimal:
         with contextlib.closing(here.progress("reading the code")) as progress:

@@ -16,10 +16,10 @@ from kedge.errors import KedgeError
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
 @click.pass_obj
 def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
-    from kedge.context import installed, setup
+    from kedge.context import hooking, installed, setup
 
     project = here.project()
-    plan = setup.removal(project)
+    plan = setup.removal(project) + hooking.removed(project)
     if dry_run:
         patch = setup_view.diff(plan)
         return Reply(setup_view.data(plan, diff=patch), patch)

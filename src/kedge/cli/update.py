@@ -23,7 +23,7 @@ from kedge.errors import CheckFound, UsageError
 @click.pass_obj
 def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str | None) -> Reply:
     from kedge import config
-    from kedge.context import installed, setup
+    from kedge.context import hooking, installed, setup
 
     if check and (repair or defaults):
         raise UsageError("--check changes nothing", hint="give it alone")
@@ -34,6 +34,7 @@ def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str 
     plan = setup.sections(project, installed.paths(project), full=full, repair=repair)
     if full:
         plan += setup.own_files(project, map_in_git=settings.map.commit)
+    plan += hooking.refreshed(project)
     offers = setup.offered(project)
     if offers and defaults:
         plan += setup.decided(project, offers, take=defaults == "take")

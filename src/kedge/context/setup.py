@@ -20,6 +20,7 @@ from kedge.host import clock, files
 from kedge.host.project import Project
 
 IGNORED = ("context/", "home/")  # in `.kedge`, beside the map
+_EXCLUDED = "# kedge: these name programs of this machine"
 
 
 class Change(NamedTuple):
@@ -35,13 +36,16 @@ class Change(NamedTuple):
 class Plan:
     """What is to change, what is as it should be, and what the user should know.
 
-    `backups` are bytes of the user's that the changes replace.
+    `backups` are bytes of the user's that the changes replace. `exclude` are lines for git's own
+    list of what to ignore in this clone, `unexclude` those to take out there.
     """
 
     changes: tuple[Change, ...] = ()
     same: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     backups: tuple[tuple[str, bytes], ...] = ()
+    exclude: tuple[str, ...] = ()
+    unexclude: tuple[str, ...] = ()
 
     def __add__(self, other: Plan) -> Plan:
         return Plan(
@@ -49,6 +53,8 @@ class Plan:
             self.same + other.same,
             self.notes + other.notes,
             self.backups + other.backups,
+            self.exclude + other.exclude,
+            self.unexclude + other.unexclude,
         )
 
 
@@ -194,7 +200,23 @@ def apply(project: Project, plan: Plan) -> list[str]:
             _prune(project, change.path)
         else:
             files.write_atomic(path, change.after)
+    _exclude(project, plan)
     return saved
+
+
+def _exclude(project: Project, plan: Plan) -> None:
+    if project.repo is None or not (plan.exclude or plan.unexclude):
+        return
+    path = project.repo.common_dir / "info" / "exclude"
+    data = files.read_bytes(path)
+    if plan.exclude:
+        after = ignore.add(data, [_EXCLUDED, *plan.exclude])
+    elif data is None or _EXCLUDED.encode() not in data:
+        return
+    else:
+        after = ignore.drop(data, [_EXCLUDED, *plan.unexclude])
+    if after != data:
+        files.write_atomic(path, after)
 
 
 def _back_up(project: Project, backups: Sequence[tuple[str, bytes]]) -> list[str]:

@@ -1,0 +1,1 @@
+"""Coding agents: where each keeps its settings, and kedge's hooks in them."""

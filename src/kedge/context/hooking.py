@@ -1,0 +1,94 @@
+"""Kedge's hooks in the settings of the agents that are used here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import kedge
+from kedge.agents import claude, codex, hooks
+from kedge.agents.command import command, portable
+from kedge.context.setup import Change, Plan
+from kedge.errors import FileError
+from kedge.host.project import Project
+
+AGENTS: tuple[ModuleType, ...] = (claude, codex)
+HOOK_FILE = Path(kedge.__file__).parent / "hook.py"
+
+
+def added(project: Project, *, shared: bool) -> Plan:
+    """Hooks for the agents that are on this machine, or used in the project."""
+    plan = Plan()
+    for agent in AGENTS:
+        folder = project.root / agent.settings_file().split("/")[0]
+        if agent.found() or folder.is_dir():
+            plan += _installed(project, agent, agent.settings_file(shared=shared), shared=shared)
+    if not plan.changes and not plan.same:
+        plan += Plan(notes=("no agent was found to install hooks for (claude, codex)",))
+    return plan
+
+
+def refreshed(project: Project) -> Plan:
+    """The hooks that are installed, as they should be."""
+    plan = Plan()
+    for agent, path, text in _found(project):
+        first = hooks.installed(text, where=path)[0].command
+        plan += _installed(project, agent, path, shared=first == portable(agent.NAME))
+    return plan
+
+
+def removed(project: Project) -> Plan:
+    plan = Plan()
+    for _, path, text in _found(project):
+        left = hooks.remove(text, where=path)
+        what = "removed" if left is None else "hooks removed"
+        after = None if left is None else left.encode()
+        plan += Plan((Change(path, text.encode(), after, what),))
+    return plan + Plan(unexclude=tuple(_local(agent) for agent in AGENTS))
+
+
+def installed(project: Project) -> list[tuple[ModuleType, str]]:
+    """The agents that have kedge's hooks, each with the file that has them."""
+    return [(agent, path) for agent, path, _ in _found(project)]
+
+
+def _installed(project: Project, agent: ModuleType, path: str, *, shared: bool) -> Plan:
+    where = project.path(*path.split("/"))
+    if where.is_symlink() and not where.exists():
+        raise FileError(
+            f"{path} is a link that leads nowhere", hint="remove it, or put a file there"
+        )
+    text = hooks.read(where, where=path)
+    in_git = shared or _is_tracked(project, path)
+    line = portable(agent.NAME) if in_git else command(Path(sys.executable), HOOK_FILE, agent.NAME)
+    after = hooks.install(text, hooks.calling(line), where=path)
+    exclude = () if in_git or _is_ignored(project, path) else (f"/{path}",)
+    if after == text:
+        return Plan(same=(path,), exclude=exclude)
+    what = "created" if text is None else "hooks added"
+    before = None if text is None else text.encode()
+    return Plan((Change(path, before, after.encode(), what),), exclude=exclude)
+
+
+def _found(project: Project) -> Iterator[tuple[ModuleType, str, str]]:
+    for agent in AGENTS:
+        for path in sorted({agent.settings_file(), agent.settings_file(shared=True)}):
+            text = hooks.read(project.path(*path.split("/")), where=path)
+            if text is not None and hooks.installed(text, where=path):
+                yield agent, path, text
+
+
+def _local(agent: ModuleType) -> str:
+    return f"/{agent.settings_file()}"
+
+
+def _is_tracked(project: Project, path: str) -> bool:
+    repo = project.repo
+    return repo is not None and bool(repo.git("ls-files", "-z", "--", path))
+
+
+def _is_ignored(project: Project, path: str) -> bool:
+    repo = project.repo
+    return repo is None or repo.ask("check-ignore", "--quiet", "--", path) is not None

@@ -1,0 +1,84 @@
+"""An agent's session: what it is told when it starts, and the sign that its hooks run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+from kedge import __version__, config
+from kedge.context import anchor, installed
+from kedge.context.workplace import Workplace
+from kedge.errors import KedgeError
+from kedge.host import clock, files
+from kedge.host.project import Project
+from kedge.host.redact import redact
+
+ERRORS = "hook-errors.jsonl"
+
+
+def start(project: Project, agent: str, session: str, source: str, task: str | None) -> str:
+    """What the session is told: its anchor, or after a compaction the small one.
+
+    Nothing without a task: how to find one is in the managed section.
+    """
+    _beat(project, agent, session, source)
+    settings = config.load(project).settings
+    if source != "compact":
+        _refresh_map(project, agent, settings)
+    if not settings.anchor.enabled:
+        return ""
+    # How to work alone is for the loop to say; here somebody can be asked.
+    told = tuple(one for one in settings.anchor.sources if one != "prompt")
+    settings = settings._replace(anchor=settings.anchor._replace(sources=told))
+    place = Workplace(project, settings, task)
+    if task is None and place.known_task is None:
+        return ""
+    made = anchor.small(place) if source == "compact" else anchor.full(place, session)
+    return made.text
+
+
+def last_beat(project: Project, agent: str) -> dict[str, Any] | None:
+    """The last sign of the agent's hooks: when, in which session, by which kedge."""
+    try:
+        data = files.read_bytes(project.home() / "hooks" / f"{agent}.json")
+        found = json.loads(data) if data else None
+    except (ValueError, KedgeError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def record_error(project: Project | None, agent: str, error: Exception) -> None:
+    """Keep what went wrong in an agent's path, without secrets."""
+    if project is None:
+        return  # not in a project: there is nothing to watch, and no place to write to
+    said = redact(f"{type(error).__name__}: {error}")[:2000]
+    line = {"at": clock.now(), "agent": agent, "kedge": __version__, "error": said}
+    files.append_line(project.home() / "logs" / ERRORS, json.dumps(line).encode())
+
+
+def errors(project: Project) -> list[dict[str, Any]]:
+    """What went wrong in agents' paths, the last at the end."""
+    found = []
+    for line in (files.read_bytes(project.home() / "logs" / ERRORS) or b"").splitlines():
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return [one for one in found if isinstance(one, dict)]
+
+
+def _beat(project: Project, agent: str, session: str, source: str) -> None:
+    name = agent if agent.isidentifier() else "unknown"
+    sign = {"at": clock.now(), "session": session[:100], "source": source, "kedge": __version__}
+    files.write_atomic(project.home() / "hooks" / f"{name}.json", json.dumps(sign).encode())
+
+
+def _refresh_map(project: Project, agent: str, settings: config.Settings) -> None:
+    """Bring the map up to date, where one is kept; a session starts without it, too."""
+    from kedge.repomap.progress import no_tick
+
+    if not installed.keeps_map(project, settings):
+        return
+    try:
+        installed.refreshed_map(project, settings, no_tick, write=True)
+    except KedgeError as error:
+        record_error(project, agent, error)

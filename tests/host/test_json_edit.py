@@ -1,0 +1,346 @@
+"""JSON texts: read strictly, changed in one place, and put back byte by byte."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from kedge.host import json_edit
+from kedge.host.json_edit import BadJson
+
+SLACK = 60.0  # a guard against quadratic work, not a measure
+
+_KEYS = st.sampled_from(["hooks", "Stop", "a", "b", "", 'q"', "é", "\U0001f600"])
+_SPACES = st.sampled_from(["", "", " ", "\n", "\r\n", "\t", "\r", "\n  ", "\r\n\t\t", " \n\n   "])
+_SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False)
+) | st.text(max_size=6)
+_VALUES = st.recursive(
+    _SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3),
+    max_leaves=12,
+)
+_GROUP = {"matcher": "x", "hooks": [{"type": "command", "timeout": 10}]}
+
+
+@st.composite
+def texts(draw: st.DrawFn, values: st.SearchStrategy[Any] = _VALUES) -> str:
+    """A value as JSON text, laid out in some way, or in no way at all."""
+    value = draw(values)
+    ascii_only = draw(st.booleans())
+    style = draw(st.sampled_from(["pretty", "tabs", "line", "minified", "wild"]))
+    if style == "wild":
+        text = draw(_spaced(value))
+    elif style == "minified":
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only)
+    else:
+        widths: dict[str, int | str] = {"pretty": draw(st.integers(1, 4)), "tabs": "\t"}
+        text = json.dumps(value, indent=widths.get(style), ensure_ascii=ascii_only)
+        if draw(st.booleans()):
+            text = text.replace("\n", "\r\n")
+    bom = draw(st.sampled_from(["", "\ufeff"]))
+    return bom + draw(_SPACES) + text + draw(_SPACES)
+
+
+@st.composite
+def _spaced(draw: st.DrawFn, value: Any) -> str:
+    def gap() -> str:
+        return draw(_SPACES)
+
+    def item(one: Any) -> str:
+        return gap() + draw(_spaced(one)) + gap()
+
+    if isinstance(value, dict):
+        members = [f"{gap()}{json.dumps(key)}{gap()}:{item(one)}" for key, one in value.items()]
+        return "{" + (",".join(members) or gap()) + "}"
+    if isinstance(value, list):
+        return "[" + (",".join(map(item, value)) or gap()) + "]"
+    return json.dumps(value)
+
+
+def _load(text: str) -> Any:
+    return json.loads(text.removeprefix("\ufeff"))
+
+
+def _taken(text: str, *names: str | int) -> str:
+    path = json_edit.locate(text, json_edit.parse(text), names)
+    assert path is not None
+    return json_edit.remove(text, [path])
+
+
+# Reading
+
+
+@given(texts())
+def test_what_is_json_is_read_with_the_place_of_every_value(text: str) -> None:
+    def check(node: json_edit.Node, value: Any) -> None:
+        assert _load(text[node.value : node.end]) == value
+        if isinstance(value, dict):
+            assert [child.key for child in node.children] == list(value)
+            value = list(value.values())
+        if isinstance(value, list):
+            assert len(node.children) == len(value)
+            for child, one in zip(node.children, value, strict=True):
+                check(child, one)
+        else:
+            assert json_edit.decoded(text, node) == value
+
+    check(json_edit.parse(text), _load(text))
+
+
+def _unwanted(name: str) -> Any:
+    raise ValueError(name)
+
+
+@given(st.text(alphabet='{}[]:," \n\\u0e1-+.tfnNaIrls"/#\x01é', max_size=14))
+def test_what_the_standard_library_refuses_is_refused(text: str) -> None:
+    try:
+        json.loads(text, parse_constant=_unwanted)
+    except ValueError:
+        with pytest.raises(BadJson):
+            json_edit.parse(text)
+    else:
+        json_edit.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("", 1, "ends where a value"),
+        ("\ufeff\n", 2, "ends where a value"),
+        ('{\n  "a": 1, // why\n}', 2, "comment"),
+        ("{\n\n/* why */}", 3, "comment"),
+        ('{"a": 1}\n# why\n', 2, "comment"),
+        ('{\n"a": [\n1,\n]\n}', 4, "comma"),
+        ('{"a": 1,\r\n}', 2, "comma"),
+        ("[,]", 1, "','"),
+        ('{\n"a": NaN}', 2, "NaN"),
+        ('{\n"a": -Infinity}', 2, "-Infinity"),
+        ('{"a"\n1}', 2, "':'"),
+        ("{a: 1}", 1, "double quotes"),
+        ("{'a': 1}", 1, "double quotes"),
+        ('["a\nb"]', 1, "control character"),
+        ('\n["a', 2, "unterminated"),
+        ('["\\x"]', 1, "escape"),
+        ('["\\u12"]', 1, "escape"),
+        ("[01]", 1, "','"),
+        ("[1.]", 1, "','"),
+        ("[+1]", 1, "'+'"),
+        ("[True]", 1, "True"),
+        ("[1 2]", 1, "',' or ']'"),
+        ('{"a": 1]', 1, "',' or '}'"),
+        ("{}\r\r{}", 3, "the end"),
+        ("{", 1, "ends where a key"),
+        ("[1", 1, "ends where ','"),
+        ("[1\x0b]", 1, "','"),
+        ("[1\xa0]", 1, "','"),
+    ],
+)
+def test_a_refusal_names_the_line_and_what_is_wrong(text: str, line: int, says: str) -> None:
+    with pytest.raises(BadJson) as refused:
+        json_edit.parse(text)
+    assert refused.value.line == line
+    assert says in refused.value.reason
+    assert "\n" not in refused.value.reason
+
+
+def test_half_of_a_surrogate_pair_is_read_and_can_be_written() -> None:
+    text = json_edit.insert('{"a": "\\ud800"}', (), "b", "\udc80")
+    assert text.encode() == b'{"a": "\\ud800", "b": "\\udc80"}'
+    assert json_edit.decoded(text, json_edit.parse(text).children[0]) == "\ud800"
+
+
+@pytest.mark.parametrize("mark", ["[]", '{"a":}'])
+def test_no_depth_is_too_deep(mark: str) -> None:
+    depth = 100_000
+    deep = mark[:-1] * depth + "1" + mark[-1] * depth
+    text = f'{{"deep": {deep}, "hooks": {{}}}}'
+    after = json_edit.append(text, ("hooks", "Stop"), _GROUP)
+    assert after.startswith(f'{{"deep": {deep}, "hooks": {{"Stop": [ ')
+    assert _taken(after, "hooks", "Stop", 0) == text
+    with pytest.raises(BadJson):
+        json_edit.parse(mark[:-1] * depth)
+
+
+def test_ten_megabytes_take_no_more_than_their_share() -> None:
+    start = time.monotonic()
+    for filling in ("x" * 10_000_000, "\\n" * 5_000_000, "\\\\" * 5_000_000, "é" * 5_000_000):
+        text = f'{{"a": "{filling}",\n  "b": 1\n}}'
+        after = json_edit.append(text, ("hooks", "Stop"), _GROUP)
+        assert _taken(after, "hooks", "Stop", 0) == text
+    spaces = "[" + " " * 10_000_000 + "]"
+    assert _taken(json_edit.append(spaces, (), 1), 0) == spaces
+    with pytest.raises(BadJson, match="1,000,000 values"):
+        json_edit.parse("[" + "1," * 5_000_000 + "1]")
+    many = "[" + "1," * 100_000 + "1]"
+    assert json_edit.remove(many, [(i,) for i in range(1, 100_001)]) == "[1]"
+    assert time.monotonic() - start < SLACK
+
+
+# Changing
+
+
+_NAMES = st.lists(_KEYS, min_size=1, max_size=3)
+
+
+@given(texts(), _NAMES, _VALUES)
+@example("{}", ["hooks", "Stop"], _GROUP)
+@example("{ }", ["hooks", "Stop"], _GROUP)
+@example("{\n}", ["hooks", "Stop"], _GROUP)
+@example('{"hooks":{}}', ["hooks", "Stop"], _GROUP)
+@example('{"hooks":{"Stop":[ ]}}', ["hooks", "Stop"], _GROUP)
+@example('{"hooks":{\r\n"Stop":[\r\n]}}', ["hooks", "Stop"], _GROUP)
+def test_what_is_added_can_be_taken_out_without_a_trace(
+    text: str, names: list[str], value: Any
+) -> None:
+    for member in (True, False):
+        added: list[str | int] = [*names] if member else [*names, -1]
+        try:
+            if member:
+                after = json_edit.insert(text, names[:-1], names[-1], value)
+            else:
+                after = json_edit.append(text, names, value)
+        except BadJson:
+            assert not _fits(_load(text), names, member)
+            continue
+        assert _fits(_load(text), names, member)
+        assert _load(after) == _with(_load(text), names, value, member)
+        assert _taken(after, *added) == text
+
+
+def _fits(value: Any, names: list[str], member: bool) -> bool:
+    for name in names:
+        if not isinstance(value, dict):
+            return False
+        if name not in value:
+            return True
+        value = value[name]
+    return isinstance(value, list) and not member
+
+
+def _with(value: Any, names: list[str], new: Any, member: bool) -> Any:
+    top = value
+    for name in names[:-1]:
+        value = value.setdefault(name, {})
+    if member:
+        value[names[-1]] = new
+    else:
+        value.setdefault(names[-1], []).append(new)
+    return top
+
+
+@given(
+    texts(st.dictionaries(_KEYS, _VALUES, max_size=3)), st.lists(_NAMES, max_size=5), st.randoms()
+)
+def test_several_can_be_taken_out_in_any_order_or_at_once(
+    text: str, places: list[list[str]], random: Any
+) -> None:
+    after = text
+    marks = []
+    for number, names in enumerate(places):
+        try:
+            after = json_edit.append(after, names, f"mark {number}")
+            marks.append(f"mark {number}")
+        except BadJson:
+            continue
+    assume(marks)
+    assert json_edit.remove(after, [_path(after, mark) for mark in marks]) == text
+    random.shuffle(marks)
+    for mark in marks:
+        after = json_edit.remove(after, [_path(after, mark)])
+    assert after == text
+
+
+def _path(text: str, wanted: str) -> tuple[int, ...]:
+    waiting: list[tuple[json_edit.Path, json_edit.Node]] = [((), json_edit.parse(text))]
+    while waiting:
+        path, node = waiting.pop()
+        if json_edit.decoded(text, node) == wanted:
+            return path
+        waiting += [((*path, index), child) for index, child in enumerate(node.children)]
+    raise AssertionError(wanted)
+
+
+@given(texts(), st.data())
+def test_taking_out_anything_leaves_the_rest(text: str, data: st.DataObject) -> None:
+    root = json_edit.parse(text)
+    value = _load(text)
+    path: tuple[int, ...] = ()
+    node, above = root, value
+    while node.children and (not path or data.draw(st.booleans())):
+        index = data.draw(st.integers(0, len(node.children) - 1))
+        path += (index,)
+        step: Any = list(above)[index] if isinstance(above, dict) else index
+        node, holder, above = node.children[index], above, above[step]
+    assume(path)
+    del holder[step]
+    assert _load(json_edit.remove(text, [path], depth=0)) == value
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"a":1}', '{"a":1, "h": { "S": [ { "m": [ 1 ] } ] }}'),
+        ('{"a":1,"b":2}\n', '{"a":1,"b":2,"h": { "S": [ { "m": [ 1 ] } ] }}\n'),
+        ('{"a": 1, "h": {}}', '{"a": 1, "h": {"S": [ { "m": [ 1 ] } ]}}'),
+        (
+            '{\n\t"a": 1\n}\n',
+            '{\n\t"a": 1,\n\t"h": {\n\t\t"S": [\n\t\t\t{\n\t\t\t\t"m": [\n\t\t\t\t\t1\n'
+            "\t\t\t\t]\n\t\t\t}\n\t\t]\n\t}\n}\n",
+        ),
+        (
+            '{\r\n "h": {\r\n  "S": [\r\n   0\r\n  ]\r\n }\r\n}',
+            '{\r\n "h": {\r\n  "S": [\r\n   0,\r\n   {\r\n    "m": [\r\n     1\r\n    ]\r\n   }'
+            "\r\n  ]\r\n }\r\n}",
+        ),
+        (
+            '{\n  "a": 1,\n  "h": {"T": [0]}\n}',
+            '{\n  "a": 1,\n  "h": {"T": [0], "S": [ { "m": [ 1 ] } ]}\n}',
+        ),
+        (
+            "{}\n",
+            '{"h": {\n  "S": [\n    {\n      "m": [\n        1\n      ]\n    }\n  ]\n}}\n',
+        ),
+    ],
+)
+def test_what_is_added_looks_like_what_is_around_it(before: str, after: str) -> None:
+    assert json_edit.append(before, ("h", "S"), {"m": [1]}) == after
+
+
+def test_no_indentation_blows_a_text_up() -> None:
+    text = "{\n" + " " * 1_000_000 + '"a": 1\n}'
+    after = json_edit.append(text, ("hooks", "Stop"), _GROUP)
+    assert len(after) < len(text) + 10_000
+    assert _taken(after, "hooks", "Stop", 0) == text
+
+
+def test_a_value_is_replaced_in_its_place() -> None:
+    text = '{ "a" :\t"x" , "b": 2}'
+    node = json_edit.parse(text).children[0]
+    assert json_edit.replace(text, node, 'é"') == '{ "a" :\t"é\\"" , "b": 2}'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ('{"hooks": {},\n"hooks": {}}', 2, 'a second "hooks"'),
+        ('{"hooks": {},\n"\\u0068ooks": {}}', 2, 'a second "hooks"'),
+        ('{\n"hooks": null}', 2, "hooks must be an object, and is null"),
+        ('{"hooks": {\n"Stop": {}}}', 2, "hooks.Stop must be an array, and is an object"),
+        ("\n[]", 2, "the whole must be an object, and is an array"),
+    ],
+)
+def test_what_cannot_be_added_to_is_refused(text: str, line: int, says: str) -> None:
+    with pytest.raises(BadJson) as refused:
+        json_edit.append(text, ("hooks", "Stop"), 1)
+    assert (refused.value.line, refused.value.reason) == (line, says)
+
+
+def test_the_same_key_twice_is_fine_where_nothing_changes() -> None:
+    text = '{"a": 1, "a": {"b": 1, "b": 2}}'
+    assert _taken(json_edit.append(text, ("hooks",), 1), "hooks", 0) == text
