@@ -26,6 +26,7 @@ layers: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-cache >$(VENV)/layers.log || { cat $(VENV)/layers.log; exit 1; }
 
 suite: $(VENV)/.dev
+	@tools/clients $(VENV)
 	@$(BIN)/python -m pytest -n auto
 
 bench: $(VENV)/.dev

@@ -40,7 +40,7 @@ settings.register_profile(
 )
 settings.load_profile("kedge")
 
-pytest_plugins = ["support"]
+pytest_plugins = ["support", "clients"]
 
 
 @pytest.hookimpl(trylast=True)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Kedge, assert_clear, git
 
-from kedge.context import defaults, setup, targets
+from kedge.context import defaults, managed, setup
 from kedge.context.diff import patch
 from kedge.host import project, tokens
 from kedge.host.text import clean
@@ -73,9 +73,9 @@ def test_everything_is_set_up_and_every_byte_comes_back(lived_in: Kedge) -> None
     assert "AGENTS.md\tsection added\n" in ran.out
     assert "Next:" in ran.out
     for name in ("AGENTS.md", "CLAUDE.md"):
-        assert b"BEGIN KEDGE MANAGED SECTION v1" in made[name][1]  # type: ignore[operator]
+        assert b"BEGIN KEDGE MANAGED SECTION v1" in made[name][1]
     for name in (".claude/settings.local.json", ".codex/hooks.json"):
-        assert b"hook.py" in made[name][1]  # type: ignore[operator]
+        assert b"hook.py" in made[name][1]
     assert git(root, "status", "--porcelain").splitlines() == [
         " M AGENTS.md",
         " M CLAUDE.md",
@@ -267,11 +267,7 @@ def test_text_around_the_section_is_the_users(repo: Path, kedge: Kedge) -> None:
 def test_broken_markers_are_refused_and_repaired(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     path = repo / "AGENTS.md"
-    torn = (
-        b"# Mine\n\n"
-        + path.read_bytes().replace(targets.managed.END.encode(), b"")
-        + b"Mine, too\n"
-    )
+    torn = b"# Mine\n\n" + path.read_bytes().replace(managed.END.encode(), b"") + b"Mine, too\n"
     path.write_bytes(torn)
     for command in (["init"], ["update"], ["uninstall", "--yes"]):
         ran = kedge(*command, code=1)

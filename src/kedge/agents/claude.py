@@ -67,6 +67,21 @@ def problems(project: Project, *, managed: Path = MANAGED) -> list[str]:
     return told
 
 
+def probe(url: str, home: Path, project: Project) -> program.Launch:  # noqa: ARG001 - as for codex
+    """One question to a model on this machine, without the user's keys, settings or tools."""
+    env = {
+        "ANTHROPIC_API_KEY": "sk-ant-none",
+        "ANTHROPIC_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "CLAUDE_CODE_TMPDIR": str(home / "tmp"),
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+    return program.Launch(["-p", "Answer with a word.", "--output-format", "json"], env)
+
+
 def _layers(project: Project, managed: Path) -> list[tuple[Path, str]]:
     """Where settings are read from, and how the place is shown; what comes first wins."""
     layers = [(managed, str(managed))]

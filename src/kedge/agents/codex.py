@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from kedge import config
 from kedge.agents import hooks, program
 from kedge.errors import KedgeError
+from kedge.host import files
 from kedge.host.project import Project
 
 NAME = "codex"
@@ -71,6 +73,34 @@ def problems(project: Project) -> list[str]:
             "start codex here, open /hooks and trust kedge's"
         )
     return told
+
+
+def probe(url: str, home: Path, project: Project) -> program.Launch:
+    """One question to a model on this machine, without the user's keys, settings or tools.
+
+    The project and its hooks are taken as trusted: whether they are is for `problems` to say.
+    """
+    settings = [
+        'model = "none"',
+        'model_provider = "here"',
+        "check_for_update_on_startup = false",
+        "[model_providers.here]",
+        'name = "here"',
+        f'base_url = "{url}/v1"',
+        'env_key = "KEDGE_NO_KEY"',
+        'wire_api = "responses"',
+        "request_max_retries = 1",
+        "stream_max_retries = 1",
+        "[analytics]",
+        "enabled = false",
+        "[features]",
+        "daemon_auto_start = false",
+        *(f'[projects.{json.dumps(root)}]\ntrust_level = "trusted"' for root in _roots(project)),
+    ]
+    files.write_atomic(home / "codex" / "config.toml", "\n".join([*settings, ""]).encode())
+    env = {"CODEX_HOME": str(home / "codex"), "KEDGE_NO_KEY": "none"}
+    args = ["exec", "--json", "--sandbox", "read-only", "--dangerously-bypass-hook-trust"]
+    return program.Launch([*args, "Answer with a word."], env)
 
 
 def _roots(project: Project) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from kedge.errors import ProgramError
 from kedge.host import proc
@@ -44,3 +45,23 @@ def settings_directory(variable: str, name: str) -> Path | None:
         return Path.home() / name
     except RuntimeError:
         return None
+
+
+class Launch(NamedTuple):
+    """How to start an agent: its arguments, and the variables to add."""
+
+    args: list[str]
+    env: dict[str, str]
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """What an agent may see when kedge tries it: no key, no proxy and no settings of the user."""
+    temporary = home / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    return {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        "TERM": "dumb",
+        "LANG": "C.UTF-8",
+    }

@@ -23,18 +23,14 @@ from kedge.errors import CheckFound, UsageError
 @click.pass_obj
 def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str | None) -> Reply:
     from kedge import config
-    from kedge.context import hooking, installed, setup
+    from kedge.context import installed, setup
 
     if check and (repair or defaults):
         raise UsageError("--check changes nothing", hint="give it alone")
     project = here.project()
     settings = config.load(project).settings
     installed.require(project)
-    full = installed.full(project)
-    plan = setup.sections(project, installed.paths(project), full=full, repair=repair)
-    if full:
-        plan += setup.own_files(project, map_in_git=settings.map.commit)
-    plan += hooking.refreshed(project)
+    plan = installed.stale(project, settings, repair=repair)
     offers = setup.offered(project)
     if offers and defaults:
         plan += setup.decided(project, offers, take=defaults == "take")
@@ -42,7 +38,7 @@ def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str 
         plan += installed.offers(project, offers)
     look = check or dry_run
     saved = [] if look else setup.apply(project, plan)
-    if full and installed.keeps_map(project, settings):
+    if installed.full(project) and installed.keeps_map(project, settings):
         with contextlib.closing(here.progress("reading the code")) as progress:
             plan += installed.refreshed_map(project, settings, progress, write=not look)
     if check and plan.changes:

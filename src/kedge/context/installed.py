@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kedge.config import Settings
-from kedge.context import defaults, mapfile, targets
+from kedge.context import defaults, hooking, mapfile, targets
 from kedge.context.diff import patch
-from kedge.context.setup import Change, Plan, apply
+from kedge.context.setup import Change, Plan, apply, own_files, sections
 from kedge.errors import FileError
 from kedge.host import files
 from kedge.host.project import Project
@@ -40,6 +40,15 @@ def require(project: Project) -> None:
     if full(project) or any(_has_section(project, path) for path in paths(project)):
         return
     raise FileError("kedge is not set up here", hint="kedge init")
+
+
+def stale(project: Project, settings: Settings, *, repair: bool = False) -> Plan:
+    """What was set up and is not as it should be, but for the map."""
+    whole = full(project)
+    plan = sections(project, paths(project), full=whole, repair=repair)
+    if whole:
+        plan += own_files(project, map_in_git=settings.map.commit)
+    return plan + hooking.refreshed(project)
 
 
 def keeps_map(project: Project, settings: Settings) -> bool:

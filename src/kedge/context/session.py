@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from typing import Any
 
 from kedge import __version__, config
@@ -15,6 +16,7 @@ from kedge.host.project import Project
 from kedge.host.redact import redact
 
 ERRORS = "hook-errors.jsonl"
+PROBE = "KEDGE_PROBE"  # set by the doctor, to know its own session again
 
 
 def start(project: Project, agent: str, session: str, source: str, task: str | None) -> str:
@@ -69,6 +71,7 @@ def errors(project: Project) -> list[dict[str, Any]]:
 def _beat(project: Project, agent: str, session: str, source: str) -> None:
     name = agent if agent.isidentifier() else "unknown"
     sign = {"at": clock.now(), "session": session[:100], "source": source, "kedge": __version__}
+    sign["probe"] = os.environ.get(PROBE, "")[:100]
     files.write_atomic(project.home() / "hooks" / f"{name}.json", json.dumps(sign).encode())
 
 

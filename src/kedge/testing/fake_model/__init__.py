@@ -1,0 +1,15 @@
+"""A fake model server: it plays a script to the agents that ask it, and keeps what they asked.
+
+    with FakeModel([{"tool": "Bash", "input": {"command": "ls"}}, "That is all."]) as model:
+        ...  # run an agent with model.url as its base URL
+        assert "the goal" in model.requests[0].given
+
+It speaks the Anthropic Messages API and OpenAI Responses on 127.0.0.1. Standard library only.
+As a command: `python -m kedge.testing.fake_model PORT SCRIPT.json LOGDIR`.
+"""
+
+from kedge.testing.fake_model.request import Request, Text
+from kedge.testing.fake_model.script import Script, Step, Thinking, Tool, Turn
+from kedge.testing.fake_model.server import FakeModel
+
+__all__ = ["FakeModel", "Request", "Script", "Step", "Text", "Thinking", "Tool", "Turn"]

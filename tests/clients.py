@@ -1,0 +1,253 @@
+"""The real Claude Code and Codex, run against a model server on 127.0.0.1 and nothing else.
+
+They get an environment made here, a home below the test's directory and no standard input. What
+they start is ended with them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kedge.host import proc
+from kedge.testing.fake_model import FakeModel, Script
+
+PROGRAMS = Path(sys.prefix, "clients", "node_modules", ".bin")
+Event = dict[str, Any]
+
+
+def program(name: str) -> Path:
+    """The client that `tools/clients` installed; without it the test is skipped, but not in CI."""
+    path = PROGRAMS / name
+    if not path.exists():
+        missing = f"{name} is not installed: run tools/clients {Path(sys.prefix).name}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
+    return path
+
+
+@dataclass(frozen=True)
+class Session:
+    """How one run of a client ended, with the events that it printed."""
+
+    code: int
+    events: list[Event]
+    err: str
+    seconds: float
+
+    def of(self, kind: str, subtype: str = "") -> list[Event]:
+        """The events of a type, and of a subtype when one is named."""
+        return [
+            event
+            for event in self.events
+            if event.get("type") == kind and subtype in ("", event.get("subtype"))
+        ]
+
+    @cached_property
+    def id(self) -> str:
+        """What the client calls the session, to resume it."""
+        return next(str(event[key]) for event in self.events for key in _IDS if key in event)
+
+    @cached_property
+    def text(self) -> str:
+        """The last thing that the agent said."""
+        said = [event["result"] for event in self.of("result") if "result" in event]
+        items = [event["item"] for event in self.of("item.completed")]
+        said += [item["text"] for item in items if item["type"] == "agent_message"]
+        return str(said[-1]) if said else ""
+
+
+_IDS = ("session_id", "thread_id")
+
+
+class Client:
+    """A client with a home of its own, which it keeps from one call to the next."""
+
+    name: str
+
+    def __init__(self, home: Path) -> None:
+        self.program = program(self.name)
+        self.home = home
+        (home / "tmp").mkdir(parents=True, exist_ok=True)
+
+    def run(
+        self, args: list[str], cwd: Path, env: Mapping[str, str], timeout: float, code: int | None
+    ) -> Session:
+        done = proc.run(
+            [self.program, *args],
+            cwd=cwd,
+            env={**environment(self.home), **env},
+            timeout=timeout,
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert not done.timed_out, f"{self.name} took more than {timeout} s:\n{out}\n{err}"
+        events = [json.loads(line) for line in out.split("\n") if line]
+        session = Session(done.code, events, err, done.seconds)
+        if code is not None:
+            assert session.code == code, session
+        return session
+
+
+def environment(home: Path) -> dict[str, str]:
+    """All that a client may see: a key or a proxy of the caller is not among it."""
+    passed = ("TESTS_OF_KEDGE", "GIT_AUTHOR_", "GIT_COMMITTER_")
+    return {
+        **{name: value for name, value in os.environ.items() if name.startswith(passed)},
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "HOME": str(home),
+        "TMPDIR": str(home / "tmp"),
+        "TERM": "dumb",
+        "LANG": "C.UTF-8",
+        "NO_COLOR": "1",
+    }
+
+
+class Claude(Client):
+    """`claude -p`: edits are accepted, other tools as the flags say."""
+
+    name = "claude"
+
+    def __call__(
+        self,
+        url: str,
+        prompt: str,
+        *flags: str,
+        cwd: Path,
+        settings: Mapping[str, Any] | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = 60,
+        code: int | None = 0,
+    ) -> Session:
+        args = ["-p", prompt, "--output-format", "stream-json", "--verbose"]
+        if "--permission-mode" not in flags:
+            args += ["--permission-mode", "acceptEdits"]
+        if settings is not None:
+            args += ["--settings", json.dumps(settings)]
+        own = {
+            "ANTHROPIC_API_KEY": "sk-ant-dummy",
+            "ANTHROPIC_BASE_URL": url,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "2",
+            "CLAUDE_CODE_TMPDIR": str(self.home / "tmp"),
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_TELEMETRY": "1",
+            "IS_SANDBOX": "1",
+            **(env or {}),
+        }
+        return self.run([*args, *flags], cwd, own, timeout, code)
+
+
+class Codex(Client):
+    """`codex exec`, without approvals and sandbox. `trusted` decides about the project's .codex.
+
+    Where the server is goes with each call, so that config.toml is the test's and Codex's own.
+    """
+
+    name = "codex"
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        self.codex_home = home / ".codex"
+        self.codex_home.mkdir(exist_ok=True)
+
+    def __call__(
+        self,
+        url: str,
+        prompt: str,
+        *flags: str,
+        cwd: Path,
+        resume: str = "",
+        trusted: bool = True,
+        env: Mapping[str, str] | None = None,
+        timeout: float = 60,
+        code: int | None = 0,
+    ) -> Session:
+        place = json.dumps(str(cwd.resolve()))
+        level = "trusted" if trusted else "untrusted"
+        settings = {
+            "model": '"gpt-5.5-codex"',
+            "model_provider": '"fake"',
+            "model_providers.fake.name": '"fake"',
+            "model_providers.fake.base_url": f'"{url}/v1"',
+            "model_providers.fake.env_key": '"FAKE_KEY"',
+            "model_providers.fake.wire_api": '"responses"',
+            "model_providers.fake.request_max_retries": "1",
+            "model_providers.fake.stream_max_retries": "1",
+            "analytics.enabled": "false",
+            "check_for_update_on_startup": "false",
+            "features.daemon_auto_start": "false",
+            "projects": f'{{{place} = {{trust_level = "{level}"}}}}',
+        }
+        args = ["exec", *(["resume"] if resume else []), "--json"]
+        args.append("--dangerously-bypass-approvals-and-sandbox")
+        for key, value in settings.items():
+            args += ["-c", f"{key}={value}"]
+        args += [*flags, *([resume] if resume else []), prompt]
+        return self.run(args, cwd, {**self.own, **(env or {})}, timeout, code)
+
+    @property
+    def own(self) -> dict[str, str]:
+        return {"CODEX_HOME": str(self.codex_home), "FAKE_KEY": "sk-dummy"}
+
+    def hooks(self, cwd: Path) -> list[Event]:
+        """The hooks that Codex sees, each with its key, currentHash and trustStatus."""
+        about = {"clientInfo": {"name": "tests", "version": "0"}}
+        calls: list[Event] = [
+            {"id": 1, "method": "initialize", "params": about},
+            {"method": "initialized"},
+            {"id": 2, "method": "hooks/list", "params": {"cwds": [str(cwd.resolve())]}},
+        ]
+        # It ends with its standard input, answered or not: that stays open for as long as it takes.
+        child = subprocess.Popen(
+            [self.program, "app-server"],
+            cwd=cwd,
+            env={**environment(self.home), **self.own},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert child.stdin is not None and child.stdout is not None
+        late = threading.Timer(30, child.kill)
+        late.start()
+        try:
+            child.stdin.write(b"".join(json.dumps(call).encode() + b"\n" for call in calls))
+            child.stdin.flush()
+            answers = (json.loads(line) for line in child.stdout)
+            found = next(one["result"]["data"] for one in answers if one.get("id") == 2)
+        finally:
+            late.cancel()
+            proc.end_group(child, 0)
+        return [hook for place in found for hook in place["hooks"]]
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Claude:
+    return Claude(tmp_path / "home")
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Codex:
+    return Codex(tmp_path / "home")
+
+
+@pytest.fixture
+def play() -> Iterator[Callable[..., FakeModel]]:
+    """Makes a server that plays a script, and closes it when the test ends."""
+    with ExitStack() as servers:
+
+        def make(script: Script = (), **more: Any) -> FakeModel:
+            return servers.enter_context(FakeModel(script, **more))
+
+        yield make
