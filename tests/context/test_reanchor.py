@@ -1,0 +1,173 @@
+"""Sessions of the real clients are anchored by the hooks that `kedge init` installs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from clients import Claude, Codex
+from support import Kedge, git
+
+from kedge.context.anchor import SMALL
+from kedge.context.hooking import HOOK_FILE
+from kedge.host import tokens
+from kedge.testing.fake_model import FakeModel
+
+Play = Callable[..., FakeModel]
+FULL = 990_000  # tokens that make Claude Code compact
+BASH = {"tool": "Bash", "input": {"command": "true"}, "input_tokens": FULL}
+
+
+@pytest.fixture
+def at_work(repo: Path, kedge: Kedge) -> Kedge:
+    """A repository that is set up for both agents, with a task in progress."""
+    (repo / "app.py").write_text("def sail(): ...\n")
+    (repo / ".claude").mkdir()
+    (repo / ".codex").mkdir()
+    kedge("init")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "first")
+    kedge("task", "add", "Hash passwords", "--id", "l1", "--accept", "none is plain")
+    kedge("task", "claim", "l1", "--as", "ada")
+    return kedge
+
+
+def now(kedge: Kedge) -> str:
+    return kedge("anchor", "l1", "--sources", "task,git,progress").out.strip()
+
+
+def test_each_iteration_of_claude_code_gets_the_anchor_of_its_moment(
+    at_work: Kedge, claude: Claude, play: Play
+) -> None:
+    root, said = at_work.directory, set()
+    for step in range(3):
+        (root / f"step{step}.py").write_text("x = 1\n")
+        git(root, "add", ".")
+        git(root, "commit", "-qm", f"step {step}")
+        expected = now(at_work)
+        with play(["Done."]) as model:
+            claude(model.url, "go on", cwd=root)
+        (request,) = model.asked("main")
+        assert request.given.count(expected) == 1
+        assert f"step {step}" in expected
+        said.add(expected)
+        # What the managed sections import is there as well.
+        assert "## Working with kedge" in request.given
+        assert "# Map of the code" in request.given
+        assert f"step{step}.py" in request.given.partition("# Map of the code")[2]
+        assert "# Constitution" in request.given
+        assert "BEGIN KEDGE MANAGED SECTION" not in request.given
+    assert len(said) == 3
+
+
+def test_after_a_compaction_the_small_anchor_is_there_once(
+    at_work: Kedge, claude: Claude, play: Play
+) -> None:
+    small = at_work("anchor", "l1", "--mode", "small").out.strip()
+    assert tokens.count(small) <= SMALL
+    with play([BASH, "Done."]) as model:
+        claude(model.url, "go on", "--allowedTools", "Bash(true)", cwd=at_work.directory)
+    assert len(model.asked("compaction")) >= 1
+    first, *_, last = model.asked("main")
+    assert small not in first.given
+    assert "## Re-anchoring Context" in first.given
+    assert last.given.count(small) == 1
+    assert "## Re-anchoring Context" not in last.given
+
+
+def test_codex_is_anchored_too(at_work: Kedge, codex: Codex, play: Play) -> None:
+    expected = now(at_work)
+    with play(["Done."]) as model:
+        codex(model.url, "go on", "--dangerously-bypass-hook-trust", cwd=at_work.directory)
+    (request,) = model.asked("main")
+    assert request.given.count(expected) == 1
+    assert "## Working with kedge" in request.given
+
+
+def test_a_session_without_a_task_is_told_nothing(
+    at_work: Kedge, claude: Claude, play: Play
+) -> None:
+    at_work("task", "close", "l1")
+    with play(["Done."]) as model:
+        claude(model.url, "go on", cwd=at_work.directory)
+    assert "Re-anchoring" not in model.requests[-1].given
+    at_work("config", "set", "anchor.enabled", "false")
+    at_work("task", "reopen", "l1")
+    at_work("task", "claim", "l1", "--as", "ada")
+    with play(["Done."]) as model:
+        claude(model.url, "go on", cwd=at_work.directory)
+    assert "Re-anchoring" not in model.requests[-1].given
+
+
+# The hook by itself
+
+
+def hook(cwd: Path, event: object, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", str(HOOK_FILE), "claude"],
+        input=event if isinstance(event, str) else json.dumps(event),
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd.parent), **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def start(root: Path, source: str = "startup") -> dict[str, str]:
+    return {
+        "hook_event_name": "SessionStart",
+        "source": source,
+        "cwd": str(root),
+        "session_id": "s",
+    }
+
+
+def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:
+    root = at_work.directory
+    at_work("task", "add", "Other", "--id", "o1")
+    at_work("task", "claim", "o1", "--as", "bob")
+    assert hook(root, start(root)).stdout == ""  # which of the two is not known
+    for source, says in (("startup", "ID: o1"), ("compact", "o1: Other")):
+        said = json.loads(hook(root, start(root, source), KEDGE_TASK="o1").stdout)
+        answer = said["hookSpecificOutput"]
+        assert answer["hookEventName"] == "SessionStart"
+        assert says in answer["additionalContext"]
+    assert (
+        "no change"
+        in at_work(
+            "anchor", "o1", "--mode", "delta", "--session", "s", "--sources", "task,git,progress"
+        ).out
+    )
+
+
+@pytest.mark.parametrize("event", ["", "{", "[]", "null", '{"hook_event_name": 1}', "\x00" * 100])
+def test_an_event_that_is_none_changes_nothing(at_work: Kedge, event: str) -> None:
+    done = hook(at_work.directory, event)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_what_goes_wrong_is_recorded_and_the_agent_goes_on(at_work: Kedge) -> None:
+    root = at_work.directory
+    (root / ".kedge" / "config.toml").write_text("[anchor]\ntokens = 'many'\n")
+    done = hook(root, start(root))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    log = (root / ".git" / "kedge" / "logs" / "hook-errors.jsonl").read_text()
+    assert "anchor.tokens must be a whole number" in json.loads(log)["error"]
+    assert hook(root.parent, start(root.parent)).returncode == 0  # not in a repository
+    (root / ".kedge" / "config.toml").unlink()
+    (root / ".kedge" / "tasks.jsonl").write_text("{broken")
+    done = hook(root, start(root), KEDGE_TASK="l1")
+    assert done.returncode == 0
+    assert "This cannot be read now" in done.stdout
+
+
+def test_the_portable_command_is_the_same(at_work: Kedge) -> None:
+    root = at_work.directory
+    by_path = hook(root, start(root)).stdout
+    ran = at_work("hook", "claude", input=json.dumps(start(root)))
+    assert json.loads(ran.out) == json.loads(by_path)
