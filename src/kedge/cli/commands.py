@@ -7,6 +7,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "init": "Set up a repository: sections, constitution, map, hooks.",
         "update": "Refresh what was set up.",
         "uninstall": "Take out what kedge wrote, and leave what is yours.",
+        "doctor": "See that what was set up reaches the agents.",
         "config": "Show and change settings.",
     },
     "Tell": {

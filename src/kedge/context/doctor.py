@@ -1,0 +1,110 @@
+"""The doctor: whether what kedge set up really reaches the agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+from kedge import config
+from kedge.agents import hooks
+from kedge.context import checkup, hooking, installed, session
+from kedge.context.checkup import Finding, fine
+from kedge.context.probe import probe
+from kedge.context.setup import apply
+from kedge.errors import KedgeError
+from kedge.host.project import Project
+
+
+def examine(project: Project, *, live: bool) -> Iterator[Finding]:
+    """All checks, one after the other; `live` starts the agents to see their hooks run."""
+    yield from checkup.programs(project)
+    broken = list(checkup.settings(project))
+    yield from broken
+    wanted = config.Settings()
+    if not any(found.state == "problem" for found in broken):
+        wanted = config.load(project).settings
+    try:
+        installed.require(project)
+    except KedgeError as error:
+        yield Finding("sections", "problem", error.message, "kedge init")
+        return
+    yield from checkup.sections(project, wanted)
+    yield from checkup.map_(project, wanted)
+    yield from checkup.sizes(project)
+    yield from checkup.double(project)
+    yield from checkup.database(project)
+    yield from checkup.permissions(project)
+    yield from checkup.leftovers(project)
+    for agent in hooking.AGENTS:
+        yield from _hooks(project, agent, live=live)
+    yield from checkup.errors(project)
+
+
+def mend(found: list[Finding]) -> list[Finding]:
+    """Repair what is safe to repair; the findings that were mended."""
+    done, acts = [], set()
+    for finding in found:
+        if finding.mend is None:
+            continue
+        if finding.fix not in acts:
+            finding.mend()
+        acts.add(finding.fix)
+        done.append(finding)
+    return done
+
+
+def _hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator[Finding]:
+    try:
+        places = [path for one, path in hooking.installed(project) if one is agent]
+    except KedgeError as error:
+        yield Finding("hooks", "problem", error.message, error.hint or "mend it")
+        return
+    program = agent.found()
+    if not places:
+        if program is not None:
+            plan = hooking.added(project, shared=False)
+            yield Finding(
+                "hooks",
+                "problem",
+                f"{agent.TITLE} is on this machine, and has none of kedge's hooks here",
+                "kedge init",
+                lambda: apply(project, plan),
+            )
+        return
+    problems = agent.problems(project)
+    for told in problems:
+        what, _, fix = told.rpartition("; ")
+        yield Finding("hooks", "problem", what, fix)
+    if program is None:
+        yield fine("hooks", f"{agent.TITLE}: installed in {places[0]}; it is not on this machine")
+    elif live:
+        yield _probed(project, agent, places[0], "would run" if problems else "runs")
+    else:
+        yield _beat(project, agent, places[0])
+
+
+def _probed(project: Project, agent: ModuleType, place: str, runs: str) -> Finding:
+    found = probe(project, agent)
+    if found.fired:
+        name = f"{agent.TITLE} {agent.version() or ''}".strip()
+        return fine("hooks", f"{name} {runs} them ({place}): tried in {found.seconds:.1f} s")
+    return Finding(
+        "hooks",
+        "problem",
+        f"{agent.TITLE} does not run the hooks in {place}: {found.why}",
+        f"see that this runs: {_command(project, place)}",
+    )
+
+
+def _beat(project: Project, agent: ModuleType, place: str) -> Finding:
+    beat = session.last_beat(project, agent.NAME)
+    if beat is None:
+        return Finding(
+            "hooks", "note", f"{agent.TITLE}: those in {place} have never run", "kedge doctor"
+        )
+    return fine("hooks", f"{agent.TITLE}: last run at {beat.get('at')} ({place})")
+
+
+def _command(project: Project, place: str) -> str:
+    text = hooks.read(project.path(*place.split("/")), where=place)
+    return next((hook.command for hook in hooks.installed(text, where=place)), "")

@@ -1,0 +1,192 @@
+"""`kedge doctor`: what makes the difference in practice, with a fix for each finding."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from clients import PROGRAMS, program
+from support import Kedge, assert_clear, git
+
+
+@pytest.fixture
+def well(repo: Path, kedge: Kedge) -> Kedge:
+    """A repository that is set up, with hooks of Claude Code."""
+    (repo / "app.py").write_text("def sail(): ...\n")
+    (repo / ".claude").mkdir()
+    kedge("init")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "first")
+    return kedge
+
+
+def findings(kedge: Kedge, *args: str, **env: str) -> dict[str, list[tuple[str, str, str]]]:
+    ran = kedge("doctor", "--no-probe", "--json", *args, code=None, env=env)
+    assert ran.code in (0, 4)
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for one in ran.document["data"]["findings"]:
+        found.setdefault(one["name"], []).append((one["state"], one["text"], one["fix"]))
+        assert one["state"] == "fine" or one["fix"], one
+    return found
+
+
+def problems(kedge: Kedge, name: str) -> list[str]:
+    return [text for state, text, _ in findings(kedge).get(name, []) if state != "fine"]
+
+
+def test_all_is_well(well: Kedge) -> None:
+    ran = well("doctor", "--no-probe")
+    assert "problem" not in ran.out
+    assert "fine\tversions\tkedge " in ran.out
+    assert "fine\tmap\t.kedge/map.md is fresh, " in ran.out
+    assert "fine\tsize\tkedge adds " in ran.out
+
+
+def test_not_set_up(repo: Path, kedge: Kedge) -> None:
+    ran = kedge("doctor", code=4)
+    assert "problem\tsections\tkedge is not set up here\tkedge init" in ran.out
+    assert "hint: kedge init" in ran.err
+
+
+def test_what_is_stale_is_found_and_mended(well: Kedge) -> None:
+    root = well.directory
+    whole = (root / "AGENTS.md").read_text()
+    (root / "AGENTS.md").write_text(whole.replace("kedge task ready", "kedge task list"))
+    (root / ".kedge" / "map.md").write_text("old\n")
+    hooks = root / ".claude" / "settings.local.json"
+    good = hooks.read_text()
+    hooks.write_text(good.replace(sys.executable, "/gone/python"))
+    stage = root / ".kedge" / ".map.md.kedge-new"
+    stage.write_text("half")
+    os.utime(stage, (time.time() - 9999,) * 2)
+    found = findings(well)
+    assert {text for _, text, _ in found["sections"]} == {
+        "AGENTS.md is not as it should be",
+        ".claude/settings.local.json is not as it should be",
+    }
+    assert found["map"] == [("problem", ".kedge/map.md is stale", "kedge map")]
+    assert found["leftovers"][0][0] == "note"
+    ran = well("doctor", "--no-probe", "--fix")
+    assert ran.out.count("mended: ") == 4
+    assert (root / "AGENTS.md").read_text() == whole
+    assert hooks.read_text() == good
+    assert not stage.exists()
+    assert well("update", "--check").code == 0
+
+
+def test_broken_markers_and_settings(well: Kedge) -> None:
+    root = well.directory
+    path = root / "CLAUDE.md"
+    path.write_text(path.read_text() + "<!-- BEGIN KEDGE MANAGED SECTION v1 -->\n")
+    (state, text, fix), *_ = findings(well)["sections"]
+    assert (state, fix) == ("problem", "kedge update --repair")
+    assert text.startswith("CLAUDE.md: its markers")
+    (root / ".kedge" / "config.toml").write_text("[map]\ntokens = 'x'\n")
+    assert "map.tokens must be a whole number" in problems(well, "settings")[0]
+
+
+def test_sizes(well: Kedge) -> None:
+    root = well.directory
+    constitution = root / ".kedge" / "constitution.md"
+    constitution.write_text("a principle of some length\n" * 600)
+    assert "tokens to every session, more than 2500" in problems(well, "size")[0]
+    constitution.unlink()
+    (root / "packages" / "api").mkdir(parents=True)
+    (root / "packages" / "web").mkdir()
+    (root / "AGENTS.md").write_text((root / "AGENTS.md").read_text() + "x" * 20_000 + "\n")
+    (root / "packages" / "api" / "AGENTS.md").write_text("x" * 20_000)
+    (root / "packages" / "web" / "AGENTS.md").write_text("x" * 2_000)
+    (told,) = problems(well, "size")
+    assert told.startswith("AGENTS.md + packages/api/AGENTS.md have 4")
+    assert "Codex drops what is above 32768" in told
+
+
+def test_what_is_said_twice(well: Kedge) -> None:
+    rules = "".join(f"- rule {n} of this project is a long line\n" for n in range(20))
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        path = well.directory / name
+        path.write_text(rules + path.read_text())
+    assert problems(well, "double") == ["CLAUDE.md repeats 20 lines of AGENTS.md, which it imports"]
+
+
+def test_the_database(well: Kedge) -> None:
+    home = well.directory / ".git" / "kedge"
+    (home / "kedge.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 4000)
+    (home / "kedge.db-wal").unlink(missing_ok=True)
+    assert len(problems(well, "database")) == 1
+    well("map")
+    assert "is a damaged database" in problems(well, "database")[0]
+
+
+def test_older_files_and_permissions(well: Kedge) -> None:
+    (well.directory / "fix_plan.md").write_text("- [ ] x: mend\n")
+    assert problems(well, "leftovers") == ["fix_plan.md is of an older way of working"]
+
+
+def test_hooks_that_are_off_or_failed(well: Kedge) -> None:
+    root = well.directory
+    (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+    assert any("disableAllHooks is true" in text for text in problems(well, "hooks"))
+    (root / ".claude" / "settings.json").unlink()
+    logs = root / ".git" / "kedge" / "logs"
+    logs.mkdir()
+    (logs / "hook-errors.jsonl").write_text('{"at": "now", "error": "it broke"}\nbroken\n')
+    assert any("a hook failed once, last at now: it broke" in t for t in problems(well, "hooks"))
+    well("doctor", "--no-probe", "--fix")
+    assert problems(well, "hooks") == []
+
+
+# With the real clients
+
+
+def path_with(*folders: Path) -> str:
+    return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+
+
+def test_the_hooks_of_both_agents_really_run(well: Kedge, tmp_path: Path) -> None:
+    program("claude")
+    program("codex")
+    root = well.directory
+    env = {"PATH": path_with(PROGRAMS), "CODEX_HOME": str(tmp_path / "codex")}
+    ran = well("doctor", env=env, code=4)
+    assert "Codex is on this machine, and has none of kedge's hooks here" in ran.out
+    ran = well("doctor", "--fix", env=env, code=4)
+    assert "fine\thooks\tClaude Code 2." in ran.out
+    assert "runs them (.claude/settings.local.json): tried in " in ran.out
+    assert "would run them (.codex/hooks.json): tried in " in ran.out
+    assert "Codex has not been told to trust this project" in ran.out
+    assert_clear_after_table(ran.err)
+    assert git(root, "status", "--porcelain") == ""
+    # A hook that cannot be started is seen, whatever the settings say.
+    hooks = root / ".claude" / "settings.local.json"
+    hooks.write_text(hooks.read_text().replace(sys.executable, "/gone/python"))
+    ran = well("doctor", env=env, code=4)
+    assert "Claude Code does not run the hooks in .claude/settings.local.json" in ran.out
+    hooks.write_text(hooks.read_text().replace("/gone/python", sys.executable))
+    (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+    ran = well("doctor", env=env, code=4)
+    assert "Claude Code does not run the hooks" in ran.out
+
+
+def assert_clear_after_table(err: str) -> None:
+    first, second = err.splitlines()
+    assert first.startswith("error: 2 problems: Codex has not been told to trust")
+    assert second.startswith("hint: start codex here")
+
+
+def test_an_agent_that_hangs_or_fails_is_told(well: Kedge, tmp_path: Path) -> None:
+    fake = tmp_path / "bin" / "claude"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho no such thing >&2\nexit 7\n")
+    fake.chmod(0o755)
+    ran = well("doctor", env={"PATH": path_with(fake.parent)}, code=4)
+    assert "the agent ended with exit code 7: no such thing" in ran.out
+
+
+def test_outside_of_git(tmp_path: Path, kedge: Kedge) -> None:
+    (tmp_path / "plain").mkdir()
+    ran = kedge("doctor", cwd=tmp_path / "plain", code=1)
+    assert_clear(ran, code=1, says="is not in a git repository")
