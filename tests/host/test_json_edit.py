@@ -175,7 +175,7 @@ def test_ten_megabytes_take_no_more_than_their_share() -> None:
         assert _taken(after, "hooks", "Stop", 0) == text
     spaces = "[" + " " * 10_000_000 + "]"
     assert _taken(json_edit.append(spaces, (), 1), 0) == spaces
-    with pytest.raises(BadJson, match="1,000,000 values"):
+    with pytest.raises(BadJson, match="250,000 values"):
         json_edit.parse("[" + "1," * 5_000_000 + "1]")
     many = "[" + "1," * 100_000 + "1]"
     assert json_edit.remove(many, [(i,) for i in range(1, 100_001)]) == "[1]"

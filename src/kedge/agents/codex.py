@@ -63,10 +63,10 @@ def problems(project: Project) -> list[str]:
             "Codex has not been told to trust this project and ignores its .codex directory; "
             "start codex here and say that you trust it"
         )
-    files = tuple(f"{root}/{FILE}:" for root in roots)
+    places = tuple(f"{root}/{FILE}:" for root in roots)
     state = _table(data, "hooks", "state")
     if ours and not any(
-        key.startswith(files) and "trusted_hash" in _table(state, key) for key in state
+        key.startswith(places) and "trusted_hash" in _table(state, key) for key in state
     ):
         told.append(
             f"Codex has not been told to trust the hooks in {FILE} and skips them; "

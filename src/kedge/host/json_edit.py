@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 Path = tuple[int, ...]
 
-MOST = 1_000_000  # values in a text: beyond that it is no file for people, and takes much memory
+MOST = 250_000  # values in a text: beyond that it is no file for people, and takes much memory
 
 _BOM = "\ufeff"
 _CLOSE = {"{": "}", "[": "]"}
