@@ -383,6 +383,11 @@ def test_shared_hooks_name_no_path_of_this_machine(lived_in: Kedge) -> None:
     assert entry["matcher"] == "startup|resume|clear"
     assert entry["hooks"][0]["command"] == "kedge hook claude"
     assert lived_in("update").out == "all is up to date\n"
+    ran = lived_in("init")  # back to this machine's own
+    assert ".claude/settings.json\thooks removed" in ran.out
+    assert "kedge hook" not in (root / ".claude" / "settings.json").read_text()
+    lived_in("init", "--shared-hooks")
+    assert "hook.py" not in (root / ".claude" / "settings.local.json").read_text()
     lived_in("uninstall", "--yes")
     assert tree(root) == before
     lived_in("init", "--no-hooks")

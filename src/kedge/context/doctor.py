@@ -71,6 +71,9 @@ def _hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator[Findi
                 lambda: apply(project, plan),
             )
         return
+    if len(places) > 1:
+        where = " and ".join(places)
+        yield Finding("hooks", "problem", f"{where} both have them: each runs twice", "kedge init")
     problems = agent.problems(project)
     for told in problems:
         what, _, fix = told.rpartition("; ")

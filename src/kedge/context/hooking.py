@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -24,7 +24,9 @@ def added(project: Project, *, shared: bool) -> Plan:
     for agent in AGENTS:
         folder = project.root / agent.settings_file().split("/")[0]
         if agent.found() or folder.is_dir():
-            plan += _installed(project, agent, agent.settings_file(shared=shared), shared=shared)
+            path = agent.settings_file(shared=shared)
+            plan += _installed(project, agent, path, shared=shared)
+            plan += _removed(project, [other for other in _places(agent) if other != path])
     if not plan.changes and not plan.same:
         plan += Plan(notes=("no agent was found to install hooks for (claude, codex)",))
     return plan
@@ -40,13 +42,19 @@ def refreshed(project: Project) -> Plan:
 
 
 def removed(project: Project) -> Plan:
+    plan = _removed(project, [path for agent in AGENTS for path in _places(agent)])
+    return plan + Plan(unexclude=tuple(f"/{agent.settings_file()}" for agent in AGENTS))
+
+
+def _removed(project: Project, paths: Sequence[str]) -> Plan:
     plan = Plan()
     for _, path, text in _found(project):
-        left = hooks.remove(text, where=path)
-        what = "removed" if left is None else "hooks removed"
-        after = None if left is None else left.encode()
-        plan += Plan((Change(path, text.encode(), after, what),))
-    return plan + Plan(unexclude=tuple(_local(agent) for agent in AGENTS))
+        if path in paths:
+            left = hooks.remove(text, where=path)
+            what = "removed" if left is None else "hooks removed"
+            after = None if left is None else left.encode()
+            plan += Plan((Change(path, text.encode(), after, what),))
+    return plan
 
 
 def installed(project: Project) -> list[tuple[ModuleType, str]]:
@@ -74,14 +82,15 @@ def _installed(project: Project, agent: ModuleType, path: str, *, shared: bool) 
 
 def _found(project: Project) -> Iterator[tuple[ModuleType, str, str]]:
     for agent in AGENTS:
-        for path in sorted({agent.settings_file(), agent.settings_file(shared=True)}):
+        for path in _places(agent):
             text = hooks.read(project.path(*path.split("/")), where=path)
             if text is not None and hooks.installed(text, where=path):
                 yield agent, path, text
 
 
-def _local(agent: ModuleType) -> str:
-    return f"/{agent.settings_file()}"
+def _places(agent: ModuleType) -> list[str]:
+    """The files that may have the agent's hooks."""
+    return sorted({agent.settings_file(), agent.settings_file(shared=True)})
 
 
 def _is_tracked(project: Project, path: str) -> bool:
