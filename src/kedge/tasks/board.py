@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from kedge.errors import SecretFound, TaskExists
+from kedge.errors import TaskExists
 from kedge.host.clock import now
-from kedge.host.redact import scan
+from kedge.host.secrets import refuse
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, Task, changed, checked
 from kedge.tasks import rules
@@ -201,28 +201,8 @@ def refuse_secrets(before: Task | None, after: Task, allow: Collection[str]) -> 
     """
     old = before.data() if before else {}
     for name, value in after.data().items():
-        if value == old.get(name):
-            continue
-        for text in _texts(value):
-            for finding in scan(text):
-                if finding.id not in allow:
-                    raise SecretFound(
-                        f"{name} seems to hold a secret ({finding.rule})",
-                        hint=f"take it out, or pass --allow-secret {finding.id}",
-                        data={"rule": finding.rule, "finding": finding.id},
-                    )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    stack = [value]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, Mapping):
-            stack += [*one.keys(), *one.values()]
-        elif isinstance(one, (list, tuple)):
-            stack += one
+        if value != old.get(name):
+            refuse(name, value, allow)
 
 
 def _without_lost_links(draft: Task, known: dict[TaskId, Any]) -> tuple[Task, list[str]]:
