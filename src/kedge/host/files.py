@@ -34,11 +34,16 @@ def read_bytes(path: Path) -> bytes | None:
     """The file's bytes, or None when there is no such file. What is no file is not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
+        try:
             kind = os.fstat(fd).st_mode
+            if stat.S_ISDIR(kind):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not stat.S_ISREG(kind):
                 raise FileError(f"{path} is not a file", hint="put a regular file there")
-            return file.read()
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(fd)
     except FileNotFoundError:
         return None
     except OSError as error:
