@@ -88,11 +88,18 @@ class PromptSettings(NamedTuple):
     siblings: int = 10
 
 
+class ContextSettings(NamedTuple):
+    require_citations: bool = False
+    commands: tuple[str, ...] = ()
+    check_timeout: float = 1800.0
+
+
 class Settings(NamedTuple):
     tasks: TaskSettings = TaskSettings()
     map: MapSettings = MapSettings()
     anchor: AnchorSettings = AnchorSettings()
     prompt: PromptSettings = PromptSettings()
+    context: ContextSettings = ContextSettings()
 
 
 class About(NamedTuple):
@@ -141,6 +148,14 @@ ABOUT = {
     "prompt.siblings": About(
         "how many finished, and how many remaining tasks of the epic a prompt names", check=_lines
     ),
+    "context.require_citations": About(
+        "whether a task's context needs citations from .kedge/standards.toml"
+    ),
+    "context.commands": About(
+        "what is run to validate a task that names no checks; empty for what the project's own "
+        "configuration says"
+    ),
+    "context.check_timeout": About("seconds that one check may take", check=_positive),
 }
 
 
@@ -267,7 +282,7 @@ def validated(key: Key, value: Any, place: str) -> Any:
     if type(value) is not key.type:
         wrong = f"must be {_KINDS[key.type]}, not {_short(value)}"
     elif isinstance(value, tuple):
-        strange = [item for item in value if item not in key.choices]
+        strange = [item for item in value if key.choices and item not in key.choices]
         wrong = f"cannot have {_short(strange[0])}" if strange else None
     elif isinstance(value, str) and not _storable(value):
         wrong = "must be UTF-8 without NUL"

@@ -13,6 +13,10 @@
     ├── GitError                git refused or failed
     │   ├── NoRepository        outside a git work tree
     │   └── BareRepository      a repository without a work tree
+    ├── HandoffRefused          a step of a handoff that may not be taken
+    │   ├── ContextNotFound
+    │   ├── ContextExists
+    │   └── BrokenContext       a context file that cannot be understood
     └── TaskError               an operation on tasks that was refused
         ├── TaskNotFound
         ├── TaskExists
@@ -97,6 +101,24 @@ class NoRepository(GitError):
 
 class BareRepository(GitError):
     code = "bare-repository"
+
+
+class HandoffRefused(KedgeError):
+    code = "handoff"
+    usual_hint = "kedge context list shows all contexts"
+
+
+class ContextNotFound(HandoffRefused):
+    code = "context-not-found"
+
+
+class ContextExists(HandoffRefused):
+    code = "context-exists"
+
+
+class BrokenContext(HandoffRefused):
+    code = "broken-context"
+    usual_hint = "kedge context rebuild TASK makes it anew from its sources"
 
 
 class TaskError(KedgeError):

@@ -16,7 +16,11 @@ SECTIONS: dict[str, dict[str, str]] = {
         "prompt": "Print the prompt that an agent gets for a task.",
         "task": "List, add, claim and close tasks.",
     },
+    "Work": {"context": "Hand a task from agent to agent, with nothing committed in between."},
     "Watch": {"hook": "Answer an agent's hook; agents call this."},
-    "Learn": {"log": "Show what was tried, and how it ended."},
+    "Learn": {
+        "log": "Show what was tried, and how it ended.",
+        "feature": "Scope a feature's documents to one task.",
+    },
     "Try": {"demo": "Show kedge at work in a scratch repository."},
 }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,11 +32,12 @@ EXIT_PIPE = 141  # as a shell shows a program that lost its reader
 class Reply(NamedTuple):
     """What a command answers: data for `--json`, and the same as text for people.
 
-    Either may be a function, for what need not be made when the other is asked for.
+    Either may be a function, for what need not be made when the other is asked for. Text that are
+    bytes goes out as it is.
     """
 
     data: Any = None
-    text: str | Callable[[], str | None] | None = None
+    text: str | bytes | Callable[[], str | None] | None = None
     warnings: Sequence[str] = ()
 
 
@@ -163,12 +164,16 @@ def _print(edge: Edge, reply: Reply) -> None:
         _envelope(edge, reply.data() if callable(reply.data) else reply.data)
         return
     text = reply.text() if callable(reply.text) else reply.text
-    if text:
+    if isinstance(text, bytes):
+        _write(text)
+    elif text:
         _write(text if text.endswith("\n") else text + "\n")
     _show_warnings(edge)
 
 
 def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
+    import json
+
     document = {
         "success": error is None,
         "data": data,
@@ -181,16 +186,18 @@ def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
     _write(json.dumps(document, indent=2) + "\n")
 
 
-def _write(text: str) -> None:
+def _write(text: str | bytes) -> None:
     """Write all of it: an unbuffered stream may take a part and say nothing."""
     stream = sys.stdout
     raw = getattr(stream, "buffer", None)
     if raw is None:
-        stream.write(text)
+        stream.write(text if isinstance(text, str) else text.decode("utf-8", "backslashreplace"))
         return
+    if isinstance(text, str):
+        text = text.encode(stream.encoding, "backslashreplace")
     try:
         stream.flush()
-        left = memoryview(text.encode(stream.encoding, "backslashreplace"))
+        left = memoryview(text)
         while left:
             left = left[raw.write(left) :]
         raw.flush()
@@ -238,6 +245,7 @@ def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     return callback
 
 
+@cache
 def _global_options(*, hidden: bool) -> list[click.Option]:
     flags = [
         (["--json"], "json", "Print one JSON document."),

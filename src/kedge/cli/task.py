@@ -229,6 +229,7 @@ def close(
     desk = _desk(ctx)
     result = desk.board.close(task_id(id_), reason, failed=failed, allow=allow_secret)
     _record(desk, result, tried, avoid)
+    _end_context(ctx, desk, result.task.id)
     return task_view.result(result, f"{id_} is {result.task.status.value}")
 
 
@@ -328,3 +329,11 @@ def _record(desk: Desk, result: Result, tried: Sequence[str], avoid: Sequence[st
         Ledger(desk.project, lock_timeout=desk.settings.lock_timeout).append(attempt)
     except KedgeError as error:
         desk.here.warn(f"the attempt is not in the ledger: {error.message}")
+
+
+def _end_context(ctx: click.Context, desk: Desk, task: str) -> None:
+    """What was handed over is archived in a few lines; a failure of that never undoes a close."""
+    if (desk.project.root / ".kedge" / "context" / task).is_dir():
+        from kedge.handoff.lifecycle import archive
+
+        ctx.ensure_object(Edge).warn(*archive(desk.project, task))

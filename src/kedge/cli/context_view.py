@@ -1,0 +1,50 @@
+"""How contexts look to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kedge.cli.plain import clean
+from kedge.context.diff import patch
+from kedge.handoff.context import Context
+from kedge.handoff.normalise import canonical
+
+if TYPE_CHECKING:
+    from kedge.handoff.recording import Recorded
+
+
+def sheet(context: Context) -> str:
+    task = context.immutable["task_snapshot"]
+    lines = [f"{context.task_id}  {task['title']}  (revision {context.revision})", ""]
+    lines.append(f"base: {context.git.get('head') or 'no commit'}, by {context.created_by}")
+    for name, agent in sorted(context.coordination.items()):
+        line = f"{name}: {agent.status.replace('_', ' ')}"
+        if agent.snapshot:
+            kept = agent.snapshot
+            line += f", {kept.files} files +{kept.added} -{kept.deleted}, tree {kept.tree[:10]}"
+            line += f", {kept.at} by {kept.actor}"
+        lines.append(line)
+        lines += [f"  finding {one.id}: {one.text}" for one in agent.blocking]
+    for event in context.drift:
+        told = f"drift {event.id} since {event.expected}: {event.what}, {event.state}"
+        lines.append(f"{told}: {event.note}" if event.note else told)
+        lines += [f"  {row['change']:8} {row['path']}" for row in event.paths[:20]]
+    lines += [f"check: {_check(one)}" for one in context.checks]
+    lines += [f"evidence: {one['id']} {one['path']} {one['line_span']}" for one in context.evidence]
+    return clean("\n".join(lines))
+
+
+def recorded(made: Recorded) -> str:
+    lines = [_check(made.data)]
+    lines += [f"  {line}" for line in made.compared]
+    return clean("\n".join(lines))
+
+
+def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """What a rebuild changed, as a patch; empty when nothing."""
+    return patch("immutable.json", canonical(before), canonical(after))
+
+
+def _check(one: Any) -> str:
+    base = ", baseline" if one.get("baseline") else ""
+    return f"{one['text']}; by {one['agent']}{base}"

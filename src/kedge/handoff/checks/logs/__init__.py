@@ -1,0 +1,1 @@
+"""What the log of a check says, one module for each tool."""

@@ -1,0 +1,110 @@
+"""cargo test, with all its test programs; and what rustc and clippy find."""
+
+from __future__ import annotations
+
+import re
+
+from kedge.handoff.checks.logs.reader import COUNT, Findings, Tests
+from kedge.handoff.checks.summary import FINDINGS, Summary, named
+
+_RUNNING = re.compile(rf"running {COUNT} tests?")
+_RESULT = re.compile(
+    rf"test result: (?:ok|FAILED)\. {COUNT} passed; {COUNT} failed; {COUNT} ignored; "
+    rf"{COUNT} measured; {COUNT} filtered out(?:; finished in .*)?"
+)
+_TARGET = re.compile(r" +Running (?:\S+ )?\S+ \((?:.*/)?([\w-]+)-[0-9a-f]{8,}(?:\.exe)?\)")
+_DOCS = re.compile(r" +Doc-tests (\S+)")
+_NAME = re.compile(r"    (\S.*)")
+
+
+class Reader(Tests):
+    """Each test program tells how many tests it will run: of what looks like its result, the one
+    with so many is real, or else the last."""
+
+    tool = "cargo test"
+    starts = "frt -"
+    adds_up = True
+
+    def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
+        super().__init__(root, hinted=hinted)
+        self._target = ""
+        self._expected: int | None = None
+        self._sure = False
+        self._result: tuple[int, ...] | None = None
+        self._names: list[str] = []
+        self._listed: list[str] = []
+        self._listing = False
+
+    def line(self, line: str) -> None:
+        if self._listing and (name := _NAME.fullmatch(line)):
+            self._listed.append(name[1])
+            return
+        self._listing = False
+        first = line[0]
+        if first == "f" and line == "failures:":
+            self._listing, self._listed = True, []
+        elif first == "r" and (found := _RUNNING.fullmatch(line)):
+            self._close()
+            self._expected = int(found[1])
+        elif first == "t" and (found := _RESULT.fullmatch(line)):
+            self._told(tuple(map(int, found.groups())))
+        elif first == " " and (found := _TARGET.fullmatch(line) or _DOCS.fullmatch(line)):
+            self._close()
+            self._target = found[1]
+
+    def _told(self, numbers: tuple[int, ...]) -> None:
+        sure = sum(numbers[:4]) == self._expected
+        if sure or not self._sure:
+            self._result, self._sure = numbers, sure
+            self._names = self._listed if numbers[1] else []
+
+    def _close(self) -> None:
+        if self._result is not None:
+            passed, failed, ignored, measured, _ = self._result
+            run = Summary(self.tool, passed=passed + measured, failed=failed, skipped=ignored)
+            prefix = f"{self._target}::" if self._target else ""
+            self.runs.append((run, [prefix + name for name in self._names]))
+        self._result, self._expected, self._sure = None, None, False
+        self._names, self._listed = [], []
+
+    def summary(self) -> Summary | None:
+        self._close()
+        return super().summary()
+
+
+_HEADER = re.compile(r"(error|warning)(?:\[([\w:]+)\])?: .*")
+_PLACE = re.compile(rf" +--> (.+):{COUNT}:{COUNT}")
+
+
+class Compiler(Findings):
+    """rustc's and clippy's findings; each has a line of its own that says where."""
+
+    tool = "rustc"
+    starts = "ew "
+    adds_up = True
+
+    def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
+        super().__init__(root, hinted=hinted)
+        self._level = ""
+        self._code = ""
+        self._rust = False
+
+    def line(self, line: str) -> None:
+        first = line[0]
+        if first in "ew":
+            if found := _HEADER.fullmatch(line):
+                self._level, self._code = found[1], found[2] or found[1]
+                self._rust = self._rust or "could not compile" in line or "generated " in line
+        elif first == " " and self._level and "--> " in line[:20]:
+            if found := _PLACE.fullmatch(line):
+                if self._level == "error":
+                    self.finding(found[1], found[2], self._code)
+                else:
+                    self.warning()
+            self._level = ""
+
+    def summary(self) -> Summary | None:
+        if not (self._rust and (self._open or self._open_warned)):
+            return None
+        made = Summary(self.tool, FINDINGS, errors=len(self._open), warnings=self._open_warned)
+        return named(made, self._open, self.root)

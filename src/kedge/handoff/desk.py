@@ -1,0 +1,347 @@
+"""The desk where work is handed over: each operation of a context, on the real tree and store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from kedge.config import Settings
+from kedge.errors import CheckFound, ContextNotFound, HandoffRefused
+from kedge.handoff import gather, scopes, snapshots, steps, views
+from kedge.handoff.artifacts import MAX_BYTES, Artifacts
+from kedge.handoff.changes import Change
+from kedge.handoff.context import Agent, Context, Drift, Kept
+from kedge.handoff.normalise import sealed, sha256
+from kedge.handoff.store import Store
+from kedge.host import clock
+from kedge.host.digest import digest
+from kedge.host.project import Project
+from kedge.host.secrets import refuse
+from kedge.model.task import Task
+
+BIG = 10_000_000  # bytes of a diff that is worth a word
+_TOLD = 5000  # paths of an event that are kept
+
+
+class Verified(NamedTuple):
+    """How the tree compares with what an agent left: each path, what became of it, its scope."""
+
+    since: str
+    before: Kept
+    now: str
+    what: str
+    drift: tuple[Mapping[str, Any], ...]
+
+    @property
+    def same(self) -> bool:
+        return not self.drift
+
+
+class Desk:
+    """The operations on one task's context. `actor` is who does them."""
+
+    def __init__(self, project: Project, settings: Settings, task: str, actor: str) -> None:
+        self.project = project
+        self.settings = settings
+        self.task = task
+        self.actor = actor
+        self.store = Store(project, lock_timeout=settings.tasks.lock_timeout)
+        self.warnings: list[str] = []
+
+    @property
+    def artifacts(self) -> Artifacts:
+        return Artifacts(self.store.folder(self.task) / "artifacts")
+
+    def read(self) -> Context:
+        """The context; one that was edited is told about."""
+        loaded = self.store.read(self.task)
+        if loaded.edited:
+            self.warnings.append(
+                f"the context of {self.task} was edited by something other than kedge"
+            )
+        return loaded.context
+
+    def init(
+        self,
+        task: Task,
+        commands: gather.Commands,
+        *,
+        base: str | None = None,
+        allow: Collection[str] = (),
+        export: bool = False,
+    ) -> tuple[Context, gather.Gathered]:
+        """Freeze the task. Of several that try at once, one does."""
+        found = gather.gather(self.project, self.settings, task, commands)
+        self.warnings += found.warnings
+
+        def make() -> Context:
+            return Context(
+                task_id=task.id,
+                created_at=clock.now(),
+                created_by=self.actor,
+                git=self._git(base, gather.task_sha(task)),
+                immutable=found.immutable,
+                coordination={name: Agent() for name in steps.ROLES},
+            )
+
+        made = self.store.create(task.id, make, actor=self.actor, allow=allow)
+        self._manifest(made, found, export=export)
+        return made, found
+
+    def _git(self, base: str | None, sha: str) -> dict[str, Any]:
+        repo = self.project.repo
+        if repo is None:
+            raise HandoffRefused("contexts need a git repository", hint="git init")
+        commit = repo.head()
+        if base is not None:
+            named = repo.ask(
+                "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}"
+            )
+            if named is None:
+                raise HandoffRefused(f"no commit {base!r}", hint="give a commit of this repository")
+            commit = named.decode().strip()
+        start = snapshots.base(self.project, f"refs/kedge/{self.task}/base", commit)
+        changed = [one.path for one in snapshots.compare(self.project, start.tree, self.look())]
+        if changed:
+            many = f"{len(changed)} paths are" if len(changed) > 1 else f"{changed[0]} is"
+            self.warnings.append(f"the working tree is dirty at the start: {many} changed already")
+        return {
+            "head": commit,
+            "branch": start.branch,
+            "base_tree": start.tree,
+            "task_file_sha": sha,
+        }
+
+    def _manifest(self, context: Context, found: gather.Gathered, *, export: bool) -> None:
+        derived = {}
+        for role in steps.ROLES if export else ():
+            name = f"context-{role}.json"
+            derived[name] = self.store.write_beside(self.task, name, views.view(context, role))
+        self.store.write_beside(self.task, "context.manifest", gather.manifest(found, derived))
+
+    def begin(
+        self, name: str, task: Task | None, *, accept_stale: bool, session: str | None
+    ) -> Context:
+        """Begin as this agent, on exactly what the one before left."""
+        context = self._whole()
+        steps.check_begin(context, name)
+        reasons = gather.stale(
+            self.project, task, context.immutable, context.git.get("task_file_sha", "")
+        )
+        if reasons and not accept_stale:
+            raise HandoffRefused(
+                f"the context is stale: {'; '.join(reasons[:3])}",
+                hint=f"kedge context rebuild {self.task}, or begin with --accept-stale",
+                data={"stale": reasons},
+            )
+        self.warnings += [f"stale: {one}" for one in reasons]
+        if context.snapshots and steps.expected(context):
+            found = self.verify(None)
+            if not found.same:
+                self._open(found, name)
+                raise _drift(self.task, found)
+        return self.store.change(
+            self.task,
+            lambda one: steps.begun(one, name, self.actor, clock.now(), session),
+            actor=self.actor,
+            what=f"begin {name}",
+        )
+
+    def snapshot(self, name: str, *, done: bool, allow: Collection[str] = ()) -> Context:
+        """Record what this agent leaves. It is never compared with what was before."""
+        context = self._whole()
+        kept = self._keep(context, name, allow)
+        return self.store.change(
+            self.task,
+            lambda one: steps.snapped(one, name, kept, done=done),
+            actor=self.actor,
+            what=f"snapshot {name}",
+            allow=allow,
+        )
+
+    def _keep(self, context: Context, name: str, allow: Collection[str]) -> Kept:
+        ref = f"refs/kedge/{self.task}/{name}"
+        base = str(context.git["base_tree"])
+        known = {*allow, *context.audit.get("allowed_secrets", ())}
+        refuse("the diff", _added(snapshots.diff(self.project, base, self.look())), known)
+        taken = snapshots.take(self.project, ref)
+        self.warnings += taken.warnings
+        diff = snapshots.diff(self.project, base, taken.tree)
+        changes = snapshots.compare(self.project, base, taken.tree)
+        lines = snapshots.stat(self.project, base, taken.tree)
+        in_scope = scopes.matcher(context.immutable["repo_paths"])
+        outside = [one.path for one in changes if not in_scope(one.path)]
+        return Kept(
+            tree=taken.tree,
+            commit=taken.commit,
+            ref=ref,
+            at=clock.now(),
+            actor=self.actor,
+            head=taken.head,
+            branch=taken.branch,
+            diff_sha=self._kept_diff(diff),
+            diff_bytes=len(diff),
+            files=len(changes),
+            added=sum(added or 0 for _, added, _ in lines),
+            deleted=sum(deleted or 0 for _, _, deleted in lines),
+            outside=tuple(outside) if context.immutable["repo_paths"] else (),
+            vanished=tuple(scopes.vanished(self.project, context.immutable["repo_paths"])),
+        )
+
+    def _kept_diff(self, diff: bytes) -> str:
+        """Keep the diff as an artifact, unless it is larger than any; its hash."""
+        if len(diff) > BIG:
+            self.warnings.append(
+                f"the diff has {len(diff) / 1e6:.0f} MB: see that no build output is among it"
+            )
+        return sha256(diff) if len(diff) > MAX_BYTES else self.artifacts.put(diff).sha256
+
+    def verify(self, expected: str | None) -> Verified:
+        """Compare the working tree with what an agent left. Nothing is changed."""
+        context = self._whole()
+        found = steps.expected(context, expected)
+        if found is None:
+            raise HandoffRefused(
+                "nobody has left a snapshot yet",
+                hint=f"kedge context snapshot {self.task} --agent implementer",
+            )
+        name, kept = found
+        now = self.look()
+        in_scope = scopes.matcher(context.immutable["repo_paths"])
+        changes = snapshots.compare(self.project, kept.tree, now) if now != kept.tree else []
+        rows = tuple(_row(one, in_scope, bool(context.immutable["repo_paths"])) for one in changes)
+        what = str(snapshots.describe(self.project, kept.tree, kept.head, now))
+        return Verified(name, kept, now, what, rows)
+
+    def checked(self, expected: str | None) -> Verified:
+        """As `verify`, and an event is opened for what differs, unless somebody is at work."""
+        found = self.verify(expected)
+        at_work = any(one.status == "in_progress" for one in self.read().coordination.values())
+        if not found.same and not at_work:
+            self._open(found, None)
+        if not found.same:
+            raise _drift(self.task, found)
+        return found
+
+    def _open(self, found: Verified, name: str | None) -> None:
+        now = clock.now()
+        event = Drift(
+            id=f"d-{digest([now.encode(), found.now.encode()])[:8]}",
+            at=now,
+            actor=self.actor,
+            expected=found.since,
+            before=found.before.tree,
+            after=found.now,
+            what=found.what,
+            paths=found.drift[:_TOLD],
+        )
+        self.store.change(
+            self.task,
+            lambda one: steps.drifted(one, event, name),
+            actor=self.actor,
+            what=f"drift {event.id}",
+        )
+
+    def resolve(self, note: str, *, accept: bool, allow: Collection[str] = ()) -> Context:
+        """Answer open drift: take the tree as it is for what was left, or put that back."""
+        context = self._whole()
+        state = "accepted" if accept else "reverted"
+        steps.resolved(context, state, note, self.actor, clock.now())  # refuses what may not be
+        event = context.open_drift[-1]
+        kept = context.agent(event.expected).snapshot
+        if accept:
+            kept = self._keep(context, event.expected, allow)
+        elif kept is not None:
+            ref = f"refs/kedge/{self.task}/before-revert-{event.id}"
+            snapshots.restore(self.project, kept.tree, ref)
+
+        def act(one: Context) -> Context:
+            after = steps.resolved(one, state, note, self.actor, clock.now())
+            return after.having(event.expected, snapshot=kept) if accept else after
+
+        return self.store.change(
+            self.task, act, actor=self.actor, what=f"resolve {state}", allow=allow
+        )
+
+    def diff(self, name: str, *, kind: str, against: str | None) -> bytes:
+        """What an agent changed: since the start, since the one before it, or since another."""
+        context = self.read()
+        found = steps.expected(context, name)
+        if found is None:  # a name was given
+            raise ContextNotFound(f"{name} has left no snapshot")
+        _, kept = found
+        base = str(context.git["base_tree"])
+        if against is not None:
+            other = steps.expected(context, against)
+            base = other[1].tree if other else base
+        elif kind == "incremental":
+            earlier = [one for _, one in context.snapshots if one.at < kept.at]
+            base = earlier[-1].tree if earlier else base
+        return snapshots.diff(self.project, base, kept.tree)
+
+    def change(self, act: Any, what: str, allow: Collection[str] = ()) -> Context:
+        """Any other step, as `steps` has it."""
+        return self.store.change(self.task, act, actor=self.actor, what=what, allow=allow)
+
+    def rebuild(
+        self, task: Task, commands: gather.Commands, *, allow: Collection[str] = ()
+    ) -> tuple[Context, dict[str, Any], dict[str, Any]]:
+        """Read the sources again; checks, events and snapshots stay. The block before and after."""
+        found = gather.gather(self.project, self.settings, task, commands)
+        self.warnings += found.warnings
+        before = self.store.read(self.task).context
+
+        def act(one: Context) -> Context:
+            git = {**one.git, "task_file_sha": gather.task_sha(task)}
+            return replace(one, immutable=found.immutable, git=git, revision=one.revision + 1)
+
+        after = self.store.change(
+            self.task, act, actor=self.actor, what="rebuild", allow=allow, mend=True
+        )
+        exported = (self.store.folder(self.task) / "context-implementer.json").exists()
+        self._manifest(after, found, export=exported)
+        return after, dict(before.immutable), dict(after.immutable)
+
+    def _whole(self) -> Context:
+        """The context, when nothing but kedge has written it."""
+        loaded = self.store.read(self.task)
+        if loaded.edited or sealed(dict(loaded.context.immutable)) != dict(
+            loaded.context.immutable
+        ):
+            raise HandoffRefused(
+                f"the context of {self.task} was edited by something other than kedge",
+                hint=f"kedge context rebuild {self.task} makes it right from its sources",
+            )
+        return loaded.context
+
+    def look(self) -> str:
+        return snapshots.look(self.project)
+
+
+def _row(one: Change, in_scope: Any, scoped: bool) -> dict[str, Any]:
+    scope = ("in" if in_scope(one.path) else "out") if scoped else "none"
+    row = {"path": one.path, "change": one.change, "scope": scope}
+    return {**row, "old_path": one.old_path} if one.old_path not in (None, one.path) else row
+
+
+def _drift(task: str, found: Verified) -> CheckFound:
+    names = ", ".join(str(one["path"]) for one in found.drift[:5])
+    more = f" and {len(found.drift) - 5} more" if len(found.drift) > 5 else ""
+    return CheckFound(
+        f"the working tree is not what {found.since} left ({found.what}): {names}{more}",
+        hint=f"kedge context resolve {task} --accept or --revert, with --note",
+        data={
+            "state": "drift",
+            "since": found.since,
+            "at": found.before.at,
+            "what": found.what,
+            "drift": [dict(one) for one in found.drift],
+        },
+    )
+
+
+def _added(diff: bytes) -> str:
+    """The lines that a diff adds: what is taken out is in git already."""
+    lines = (line[1:] for line in diff.split(b"\n") if line[:1] == b"+" and line[:3] != b"+++")
+    return b"\n".join(lines).decode("utf-8", "replace")
