@@ -17,7 +17,7 @@ from kedge.errors import UsageError
 _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
 
 
-@edge.command("Print what matters for a task: its criteria, git, lessons, within a budget.")
+@edge.command("Print what matters for a task, within a budget of tokens.")
 @click.argument("task", required=False)
 @click.option("--sources", metavar="A,B,…", help="What to say: " + ", ".join(config.SOURCES) + ".")
 @click.option("--tokens", type=click.IntRange(config.LEAST, config.MOST), help="The budget.")

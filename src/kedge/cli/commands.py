@@ -4,8 +4,8 @@ from __future__ import annotations
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Set up": {
-        "init": "Set up a repository: sections, constitution, map, hooks.",
-        "update": "Refresh what was set up.",
+        "init": "Set up the repository: managed sections, constitution, map, hooks.",
+        "update": "Refresh the managed sections, the map and the hooks.",
         "uninstall": "Take out what kedge wrote, and leave what is yours.",
         "doctor": "See that what was set up reaches the agents.",
         "config": "Show and change settings.",

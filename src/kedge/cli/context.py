@@ -25,7 +25,7 @@ _allow = click.option(
 )
 
 
-@edge.group("Hand a task from agent to agent: freeze it, snapshot, verify, check.")
+@edge.group("Hand a task from agent to agent, with nothing committed in between.")
 def command() -> None:
     pass
 

@@ -11,7 +11,7 @@ from kedge.context.checkup import Finding
 from kedge.errors import CheckFound
 
 
-@edge.command("See that what was set up reaches the agents, and say what to do where it does not.")
+@edge.command("See that what was set up reaches the agents.")
 @click.option("--fix", is_flag=True, help="Repair what is safe to repair.")
 @click.option("--no-probe", is_flag=True, help="Do not start agents to see their hooks run.")
 @click.pass_obj

@@ -8,7 +8,7 @@ from kedge.cli import edge
 from kedge.cli.edge import Reply
 
 
-@edge.command("Answer an agent's hook: its event on standard input, the answer on standard output.")
+@edge.command("Answer an agent's hook; agents call this.")
 @click.argument("agent")
 def command(agent: str) -> Reply:
     from kedge.hook import main
