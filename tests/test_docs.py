@@ -13,7 +13,12 @@ import pytest
 from support import Kedge
 
 TOP = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/start/first-steps.md", "docs/guides/context.md"]
+PAGES = [
+    "README.md",
+    "docs/start/first-steps.md",
+    "docs/guides/context.md",
+    "docs/guides/handoff.md",
+]
 ID = re.compile(r"\bk-[a-z0-9]{4}\b")
 
 
