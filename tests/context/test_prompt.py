@@ -72,6 +72,22 @@ def test_how_to_close_is_told_for_each_backend(repo: Path, kedge: Kedge) -> None
     assert "- [ ] it is" in text
 
 
+def test_a_features_task_gets_the_sections_that_it_needs(repo: Path, kedge: Kedge) -> None:
+    folder = repo / "docs" / "features" / "001-login"
+    folder.mkdir(parents=True)
+    (folder / "tasks.md").write_text(
+        "# Login\n\n### Task 1.1: Hash\n\n**Why:** Design C2\n\n### Task 1.2: Form\n"
+    )
+    (folder / "design.md").write_text(
+        "# Design\n\n## C1: Form\n\nA form.\n\n## C2: Hasher\n\nWith scrypt.\n"
+    )
+    data = kedge.json("prompt", "001-1.1")
+    assert "## FROM THE FEATURE'S DOCUMENTS" in data["text"]
+    assert "With scrypt." in data["text"]
+    assert "A form." not in data["text"]
+    assert "scope" in [one["source"] for one in data["sections"]]
+
+
 def test_wrong_usage(login: Kedge) -> None:
     assert_clear(login("prompt", code=2), code=2, says="TASK")
     assert_clear(login("prompt", "l1", "--tokens", "10", code=2), code=2, says="--tokens")

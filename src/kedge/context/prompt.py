@@ -13,7 +13,7 @@ from kedge.host.text import shortened
 from kedge.model.attempt import Attempt, Outcome
 from kedge.model.task import Task
 
-WEIGHTS = {"task": 10, "attempts": 6, "epic": 3, "complete": 1, "close": 1}
+WEIGHTS = {"task": 10, "scope": 10, "attempts": 6, "epic": 3, "complete": 1, "close": 1}
 _WORDS = 1400  # characters of an epic's description, some 200 words
 _ATTEMPTS = 3
 _LINE = 300
@@ -36,7 +36,8 @@ class Prompt(NamedTuple):
 
 def make(place: Workplace, task: Task) -> Prompt:
     warnings: list[str] = []
-    parts = [_task(task), _epic(place), _attempts(place, task), _close(place, task)]
+    parts = [_task(task), _scope(place, task, warnings), _epic(place), _attempts(place, task)]
+    parts.append(_close(place, task))
     parts.append(_complete(place, task, warnings))
     found = [part for part in parts if part is not None]
     budget = place.settings.prompt.tokens
@@ -62,6 +63,29 @@ def _task(task: Task) -> Part:
         sources.criteria(task),
         more=f"kedge task show {task.id}",
     )
+
+
+def _scope(place: Workplace, task: Task, warnings: list[str]) -> Part | None:
+    """What a task of a feature needs of the feature's documents."""
+    if place.backend.name != "feature_docs" or not task.epic:
+        return None
+    from kedge.context.feature import brief, folder, render
+
+    number = task.id.removeprefix(f"{task.epic}-")
+    try:
+        feature = folder.load(
+            place.project, folder.find(place.project, place.project.root, task.epic)
+        )
+        mine = next((one for one in feature.tasks if one.number == number), None)
+        if mine is None:
+            return None
+        about = brief.make(place.project, feature, warnings)
+        made = render.render(feature, mine, about.text if about else None)
+    except KedgeError as error:
+        warnings.append(f"the feature's documents are left out: {error.message}")
+        return None
+    more = f"kedge feature scope {task.epic} {number}"
+    return Part("scope", "## FROM THE FEATURE'S DOCUMENTS", made.text.strip(), more=more)
 
 
 def _epic(place: Workplace) -> Part | None:

@@ -1,7 +1,7 @@
 """Tasks in `docs/features/<id>-<slug>/tasks.md`: a feature is an epic, its headings are tasks.
 
 The text is its author's. Of a task, kedge writes the state alone, as one line below its heading:
-`**Status:** in progress (claimed by ada)`.
+`**Status:** in progress (claimed by ada)`. A task that is a checkbox is ticked and unticked.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from kedge.model.ids import TaskId
 from kedge.model.task import FIELDS, MAX_TITLE, Block, Status, Task, checked
 from kedge.tasks import documents
 from kedge.tasks.backend import Change, Listing
+from kedge.tasks.feature_docs import forms
 from kedge.tasks.feature_docs import text as doc
-from kedge.tasks.feature_docs.text import parse_tasks
+from kedge.tasks.feature_docs.text import Section, parse_tasks
 from kedge.tasks.rules import EPIC, EPIC_DONE
 from kedge.tasks.words import status_of
 
@@ -39,14 +40,14 @@ _STATE = (
 
 @dataclass(frozen=True, slots=True)
 class _Feature:
-    """A document, what it says, and for each task the lines of its heading and its status."""
+    """A document, what it says, and for each task its part and the line of its status."""
 
     path: Path
     data: bytes
     told: Status | None
     epic: Task
     tasks: dict[TaskId, Task]
-    lines: dict[TaskId, tuple[int, int | None]]
+    parts: dict[TaskId, tuple[Section, int | None]]
 
 
 class FeatureDocs:
@@ -99,11 +100,13 @@ class FeatureDocs:
     def _staged(self, feature: _Feature, wanted: dict[TaskId, Task]) -> tuple[Path, bytes, bytes]:
         text = feature.data.decode()
         after = {i: wanted.get(i, task) for i, task in feature.tasks.items()}
-        for task_id in sorted(feature.tasks, key=lambda i: feature.lines[i], reverse=True):
+        for task_id in sorted(feature.tasks, key=lambda i: feature.parts[i][0].line, reverse=True):
             if after[task_id] != feature.tasks[task_id]:
-                heading, status = feature.lines[task_id]
+                section, status = feature.parts[task_id]
+                if section.kind == forms.TABLE:
+                    raise self._by_hand(feature, after[task_id], f"the state of {task_id}, a row,")
                 words = doc.render_state(after[task_id])
-                text = doc.set_state(text, heading, status, words)
+                text = doc.set_state(text, section, status, words)
         said, _ = self._tasks(feature.path, feature.epic.id, text, feature.told, [])
         if said != after:
             raise ReadOnly(
@@ -164,7 +167,7 @@ class FeatureDocs:
         return ReadOnly(f"{what} cannot be changed by kedge here", hint=f"edit {place}")
 
     def _place(self, feature: _Feature, task_id: TaskId) -> str:
-        line, _ = feature.lines.get(task_id, (1, None))
+        line = feature.parts[task_id][0].line if task_id in feature.parts else 1
         return f"{self._shown(feature.path)}:{line}"
 
     def _features(self, warnings: list[str]) -> list[_Feature]:
@@ -199,7 +202,7 @@ class FeatureDocs:
         data = documents.read(self.root, document)
         text = documents.decode(self.root, document, data)
         told = self._told(path / ".meta.json", warnings)
-        tasks, lines = self._tasks(document, feature_id, text, told, warnings)
+        tasks, parts = self._tasks(document, feature_id, text, told, warnings)
         done = len(tasks) > 0 and all(task.status is Status.DONE for task in tasks.values())
         derived = done and len(tasks) == len(parse_tasks(text))
         epic = Task(
@@ -210,17 +213,17 @@ class FeatureDocs:
             close_reason=EPIC_DONE if derived and not told else None,
         )
         try:
-            return _Feature(document, data, told, checked(epic), tasks, lines)
+            return _Feature(document, data, told, checked(epic), tasks, parts)
         except InvalidValue as error:
             raise BrokenTasks(f"{self._shown(document)}: {error.message}") from error
 
     def _tasks(
         self, path: Path, feature_id: str, text: str, told: Status | None, warnings: list[str]
-    ) -> tuple[dict[TaskId, Task], dict[TaskId, tuple[int, int | None]]]:
+    ) -> tuple[dict[TaskId, Task], dict[TaskId, tuple[Section, int | None]]]:
         tasks: dict[TaskId, Task] = {}
-        lines: dict[TaskId, tuple[int, int | None]] = {}
+        parts: dict[TaskId, tuple[Section, int | None]] = {}
         sections = parse_tasks(text)
-        numbers = [section.number for section in sections]
+        numbers = doc.numbers_of(sections)
         # nobody ticks what is left in a feature that is completed
         default = Status.DONE if told is Status.DONE else Status.OPEN
         for section in sections:
@@ -228,7 +231,7 @@ class FeatureDocs:
                 task_id = TaskId(f"{feature_id}-{section.number}")
                 if task_id in tasks:
                     raise InvalidValue(
-                        f"{task_id!r} is the task of line {lines[task_id][0]} already"
+                        f"{task_id!r} is the task of line {parts[task_id][0].line} already"
                     )
                 body = doc.parse_body(section, feature_id, numbers, default)
                 tasks[task_id] = checked(
@@ -242,10 +245,10 @@ class FeatureDocs:
                         **body.state,
                     )
                 )
-                lines[task_id] = section.line, body.status_line
+                parts[task_id] = section, body.status_line
             except InvalidValue as error:
                 warnings.append(f"{self._shown(path)}:{section.line}: {error.message}")
-        return tasks, lines
+        return tasks, parts
 
     def _title(self, path: Path, warnings: list[str]) -> str | None:
         for name in ("spec.md", "prd.md"):

@@ -6,54 +6,64 @@
     **Done when:**                its acceptance criteria
     - [ ] it is tied
 
-Fields may also stand in a list, and their colon behind the asterisks.
+`forms` knows the other forms of a task, `fields` those of a field. In a list, the state is an item
+below the task, and the task's own box is ticked with it. A row of a table holds no state.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.task import Block, BlockType, Status, Task, unique
+from kedge.tasks.feature_docs import choice, fields, forms, markdown
+from kedge.tasks.feature_docs.fields import Field
+from kedge.tasks.feature_docs.markdown import BOXES, ITEM
 from kedge.tasks.words import status_of
 
-_NUMBER = r"[0-9]+[A-Za-z]?(?:\.[0-9]+[A-Za-z]?)*"
-_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})[ \t](?P<text>.*)\Z")
-_TASK = re.compile(rf"Task[ \t]+(?P<number>{_NUMBER}):[ \t]*(?P<title>\S.*)\Z")
-_FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z")
-_FIELD = re.compile(
+_STATUS = re.compile(
     r"(?P<lead>[ \t]*(?P<bullet>[-*+][ \t]+)?)\*\*(?P<name>[^*:]+)(?::\*\*|\*\*:)"
     r"[ \t]*(?P<rest>.*)\Z"
 )
-_ITEM = re.compile(
-    r"(?P<lead>[ \t]*)(?:[-*+]|[0-9]+[.)])[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(?P<text>.*)\Z"
-)
 _STATE = re.compile(r"(?P<word>[^():]+)(?:\((?P<inside>.*?)\))?(?: *:(?P<reason>.*))?\Z")
+_NUMBER = r"[0-9]+[A-Za-z]?(?:\.[0-9]+[A-Za-z]?)*"
 _NEEDED = re.compile(
-    rf"(?:Tasks?[ \t]+|T)?(?P<first>{_NUMBER})"
+    rf"(?:Tasks?[ \t]+|T-?)?(?P<first>{_NUMBER})"
     rf"(?:[ \t]*(?:-|–|to)[ \t]*(?:Tasks?[ \t]+|T)?(?P<last>{_NUMBER}))?(?!\w)",
     re.IGNORECASE,
 )
+_BOX = re.compile(r"\[[ xX]\]")
+_IDS_ONLY = re.compile(r"(?:[A-Z]{1,4}-?[0-9][\w.]*|[\s,;/&–-]|and)+\Z")
 _CLAIMED = "claimed by "
-_CRITERIA = ("done when", "acceptance criteria", "acceptance")
-_DEPENDS = ("depends on", "dependencies", "blocked by")
 _GENERIC = re.compile(
     r"(?:(?:implementation )?(?:tasks|plan)|spec|specification|prd)(?::|\Z)\s*", re.IGNORECASE
 )
 
 
+Numbers = Mapping[tuple[str, ...], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A task's part of the document. Lines count from 1, the last one has text in it."""
+    """A task's part of the document. Lines count from 1, the last one has text in it.
+
+    `head_end` is the last line of its heading; `done` is what a box or a sign there says.
+    """
 
     number: str
     title: str
     line: int
     end_line: int
     body: str
+    kind: str = forms.HEADING
+    head_end: int = 0
+    done: bool | None = None
+    has_box: bool = False
+    cells: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,50 +78,64 @@ class Body:
 
 
 def parse_tasks(text: str) -> list[Section]:
-    lines = _lines(text)
-    heads = [(i, *head) for i, line in _prose(lines) if (head := _heading(line))]
-    found = []
-    for place, (start, level, heading) in enumerate(heads):
-        task = _task_heading(level, heading)
-        if not task:
-            continue
-        stop = len(lines)
-        for index in range(place + 1, len(heads)):
-            at, other, words = heads[index]
-            if other <= level or _task_heading(other, words):
-                stop = at
-                break
-        body = lines[start + 1 : stop]
-        while body and not body[-1].strip():
-            body.pop()
-        end = start + 1 + len(body)
-        found.append(Section(task["number"], task["title"], start + 1, end, "\n".join(body)))
-    return found
+    document = markdown.read(text)
+    found = choice.find(document)
+    return [
+        Section(
+            c.number,
+            c.title,
+            c.line,
+            last,
+            "\n".join(document.lines[c.end : last]),
+            c.kind,
+            c.end,
+            c.done,
+            c.has_box,
+            c.cells,
+        )
+        for c, last in choice.ends(document, found)
+    ]
 
 
-def parse_body(section: Section, feature: str, numbers: Sequence[str], default: Status) -> Body:
-    """`numbers` are those of all tasks in the document; `default` holds without a status."""
+def numbers_of(sections: Sequence[Section]) -> Numbers:
+    return {forms.key(section.number): section.number for section in sections}
+
+
+def parse_fields(section: Section) -> list[Field]:
+    """The fields of a task: in its body, in the cells of its row, in a table of its own."""
+    if section.cells:
+        return [
+            Field(fields.normal(name), (value,), 0) for name, value in section.cells[1:] if value
+        ]
+    return fields.read(_prose(section.body))
+
+
+def parse_body(section: Section, feature: str, known: Numbers, default: Status) -> Body:
+    """`known` are the numbers of all tasks in the document; `default` holds without a status."""
     lines = section.body.split("\n")
-    prose = list(_prose(lines))
+    prose = _prose(section.body)
     needs: list[str] = []
-    status: int | None = None
+    told: int | None = None
     state: dict[str, Any] = {"status": default}
     for index, line in prose:
-        field = _FIELD.match(line)
-        name = field["name"].strip().lower() if field else ""
-        if field and name == "status" and status is None:
-            status = index
+        field = _STATUS.match(line)
+        if field and field["name"].strip().lower() == "status" and told is None:
+            told = index
             state = parse_state(field["rest"]) if field["rest"].strip() else state
-        elif field and name in _DEPENDS:
-            needs += _needed(field["rest"], feature, numbers)
-    if status is None and _all_ticked(prose):
+    every = parse_fields(section)
+    for field_ in every:
+        if field_.name in fields.DEPENDS:
+            needs += _needed(" ; ".join(field_.entries), feature, known)
+        elif section.cells and field_.name in fields.STATUS and field_.entries:
+            state = parse_state(field_.entries[0])
+    if told is None and not section.cells and (section.done or _all_ticked(section, prose)):
         state = {"status": Status.DONE}
-    kept = [line for index, line in enumerate(lines) if index != status]
+    kept = [line for index, line in enumerate(lines) if index != told]
     return Body(
         state,
-        None if status is None else section.line + status + 1,
-        "\n".join(kept).strip("\n"),
-        tuple(_criteria(prose)),
+        None if told is None else section.head_end + told + 1,
+        textwrap.dedent("\n".join(kept)).strip("\n"),
+        criteria(every, prose),
         unique(needs),
     )
 
@@ -147,106 +171,88 @@ def render_state(task: Task) -> str:
     return f"{words}: {reason.strip()}" if reason and reason.strip() else words
 
 
-def set_state(text: str, heading: int, status_line: int | None, words: str) -> str:
-    """The text with the state in place of the old one, or below the heading."""
+def set_state(text: str, section: Section, status_line: int | None, words: str) -> str:
+    """The text with the state in place of the old one, or below the task's heading."""
     parts = text.split("\n")
+    if section.has_box:
+        tick = "[x]" if status_of(re.split(r"[(:]", words)[0]) is Status.DONE else "[ ]"
+        line = parts[section.line - 1]
+        parts[section.line - 1] = _BOX.sub(tick, line, count=1)
+        if status_line is None and words in (Status.OPEN.value, Status.DONE.value):
+            return "\n".join(parts)
     if status_line is not None:
         line = parts[status_line - 1]
-        field = _FIELD.match(line.removesuffix("\r"))
+        field = _STATUS.match(line.removesuffix("\r"))
         start = field.start("rest") if field else len(line)
         rest = line[start:]
         space = "" if line[:start].endswith((" ", "\t")) else " "
         parts[status_line - 1] = line[:start] + space + words + rest[len(rest.rstrip()) :]
     else:
-        end = "\r" if parts[heading - 1].endswith("\r") else ""
-        if heading == len(parts) and "\r\n" in text:
-            parts[heading - 1] += "\r"
-        parts.insert(heading, f"**Status:** {words}{end}")
+        above = section.head_end
+        end = "\r" if parts[above - 1].endswith("\r") else ""
+        if above == len(parts) and "\r\n" in text:
+            parts[above - 1] += "\r"
+        parts.insert(above, f"{_indent(section, parts)}**Status:** {words}{end}")
     return "\n".join(parts)
+
+
+def _indent(section: Section, parts: Sequence[str]) -> str:
+    item = ITEM.match(parts[section.line - 1].removesuffix("\r").removeprefix("\ufeff"))
+    if section.kind in (forms.HEADING, forms.BOLD) or not item:
+        return ""
+    return item["lead"] + " " * (len(item["bullet"]) + 1) + "- "
 
 
 def title_of(text: str) -> str | None:
     """The document's first heading, without the word for the kind of document."""
-    for _, line in _prose(_lines(text)):
-        head = _heading(line)
-        if head and head[0] == 1:
-            return _GENERIC.sub("", head[1], count=1) or None
+    for heading in markdown.read(text).headings:
+        if heading.level == 1:
+            return _GENERIC.sub("", heading.text, count=1) or None
     return None
 
 
-def _lines(text: str) -> list[str]:
-    return [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+def criteria(every: Sequence[Field], prose: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    """When the task is done: what its fields say, or else the boxes in it."""
+    found = [
+        entry
+        for field in every
+        if field.name in fields.DONE
+        for entry in field.entries
+        if field.name != "ac" or not _IDS_ONLY.match(entry)
+    ]
+    if found:
+        return tuple(found)
+    items = (ITEM.match(line) for _, line in prose)
+    return tuple(item["text"].strip() for item in items if item and item["box"] in BOXES)
 
 
-def _prose(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The lines outside of fenced code, with their places."""
-    fence = ""
-    for index, line in enumerate(lines):
-        found = _FENCE.match(line)
-        if fence:
-            if found and found["fence"].startswith(fence) and not found["info"].strip():
-                fence = ""
-        elif found:
-            fence = found["fence"]
-        else:
-            yield index, line
+def _prose(body: str) -> list[tuple[int, str]]:
+    """The lines of a body that are text, with their places."""
+    lines = markdown.read(body, part=True).prose
+    return [(index, line) for index, line in enumerate(lines) if line is not None]
 
 
-def _heading(line: str) -> tuple[int, str] | None:
-    found = _HEADING.match(line)
-    if not found:
-        return None
-    text: str = found["text"].strip()
-    bare = text.rstrip("#")
-    return len(found["marks"]), bare.rstrip() if bare[-1:] in ("", " ", "\t") else text
+def _all_ticked(section: Section, prose: Sequence[tuple[int, str]]) -> bool:
+    if section.has_box:
+        return False
+    items = (ITEM.match(line) for _, line in prose)
+    boxes = [BOXES[item["box"]] for item in items if item and item["box"] in BOXES]
+    return bool(boxes) and all(boxes)
 
 
-def _task_heading(level: int, text: str) -> re.Match[str] | None:
-    return _TASK.match(text) if 2 <= level <= 4 else None
-
-
-def _all_ticked(prose: Sequence[tuple[int, str]]) -> bool:
-    boxes = [item["box"] for _, line in prose if (item := _ITEM.match(line)) and item["box"]]
-    return bool(boxes) and " " not in boxes
-
-
-def _criteria(prose: Sequence[tuple[int, str]]) -> list[str]:
-    """What stands behind the field's name, or in the paragraph or the list below it."""
-    found: list[str] = []
-    first, depth = -1, -1  # where the field's own entries start; its bullet's column
-    after_blank = False
-    for _, line in prose:
-        field, item = _FIELD.match(line), _ITEM.match(line)
-        if field:
-            first = len(found) if field["name"].strip().lower() in _CRITERIA else -1
-            depth = len(field["lead"]) - len(field["bullet"]) if field["bullet"] else -1
-            if first >= 0 and field["rest"].strip():
-                found.append(field["rest"].strip())
-        elif first >= 0 and line.strip():
-            begun = len(found) > first
-            if item and len(item["lead"]) > depth:
-                found.append(item["text"].strip())
-            elif item or _heading(line) or (begun and after_blank and line[0] not in " \t"):
-                first = -1
-            elif begun:
-                found[-1] += " " + line.strip()
-            else:
-                found.append(line.strip())
-        after_blank = not line.strip()
-    return [text for text in found if text]
-
-
-def _needed(text: str, feature: str, numbers: Sequence[str]) -> Iterator[str]:
+def _needed(text: str, feature: str, known: Numbers) -> Iterator[str]:
     for part in re.split(r"[,;&/+]|\band\b", re.sub(r"\([^()]*\)", "", text)):
         found = _NEEDED.match(part.strip())
         if not found:
             continue
-        first, last = found["first"], found["last"]
+        first = known.get(forms.key(found["first"]), found["first"])
+        last = found["last"] and known.get(forms.key(found["last"]), found["last"])
         if last is None:
             yield f"{feature}-{first}"
-        elif first in numbers and last in numbers:
+        elif forms.key(first) in known and forms.key(last) in known:
+            numbers = list(known.values())
             place = numbers.index(first)
             for number in numbers[place : numbers.index(last) + 1]:
                 yield f"{feature}-{number}"
         else:
-            yield f"{first}-{last}"
+            yield f"{found['first']}-{found['last']}"

@@ -1,0 +1,1 @@
+"""A feature's documents, scoped to one task: `scope`, `brief`, `lint`."""
