@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
 def main() -> None:
+    # A search for garbage goes through all that was imported. Most commands are over before there
+    # is any worth it, and at the end there is none.
+    gc.set_threshold(50_000)
     try:
+        from kedge import later
+
+        later.put_off()
         from kedge.cli.edge import run
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # before the edge could take it
         code = 130
+    gc.freeze()
     sys.exit(code)
 
 

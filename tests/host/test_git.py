@@ -395,6 +395,33 @@ def test_head_and_branch(repo: Path) -> None:
     assert (found.head(), found.branch()) == (None, "bare-start")
 
 
+def test_a_head_is_found_wherever_git_keeps_it(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a process, and as git has it: packed, replaced by a newer one, detached, linked."""
+    _commit(repo)
+    for name in ("ma", "feat/main"):
+        git(repo, "branch", name)
+    git(repo, "commit", "--quiet", "--allow-empty", "-m", "second")
+    git(repo, "tag", "--annotate", "-m", "one", "v1")
+    git(repo, "pack-refs", "--all")
+    second = git(repo, "rev-parse", "HEAD").strip()
+    linked = tmp_path / "linked"
+    git(repo, "worktree", "add", "--quiet", str(linked), "ma")
+    other = host.find(linked)
+    found = host.find(repo)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))  # where there is no git
+        assert found.head() == second
+        assert other.head() not in (None, second)
+    git(repo, "commit", "--quiet", "--allow-empty", "-m", "third")
+    third = git(repo, "rev-parse", "HEAD").strip()
+    assert found.head() == third != second
+    git(repo, "checkout", "--quiet", "--detach", "HEAD~1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert found.head() == second
+
+
 def test_a_tag_of_the_same_name_does_not_change_the_branch(repo: Path) -> None:
     _commit(repo)
     git(repo, "tag", "main")
@@ -661,7 +688,7 @@ def test_a_git_that_is_killed_has_not_said_no(
 
 def test_only_one_module_starts_git() -> None:
     """The others say what they want of it: its environment is scrubbed in one place."""
-    git_word = re.compile(r"""["'](?:[^"'\s]*/)?git["']\s*[,\])]""")
+    git_word = re.compile(r"""\[\s*["'](?:[^"'\s]*/)?git["']\s*[,\]]""")
     process = re.compile(
         r"^\s*(?:import|from) (?:subprocess|pty|asyncio\.subprocess)\b"
         r"|\bos\.(?:system|popen|exec|spawn|posix_spawn)|create_subprocess",

@@ -48,7 +48,9 @@ def test_one_that_is_patched_is_as_good_as_new(
     index = Index.load(Index.build([b"line"], dict(sorted(before.items()))).dump())
     changed = {path: new for path, new in after.items() if before.get(path) != new}
     gone = [path for path in before if path not in after or path in changed]
-    index.patch(gone, changed)
+    for path in gone:  # one by one, and the rest at once
+        index.patch([path], {path: changed.pop(path)} if path in changed else {})
+    index.patch([], changed)
     fresh = Index.build([], dict(sorted(after.items())))
     assert answers(index) == answers(fresh)
 

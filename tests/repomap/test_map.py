@@ -293,16 +293,16 @@ def test_it_says_how_tasks_and_attempts_stand(harbour: Path, kedge: Kedge) -> No
 def test_the_map_is_in_git_only_when_it_is_asked_to_be(harbour: Path, kedge: Kedge) -> None:
     ignore = harbour / ".kedge" / ".gitignore"
     kedge("map")
-    assert ignore.read_text() == "map.md\n"
-    ignore.write_text("mine\nmap.md\nlast")
+    assert ignore.read_text() == "context/\nhome/\nmap.md\n"
+    ignore.write_text("mine\nmap.md\ncontext/\nhome/\nlast")
     kedge("config", "set", "map.commit", "true")
     (harbour / "src" / "harbour" / "tide.py").unlink()
     kedge("map")
-    assert ignore.read_text() == "mine\nlast"
+    assert ignore.read_text() == "mine\ncontext/\nhome/\nlast"
     kedge("config", "set", "map.commit", "false")
     (harbour / "src" / "harbour" / "invoice.py").unlink()
     kedge("map")
-    assert ignore.read_text() == "mine\nlast\nmap.md\n"
+    assert ignore.read_text() == "mine\ncontext/\nhome/\nlast\nmap.md"
 
 
 def test_the_graph_is_drawn(harbour: Path, kedge: Kedge) -> None:

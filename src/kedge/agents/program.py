@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from kedge.errors import ProgramError
 from kedge.host import proc
 
 TIMEOUT = 10.0
-_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+_PASSED = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 _VERSION = re.compile(rb"\b[0-9]+\.[0-9]+[0-9A-Za-z.+-]*")
 
 
@@ -29,10 +30,13 @@ def version(program: Path, *, timeout: float = TIMEOUT) -> str | None:
     """
     env = {name: os.environ[name] for name in _PASSED if name in os.environ}
     env |= {"TERM": "dumb", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"}
-    try:
-        done = proc.run([program, "--version"], cwd=Path("/"), env=env, timeout=timeout)
-    except ProgramError:
-        return None
+    # Some make themselves at home before they say a word.
+    with tempfile.TemporaryDirectory(prefix="kedge-version-", ignore_cleanup_errors=True) as home:
+        try:
+            argv = [program, "--version"]
+            done = proc.run(argv, cwd=Path("/"), env={**env, "HOME": home}, timeout=timeout)
+        except ProgramError:
+            return None
     said = _VERSION.search(done.stdout[:1000])
     return said.group().decode() if said and done.code == 0 and not done.timed_out else None
 

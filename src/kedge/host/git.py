@@ -113,11 +113,16 @@ class Repo(NamedTuple):
         return found.decode().strip() if found else None
 
     def _plain_head(self) -> str | None:
-        """The common case without a process: a branch that has its own file."""
-        ref = _small(self.git_dir / "HEAD")
-        if not re.fullmatch(rb"ref: refs/heads/[\w/.-]+\n", ref) or b".." in ref:
-            return None
-        found = _small(self.common_dir / ref[5:-1].decode()).strip()
+        """The common cases without a process: a commit, or a branch in a file as git writes it."""
+        found = _small(self.git_dir / "HEAD").removesuffix(b"\n")
+        if re.fullmatch(rb"ref: refs/heads/[\w/.-]+", found) and b".." not in found:
+            name = found[5:]
+            own = self.common_dir / name.decode()
+            if os.path.lexists(own):
+                found = _small(own).removesuffix(b"\n")
+            else:
+                packed = b"\n" + _small(self.common_dir / "packed-refs")
+                found = packed.partition(b" " + name + b"\n")[0].rpartition(b"\n")[2]
         return found.decode() if re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", found) else None
 
     def shallow(self) -> str:

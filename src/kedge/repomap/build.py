@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ class Ask(NamedTuple):
     health: str | None = None
 
     def key(self, listing: Listing) -> str:
-        what = json.dumps([__version__, listing.state, self.text, self.budget, self.health])
-        return digest([what.encode()])
+        what = (__version__, listing.state, self.text, repr(self.budget), repr(self.health))
+        return digest(part.encode("utf-8", "surrogatepass") for part in what)
 
     def tokens(self, listing: Listing) -> int:
         size = len(listing.lines)
@@ -59,15 +59,15 @@ class Map(NamedTuple):
 
 
 def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> Map:
-    listing = files.listing(project)
+    listing = files.listing(project, cache)
     key = ask.key(listing)
-    memo = cache.memo("map", key, json.loads)
+    memo = cache.memo("map", key, marshal.loads)
     if memo is not None:
         data, problems = memo
         return Map(data["text"], data, [*cache.warnings, *problems])
     made = _make(project, ask, cache, listing, progress)
     if not made.data["failed"]:
-        cache.keep_memo("map", key, json.dumps([made.data, made.warnings]).encode())
+        cache.keep_memo("map", key, marshal.dumps((made.data, made.warnings)))
     return made._replace(warnings=[*cache.warnings, *made.warnings])
 
 
@@ -80,12 +80,12 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
     ranks, overview = known.ranks, known.overview()
     ranked = ranks.ranking(ask.text)
     budget = ask.tokens(listing)
-    scores = _foreign(ask.text, listing, ranks)
-    scores |= {ranks.path(number): ranked.scores[number] for number in ranked.order}
+    foreign = _foreign(ask.text, listing, ranks)
+    scores = foreign | {ranks.path(number): ranked.scores[number] for number in ranked.order}
     reader = Reader(project.root, listing, cache, list(scores))
     shown = render(
         overview.structure,
-        branches(_code(scores), budget // _BRANCH),
+        branches(_code(ranks, ranked.scores, foreign), budget // _BRANCH),
         list(scores),
         lambda path: reader.best(path, ask.text, ranks.offers(path)),
         lambda path: _users(ranks, path),
@@ -110,9 +110,13 @@ def _foreign(text: str, listing: Listing, ranks: Known) -> dict[str, float]:
     return dict.fromkeys(sorted(listing.find(asked)), 2.0)
 
 
-def _code(scores: Mapping[str, float]) -> dict[str, float]:
+def _code(
+    ranks: Known, scores: Mapping[int, float], foreign: Mapping[str, float]
+) -> dict[str, float]:
     """What code weighs: without prose, and so that a few good files beat many others."""
-    return {path: score * score for path, score in scores.items() if _is_code(path)}
+    prose = ranks.index.prose
+    own = {ranks.path(n): score * score for n, score in scores.items() if not prose(n)}
+    return own | {path: score * score for path, score in foreign.items() if _is_code(path)}
 
 
 def _is_parsed(path: str) -> bool:
@@ -135,7 +139,7 @@ def explain(
     """Why a file stands where it does: its place, its score, and what that is made of."""
     from kedge.repomap.knowledge import Knowledge
 
-    listing = files.listing(project)
+    listing = files.listing(project, cache)
     ranks = Knowledge(project, listing, cache, progress).ranks
     number = ranks.number.get(path)
     if number is None:
@@ -159,7 +163,7 @@ def drawing(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) 
     from kedge.repomap.draw import Node, draw
     from kedge.repomap.knowledge import Knowledge
 
-    ranks = Knowledge(project, files.listing(project), cache, progress).ranks
+    ranks = Knowledge(project, files.listing(project, cache), cache, progress).ranks
     ranked = ranks.ranking(ask.text)
     top = [number for number in ranked.order if _is_code(ranks.path(number))][:_DRAWN]
     place = {number: at for at, number in enumerate(top)}

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 from kedge.errors import FileError
 
 # Raise when what is read from a file, or how it is kept, changes.
-VERSION = "10"
+VERSION = "11"
 T = TypeVar("T")
 
-_MEMOS = 40
+_MEMOS = {"map": 40, "tracked": 40, "lines": 8}  # that are kept of a kind
+_OTHERS = 3
 _MAX_BATCH = 500
 
 
@@ -30,6 +31,7 @@ class Cache:
 
     def __init__(self, home: Path | None) -> None:
         self.warnings: list[str] = []
+        self.home: Path | None = None  # where more may be kept
         self._db: sqlite3.Connection | None = None
         if home is not None:
             from kedge.store.sqlite import connect
@@ -37,6 +39,7 @@ class Cache:
             try:
                 self._db, warnings = connect(home)
                 self.warnings += warnings
+                self.home = home
             except FileError as error:
                 self.warnings.append(f"the map is not cached: {error.message}")
 
@@ -67,7 +70,7 @@ class Cache:
         except sqlite3.Error as error:
             self._off(error)
 
-    def memo(self, kind: str, key: str, decode: Callable[[bytes], T]) -> T | None:
+    def memo(self, kind: str, key: str, decode: Callable[[memoryview], T]) -> T | None:
         """Finished work, if the very same was done before."""
         for (data,) in self._run(
             "SELECT data FROM map_memo WHERE key = ?", [f"{VERSION}:{kind}:{key}"]
@@ -75,7 +78,7 @@ class Cache:
             return self._decoded(data, decode)
         return None
 
-    def memos(self, kind: str, decode: Callable[[bytes], T]) -> Iterator[tuple[str, T]]:
+    def memos(self, kind: str, decode: Callable[[memoryview], T]) -> Iterator[tuple[str, T]]:
         """All finished work of a kind with its keys, the last first."""
         keys = self._run("SELECT key FROM map_memo WHERE kind = ? ORDER BY used DESC", [kind])
         for (key,) in keys:
@@ -84,6 +87,7 @@ class Cache:
                 yield name, value
 
     def keep_memo(self, kind: str, key: str, data: bytes) -> None:
+        self._run("BEGIN IMMEDIATE", [])
         self._run(
             "INSERT OR REPLACE INTO map_memo (key, kind, used, data) VALUES (?, ?, ?, ?)",
             [f"{VERSION}:{kind}:{key}", kind, time.time_ns(), _sealed(data)],
@@ -91,13 +95,14 @@ class Cache:
         self._run(
             "DELETE FROM map_memo WHERE kind = ? AND key NOT IN"
             " (SELECT key FROM map_memo WHERE kind = ? ORDER BY used DESC LIMIT ?)",
-            [kind, kind, _MEMOS if kind == "map" else 3],
+            [kind, kind, _MEMOS.get(kind, _OTHERS)],
         )
+        self._run("COMMIT", [])
 
-    def _decoded(self, data: bytes, decode: Callable[[bytes], T]) -> T | None:
+    def _decoded(self, data: bytes, decode: Callable[[memoryview], T]) -> T | None:
         """None, with a warning, for what is not what was kept."""
-        content = bytes(data[4:])
-        if zlib.crc32(content).to_bytes(4, "big") != bytes(data[:4]):
+        content = memoryview(data)[4:]
+        if zlib.crc32(content).to_bytes(4, "big") != data[:4]:
             told = "a part of the map's cache was damaged; it is made anew"
             self.warnings += [told] if told not in self.warnings else []
             return None

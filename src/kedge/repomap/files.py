@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import errno
+import marshal
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect, bisect_left
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kedge.errors import GitError
 from kedge.host.digest import digest
 from kedge.host.project import Project
 
 if TYPE_CHECKING:
+    from kedge.host.git import Repo
+    from kedge.repomap.cache import Cache
     from kedge.repomap.languages import Language
 
 MAX_BYTES = 1_000_000  # larger sources are data
 _LONG_LINES = 300  # bytes in a line on average: minified
 _SNIFF = 2048
+_SUBMODULE = b"160000"
 _DENIED = (errno.EACCES, errno.EPERM, errno.EIO)
 
 # By path: the line that git would have, or None where the file may not be read.
@@ -49,27 +55,52 @@ class File(NamedTuple):
     language: Language | None
 
 
+class Tracked(NamedTuple):
+    """What the index has: a line for each file, in the order of their paths.
+
+    `name` names all of that; `read` gives it. `odd` are the files that git may not compare with
+    what is on disk: it is told not to, or they are in conflict.
+    """
+
+    name: str
+    odd: list[bytes]
+    read: Callable[[], bytes]
+
+
 class Listing:
     """All files, each as the line that git has for it, and the commit that they stand on.
 
-    Two listings are compared by their lines, which takes no time; `files` takes them apart. Where
-    nothing changed since the last map, neither is asked for.
+    Two listings are compared by their lines; `files` takes them apart. Where nothing changed since
+    the last map, neither is asked for.
     """
 
-    def __init__(self, raw: bytes, odd: Sequence[bytes], come: Come, past: str | None) -> None:
-        self._raw, self._odd = raw, odd
-        self._come = [line for line in come.values() if line]
+    def __init__(
+        self, tracked: Tracked, changed: Iterable[bytes], come: Come, past: str | None
+    ) -> None:
+        self._tracked = tracked
+        self._changed = frozenset(changed)  # not as the index has them, or not there
+        self._come = {encoded(path): line for path, line in come.items() if line}
         self.unread = [path for path, line in come.items() if line is None]  # for want of rights
         self.past = past  # names the commit, and what of its history is there
-        self.state = digest((raw, *self._come, (past or "").encode()))
+        others = (*sorted(self._changed), b"", *self._come.values())
+        self.state = digest((tracked.name.encode(), (past or "").encode(), *others))
+
+    @cached_property
+    def _sorted(self) -> list[bytes]:
+        return self._tracked.read().split(b"\0")[:-1]
 
     @cached_property
     def lines(self) -> frozenset[bytes]:
-        found = set(self._raw.split(b"\0"))
-        found.difference_update(self._odd, (b"H" + line[1:] for line in self._odd))
-        found.update(self._come)
-        found.discard(b"")
+        found = set(self._sorted)
+        for name in self._changed:
+            found.difference_update(self._own(name))
+        found.update(self._come.values())
         return frozenset(found)
+
+    def _own(self, name: bytes) -> list[bytes]:
+        """The lines that the index has for a path: more than one where it is in conflict."""
+        begin = bisect_left(self._sorted, name, key=_name)
+        return self._sorted[begin : bisect(self._sorted, name, begin, key=_name)]
 
     @cached_property
     def files(self) -> tuple[File, ...]:
@@ -78,12 +109,13 @@ class Listing:
 
     def find(self, paths: Iterable[str]) -> dict[str, File]:
         """These files, whoever made them, without taking all lines apart."""
-        wanted = {encoded(path) for path in paths}
-        if not wanted:
-            return {}
-        lines = [line for line in self.lines if line[line.index(b"\t") + 1 :] in wanted]
-        found = (file_of(line, foreign=True) for line in lines)
+        found = (file_of(line, foreign=True) for path in paths for line in self._at(encoded(path)))
         return {file.path: file for file in found if file}
+
+    def _at(self, name: bytes) -> list[bytes]:
+        if name in self._changed:
+            return [self._come[name]] if name in self._come else []
+        return self._own(name)
 
     @property
     def unnamed(self) -> int:
@@ -93,7 +125,11 @@ class Listing:
     @cached_property
     def names(self) -> frozenset[bytes]:
         """The paths of all, whoever made them."""
-        return frozenset(line.partition(b"\t")[2] for line in self.lines)
+        return frozenset(map(_name, self.lines))
+
+
+def _name(line: bytes) -> bytes:
+    return line[line.index(b"\t") + 1 :]
 
 
 def file_of(line: bytes, *, foreign: bool = False) -> File | None:
@@ -161,28 +197,76 @@ def encoded(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
 
-def listing(project: Project) -> Listing:
+def listing(project: Project, cache: Cache | None = None) -> Listing:
+    """The files of the project. With a cache, git need not read the directories that it knows."""
     repo, root = project.repo, os.path.realpath(project.root)
     if repo is None:
-        return Listing(b"", (), _from_disk(project.root), None)
-    # Tracked files come as `H mode blob stage<tab>path`, changed ones again with another letter,
-    # and others as `? path`.
-    raw = repo.git(
-        *["ls-files", "-z", "-v", "--cached", "--stage", "--modified", "--others"],
-        "--exclude-standard",
-    )
-    odd = sorted(re.findall(rb"\0([^H\0][^\0]*)", b"\0" + raw))
-    names = dict.fromkeys(
-        line[2:] if line[:1] == b"?" else line.partition(b"\t")[2] for line in odd
-    )
-    lines = {
-        decoded(name): _on_disk(root, name)
-        for name in names
-        if name[:7] != b".kedge/" and _is_inside(root, name)
-    }
+        come = _from_disk(project.root)
+        return Listing(Tracked("", [], bytes), map(encoded, come), come, None)
+    tracked, names = (cache and _noted(repo, cache)) or _asked(repo)
+    changed = sorted({name for name in (*tracked.odd, *names) if name[:7] != b".kedge/"})
+    lines = {decoded(name): _on_disk(root, name) for name in changed if _is_inside(root, name)}
     come = {path: line for path, line in lines.items() if line != b""}
     head = repo.head()
-    return Listing(raw, odd, come, head and f"{head} {repo.shallow()}")
+    return Listing(tracked, changed, come, head and f"{head} {repo.shallow()}")
+
+
+_LIST = ("ls-files", "-z", "-v", "--cached", "--stage")
+
+
+def _asked(repo: Repo) -> tuple[Tracked, list[bytes]]:
+    """What the index has, and the names of changed and untracked files."""
+    # Tracked files come as `H mode blob stage<tab>path`, changed ones again as `C mode …`, and
+    # others as `? path`.
+    raw = repo.git(*_LIST, "--modified", "--others", "--exclude-standard")
+    names: list[bytes] = []
+    if again := re.findall(rb"(?<![^\0])[?Cc] [^\0]*\0", raw):
+        raw = re.sub(rb"(?<![^\0])[?Cc] [^\0]*\0", b"", raw)
+        for line in again:
+            if line[:1] == b"?":
+                names.append(line[2:-1])
+            elif line[2:8] != _SUBMODULE:
+                names.append(_name(line[:-1]))
+    return _tracked(raw), names
+
+
+def _noted(repo: Repo, cache: Cache) -> tuple[Tracked, list[bytes]] | None:
+    """The same with the help of what was noted before; None where that does not go."""
+    from kedge.repomap import shadow
+
+    own = shadow.of(repo, cache.home) if cache.home else None
+    names = own.changed(repo) if own else None
+    if own is None or names is None:
+        return None
+    env = own.env
+    kept = cache.memo("tracked", own.stamp, marshal.loads)
+    if kept is None:
+        raw = repo.git(*_LIST, env=env)
+        if not raw:  # the copy has gone
+            return None
+        found = _tracked(raw)
+        cache.keep_memo("tracked", own.stamp, marshal.dumps((found.name, found.odd)))
+        cache.keep_memo("lines", own.stamp, found.read())
+        return found, names
+    name, odd = kept
+
+    def read() -> bytes:
+        return cache.memo("lines", own.stamp, bytes) or _reread(repo, name, env)
+
+    return Tracked(name, odd, read), names
+
+
+def _reread(repo: Repo, name: str, env: Mapping[str, str]) -> bytes:
+    for index in (env, None):  # the copy goes when the index changes
+        raw = repo.git(*_LIST, env=index)
+        if digest([raw]) == name:
+            return raw
+    raise GitError("git's index changed while the map was made", hint="try again")
+
+
+def _tracked(raw: bytes) -> Tracked:
+    odd = [_name(line) for line in re.findall(rb"\0([^H\0][^\0]*)", b"\0" + raw)]
+    return Tracked(digest([raw]), odd, lambda: raw)
 
 
 def _is_inside(root: str, name: bytes) -> bool:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from kedge.repomap.index import COUNT, DEFINED, IMPORTED, Index
+from kedge.repomap.index import COUNT, DEFINED, IMPORTED, MOST_DEFINERS, Index
 
 MOST_EDGES = 24  # of a file: the strongest
 _IMPORT = 3000
 _WEIGHED = COUNT | IMPORTED
 _SHARES = [0, *(int(1000 * (1 + math.log(count))) for count in range(1, 16))]
 _SHARES += [_IMPORT] * (_WEIGHED + 1 - len(_SHARES))
+# By how many files define a name, and what kind of file uses it: what a test uses counts less.
+_STRONG = [[share // (few or 1) for share in _SHARES] for few in range(MOST_DEFINERS + 1)]
+_BACK = [(row, [share * 3 // 10 for share in row], row) for row in _STRONG]
 _WIDEST = 100  # files that use a name: more are not told apart by it
 _DAMPING = 0.85
 _ROUNDS = 8
@@ -48,24 +51,26 @@ class Graph:
 
     def _uses(self, node: int) -> dict[int, int]:
         found: dict[int, int] = {}
-        for _, byte, definers in self._index.shared(node):
-            if share := _SHARES[byte & _WEIGHED] // len(definers):
-                for other in definers:
+        definers = self._index.definers
+        for name, byte in self._index.shared(node):
+            defined_in = definers(name)
+            if share := _STRONG[len(defined_in)][byte & _WEIGHED]:
+                for other in defined_in:
                     found[other] = found.get(other, 0) + share
         found.pop(node, None)
         return found
 
     def _used_by(self, node: int) -> dict[int, int]:
-        """What a test uses counts less."""
         if node in self._users:
             return self._users[node]
-        index, weak = self._index, self._index.weak
+        index, kinds = self._index, self._index.kinds
         found: dict[int, int] = {}
-        for name, byte, definers in index.shared(node):
+        for name, byte in index.shared(node):
             if byte & DEFINED and len(posts := index.posts(name)) <= _WIDEST:
+                back = _BACK[len(index.definers(name))]
                 for post in posts:
-                    other, share = post >> 8, _SHARES[post & _WEIGHED] // len(definers)
-                    if share := share * 3 // 10 if weak(other) else share:
+                    other = post >> 8
+                    if share := back[kinds[other]][post & _WEIGHED]:
                         found[other] = found.get(other, 0) + share
         found.pop(node, None)
         self._users[node] = found
@@ -73,8 +78,9 @@ class Graph:
 
     def _cut(self, edges: Mapping[int, int]) -> list[tuple[int, int]]:
         paths = self._index.paths
-        ranked = sorted(edges.items(), key=lambda edge: (-edge[1], paths[edge[0]]))
-        return ranked[:MOST_EDGES]
+        least = sorted(edges.values(), reverse=True)[:MOST_EDGES][-1:]
+        strong = [edge for edge in edges.items() if edge[1] >= least[0]]
+        return sorted(strong, key=lambda edge: (-edge[1], paths[edge[0]]))[:MOST_EDGES]
 
     def near(self, seeds: Mapping[int, float], rounds: int, width: int) -> dict[int, float]:
         """Where weight that starts at the seeds comes by (personalised PageRank, cut off)."""
@@ -113,15 +119,14 @@ class Graph:
 
     def _fill(self, live: list[int]) -> None:
         """The edges of all files at once, in one pass over the names that are defined."""
-        index = self._index
+        index, kinds = self._index, self._index.kinds
         both: dict[int, dict[int, int]] = {node: {} for node in live}
         for name in index.defined():
-            definers = index.definers(name)
-            posts = index.posts(name) if definers else ()
-            wide = len(posts) > _WIDEST
+            definers, posts = index.definers(name), index.posts(name)
+            shares, wide = _BACK[len(definers)], len(posts) > _WIDEST
             for post in posts:
-                user, share = post >> 8, _SHARES[post & _WEIGHED] // len(definers)
-                back = share * 3 // 10 if index.weak(user) else share
+                user, byte = post >> 8, post & _WEIGHED
+                share, back = shares[0][byte], shares[kinds[user]][byte]
                 for other in definers if share else ():
                     if other != user:
                         out = both[user]

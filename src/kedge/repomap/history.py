@@ -32,6 +32,7 @@ class History(NamedTuple):
     starts: array[int]
     files: array[int]
     words: array[int]  # in the subjects of each file's commits
+    changes: array[float]  # how much each file changed
 
     def recent(self, most: int) -> list[str]:
         """The subjects of the last commits."""
@@ -39,12 +40,7 @@ class History(NamedTuple):
 
     def churn(self) -> dict[str, float]:
         """How much each file changed; the longer ago, the less it counts."""
-        found = [0.0] * len(self.paths)
-        for age, files in enumerate(self._commits()):
-            weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(files) or 1))
-            for file in files:
-                found[file] += weight
-        return dict(zip(self.paths, found, strict=True))
+        return dict(zip(self.paths, self.changes, strict=True))
 
     def about(
         self, query: Mapping[str, float], b: float, number: Mapping[str, int]
@@ -92,14 +88,15 @@ class History(NamedTuple):
 
     def dump(self) -> bytes:
         paths = "\0".join(self.paths).encode("utf-8", "surrogateescape")
-        arrays = (self.starts.tobytes(), self.files.tobytes(), self.words.tobytes())
-        return marshal.dumps((paths, self.subjects, *arrays))
+        arrays = (self.starts, self.files, self.words, self.changes)
+        return marshal.dumps((paths, self.subjects, *(one.tobytes() for one in arrays)))
 
     @classmethod
-    def load(cls, data: bytes) -> History:
-        paths, subjects, *rest = marshal.loads(data)  # noqa: S302 - our own
+    def load(cls, data: bytes | memoryview) -> History:
+        paths, subjects, starts, files, words, changes = marshal.loads(data)  # noqa: S302 - our own
         named = paths.decode("utf-8", "surrogateescape").split("\0") if paths else []
-        return cls(named, subjects, *(array("I", part) for part in rest))
+        whole = (array("I", starts), array("I", files), array("I", words))
+        return cls(named, subjects, *whole, array("d", changes))
 
 
 def log(repo: Repo) -> list[tuple[str, list[str]]]:
@@ -118,15 +115,19 @@ def log(repo: Repo) -> list[tuple[str, list[str]]]:
 def build(commits: Commits) -> History:
     number: dict[str, int] = {}
     starts, files = array("I", [0]), array("I")
-    words = array("I")
-    for subject, paths in commits:
+    words, changes = array("I"), array("d")
+    for age, (subject, paths) in enumerate(commits):
         own = [number.setdefault(path, len(number)) for path in paths]
         files.extend(own)
         starts.append(len(files))
         words.extend([0] * (len(number) - len(words)))
+        changes.extend([0.0] * (len(number) - len(changes)))
+        weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(own) or 1))
+        for file in own:
+            changes[file] += weight
         count = subject.count(" ") + 1
         for file in own if len(own) <= _WIDE else ():
             words[file] += count
     lines = [subject.replace("\n", " ") for subject, _ in commits]
     text = "\n".join(("", *lines, "")).encode("ascii", "replace").decode()
-    return History(list(number), text, starts, files, words)
+    return History(list(number), text, starts, files, words, changes)

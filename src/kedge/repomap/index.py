@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import marshal
 from array import array
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice, pairwise
+from typing import TYPE_CHECKING
 
 from kedge.repomap.files import is_test
 from kedge.repomap.languages import PROSE, language_of
+
+if TYPE_CHECKING:
+    Numbers = array[int] | memoryview[int]
 
 # A name's byte in a document: how often it occurs there, up to MOST, and whether it is defined or
 # imported there. A key of an import has a slash in it and does not count as a word.
@@ -27,7 +31,8 @@ Document = dict[str, int]
 # In `_posts` and `_forward`, an entry is a number (of a document, of a name) and a name's byte.
 _BITS = 8
 _BYTE = 0xFF
-_CODE, _TEST, _PROSE = 0, 1, 2
+_WORD = array("I").itemsize
+CODE, TEST, TEXT = 0, 1, 2  # a text is for people, known by its path alone
 
 
 class Index:
@@ -36,16 +41,18 @@ class Index:
     def __init__(self, lines: bytes = b"") -> None:
         self._lines = lines  # of the listing that it stands for
         self.paths: list[str | None] = []
-        self._kinds = bytearray()
-        self.names = "\n"  # each with a line break after it
-        self._places: array[int] = array("I")  # in `names` where each begins
-        self._starts: array[int] = array("I", [0])  # of the posts of each name
-        self._posts: array[int] = array("I")
-        self._begins: array[int] = array("I", [0])  # of the names of each document
-        self._forward: array[int] = array("I")
-        self._patched: dict[int, list[int]] = {}
+        self.kinds = bytearray()  # of the documents: CODE, TEST or TEXT
+        self.names = "\n"  # in order, each with a line break after it; patched ones at the end
+        self._few = bytearray()  # how many documents define each name; 0 when they are many
+        self._places: Numbers = array("I")  # in `names` where each begins
+        self._starts: Numbers = array("I")  # of the posts of each name
+        self._posts: Numbers = array("I")
+        self._begins: Numbers = array("I")  # of the names of each document
+        self._forward: Numbers = array("I")
+        self._added: dict[int, list[int]] = {}  # the names in each document that was patched in
+        self._fresh: dict[str, int] = {}  # the names that came with them
+        self._patched: dict[int, list[int]] = {}  # the posts of the names that they changed
         self._definers: dict[int, list[int]] = {}
-        self._listed: list[str] = []
 
     @property
     def lines(self) -> frozenset[bytes]:
@@ -60,89 +67,70 @@ class Index:
 
     def weak(self, number: int) -> bool:
         """Whether the document is a test."""
-        return self._kinds[number] == _TEST
+        return self.kinds[number] == TEST
 
     def prose(self, number: int) -> bool:
         """Whether the document is text for people, known by its path alone."""
-        return self._kinds[number] == _PROSE
+        return self.kinds[number] == TEXT
 
     @property
     def sizes(self) -> dict[int, int]:
         """How many names each document has that is there."""
-        pairs = zip(pairwise(self._begins), self.paths, strict=True)
-        return {
-            number: end - begin
-            for number, ((begin, end), path) in enumerate(pairs)
-            if path is not None
-        }
-
-    @property
-    def total(self) -> int:
-        return sum(self.sizes.values())
+        sizes = [end - begin for begin, end in pairwise(self._begins)]
+        sizes += map(len, self._added.values())
+        return {n: sizes[n] for n, path in enumerate(self.paths) if path is not None}
 
     def name_at(self, place: int) -> int:
         """The number of the name that is at this place of `names`."""
         return bisect(self._places, place) - 1
 
-    def posts(self, name: int) -> Sequence[int]:
+    def posts(self, name: int) -> list[int]:
         """The documents with this name, those that define it first."""
         if name in self._patched:
             return self._patched[name]
-        return self._posts[self._starts[name] : self._starts[name + 1]]
+        return self._posts[self._starts[name] : self._starts[name + 1]].tolist()
 
     def definers(self, name: int) -> list[int]:
         """The documents that define the name; none when they are many."""
-        posts = self.posts(name)
-        if not posts or not posts[0] & DEFINED:
-            return []
-        found = [post >> _BITS for post in posts[: MOST_DEFINERS + 1] if post & DEFINED]
-        return found if len(found) <= MOST_DEFINERS else []
+        if name not in self._definers:
+            posts: Sequence[int] | None = self._patched.get(name)
+            if posts is None:
+                start = self._starts[name]
+                posts = self._posts[start : start + self._few[name]]
+            self._definers[name] = [post >> _BITS for post in posts[: self._few[name]]]
+        return self._definers[name]
 
-    def shared(self, number: int) -> Iterator[tuple[int, int, list[int]]]:
-        """The names in a document that some define, but not many: the name, its byte there, and
-        those documents."""
-        starts, posts, known = self._starts, self._posts, self._definers
-        for entry in self.names_in(number):
-            name = entry >> _BITS
-            definers = known.get(name)
-            if definers is None:
-                fresh = name in self._patched or posts[starts[name]] & DEFINED
-                definers = known[name] = self.definers(name) if fresh else []
-            if definers:
-                yield name, entry & _BYTE, definers
+    def shared(self, number: int) -> list[tuple[int, int]]:
+        """The names in a document that some define, but not many, each with its byte there."""
+        few = self._few
+        return [(e >> _BITS, e & _BYTE) for e in self.names_in(number) if few[e >> _BITS]]
 
     def defined(self) -> Iterator[int]:
-        """The names that some document defines."""
-        for name in range(len(self._places)):
-            row = self._patched.get(name)
-            if row is None:
-                start = self._starts[name]
-                if start < self._starts[name + 1] and self._posts[start] & DEFINED:
-                    yield name
-            elif row and row[0] & DEFINED:
-                yield name
+        """The names that some documents define, but not many."""
+        return (name for name, few in enumerate(self._few) if few)
 
-    def names_in(self, number: int) -> Sequence[int]:
+    def names_in(self, number: int) -> list[int]:
         """The names in a document, each with its byte."""
-        return self._forward[self._begins[number] : self._begins[number + 1]]
+        if number in self._added:
+            return self._added[number]
+        return self._forward[self._begins[number] : self._begins[number + 1]].tolist()
 
     def offers(self, number: int) -> dict[str, int]:
         """The names that a document defines, and how many documents have them."""
-        self._listed = self._listed or self._names()
         entries = (entry >> _BITS for entry in self.names_in(number) if entry & DEFINED)
-        return {self._listed[name]: len(self.posts(name)) for name in entries}
+        return {self._text(self._places[name]): len(self.posts(name)) for name in entries}
 
     def documents(self, paths: Container[str]) -> dict[str, Document]:
         """These documents as they were read."""
-        names = self._names()
+        names = self.names.split("\n")[1:-1]
         return {
             path: {names[entry >> _BITS]: entry & _BYTE for entry in self.names_in(number)}
             for number, path in enumerate(self.paths)
             if path is not None and path in paths
         }
 
-    def _names(self) -> list[str]:
-        return self.names.split("\n")[1:-1]
+    def _text(self, place: int) -> str:
+        return self.names[place : self.names.index("\n", place)]
 
     # Making one
 
@@ -150,7 +138,7 @@ class Index:
     def build(cls, lines: Iterable[bytes], documents: Mapping[str, Document]) -> Index:
         made = cls(b"\0".join(lines))
         made.paths = list(documents)
-        made._kinds = bytearray(_kind(path) for path in documents)
+        made.kinds = bytearray(_kind(path) for path in documents)
         posts: defaultdict[str, list[int]] = defaultdict(list)
         for place, document in enumerate(documents.values()):
             high = place << _BITS
@@ -159,50 +147,59 @@ class Index:
                     posts[name].insert(0, high | byte)
                 else:
                     posts[name].append(high | byte)
-        for row in posts.values():
-            made._posts.extend(row)
-            made._starts.append(len(made._posts))
-        made._name(posts)
-        number = dict(zip(posts, range(0, len(posts) << _BITS, 1 << _BITS), strict=True))
-        for document in documents.values():
-            made._add([number[name] | byte for name, byte in document.items()])
+        names = sorted(posts)
+        rows = [posts[name] for name in names]
+        made._few = bytearray(map(_few, rows))
+        made._starts, made._posts = _joined(rows)
+        made._name(names)
+        number = dict(zip(names, range(0, len(names) << _BITS, 1 << _BITS), strict=True))
+        made._begins, made._forward = _joined(
+            [number[name] | byte for name, byte in document.items()]
+            for document in documents.values()
+        )
         return made
 
     def patch(self, gone: Iterable[str], documents: Mapping[str, Document]) -> None:
         """Take documents out, and others in. What changes is kept apart until the next build."""
-        at = {path: number for number, path in enumerate(self.paths)}
-        dead = {at[path] for path in gone if path in at}
+        wanted = set(gone)
+        dead = {number for number, path in enumerate(self.paths) if path in wanted}
         for number in sorted(dead):
             self.paths[number] = None
             for entry in self.names_in(number):
                 self._row(entry >> _BITS)
         for row in self._patched.values():
             row[:] = [post for post in row if post >> _BITS not in dead]
-        if not documents:
-            return
-        numbers = {name: number for number, name in enumerate(self._names())}
         for path, document in documents.items():
             number = len(self.paths)
             self.paths.append(path)
-            self._kinds.append(_kind(path))
-            entries = []
+            self.kinds.append(_kind(path))
+            entries = self._added[number] = []
             for name, byte in document.items():
-                found = numbers.setdefault(name, len(numbers))
+                found = self._number(name)
                 row = self._row(found)
                 row.insert(0 if byte & DEFINED else len(row), number << _BITS | byte)
                 entries.append(found << _BITS | byte)
-            self._add(entries)
-        self._name(list(numbers)[len(self._places) :])
+        named = len(self._few)
+        self._name([name for name, number in self._fresh.items() if number >= named])
+        self._few.extend(bytes(len(self._places) - named))
+        for found, row in self._patched.items():
+            self._few[found] = _few(row)
+        self._definers.clear()
+
+    def _number(self, name: str) -> int:
+        """The number of a name, which it is given when it has none."""
+        built = len(self._starts) - 1
+        place = bisect_left(self._places, name, hi=built, key=self._text)
+        if place < built and self._text(self._places[place]) == name:
+            return place
+        return self._fresh.setdefault(name, built + len(self._fresh))
 
     def _name(self, names: Iterable[str]) -> None:
         known = list(names)
         ends = accumulate([len(name) + 1 for name in known], initial=len(self.names))
+        self._places = array("I", self._places.tobytes())
         self._places.extend(islice(ends, len(known)))
         self.names += "\n".join((*known, ""))
-
-    def _add(self, entries: list[int]) -> None:
-        self._forward.extend(entries)
-        self._begins.append(len(self._forward))
 
     def _row(self, name: int) -> list[int]:
         """The posts of a name, to be changed."""
@@ -213,28 +210,49 @@ class Index:
 
     # Keeping one
 
-    def _arrays(self) -> tuple[array[int], ...]:
-        names = (self._places, self._starts, self._posts)
-        return (self._begins, self._forward, *names)
-
     def dump(self) -> bytes:
         """Only for one that was built and not patched."""
-        arrays = (one.tobytes() for one in self._arrays())
-        return marshal.dumps((self._lines, self.paths, self.names, bytes(self._kinds), *arrays))
+        arrays = (self._places, self._starts, self._posts, self._begins, self._forward)
+        sizes = [len(one) for one in arrays]
+        head = marshal.dumps((self._lines, self.paths, self.names, self.kinds, self._few, sizes))
+        return b"".join(
+            (len(head).to_bytes(_WORD, "big"), head, *(one.tobytes() for one in arrays))
+        )
 
     @classmethod
-    def load(cls, data: bytes) -> Index:
-        lines, paths, names, kinds, *rest = marshal.loads(data)  # noqa: S302 - our own
+    def load(cls, data: bytes | memoryview) -> Index:
+        """Its numbers stay where they are in the data."""
+        view = memoryview(data)
+        place = _WORD + int.from_bytes(view[:_WORD], "big")
+        lines, paths, names, kinds, few, sizes = marshal.loads(view[_WORD:place])  # noqa: S302 - our own
         made = cls(lines)
-        made.paths, made.names, made._kinds = paths, names, bytearray(kinds)
-        for own, kept in zip(made._arrays(), rest, strict=True):
-            del own[:]
-            own.frombytes(kept)
+        made.paths, made.names = paths, names
+        made.kinds, made._few = bytearray(kinds), bytearray(few)
+        ends = [*accumulate((_WORD * size for size in sizes), initial=place)]
+        parts = [view[begin:end].cast("I") for begin, end in pairwise(ends)]
+        made._places, made._starts, made._posts, made._begins, made._forward = parts
         return made
+
+
+def _few(posts: Sequence[int]) -> int:
+    """How many documents define the name with these posts; 0 when they are many."""
+    if not posts or not posts[0] & DEFINED:
+        return 0
+    count = sum(post & DEFINED for post in posts[: MOST_DEFINERS + 1]) // DEFINED
+    return count if count <= MOST_DEFINERS else 0
+
+
+def _joined(rows: Iterable[Iterable[int]]) -> tuple[array[int], array[int]]:
+    """Where each row begins in the second, and where the last ends."""
+    begins, joined = array("I", [0]), array("I")
+    for row in rows:
+        joined.extend(row)
+        begins.append(len(joined))
+    return begins, joined
 
 
 def _kind(path: str) -> int:
     language = language_of(path)
     if language is None or language.name in PROSE:
-        return _PROSE
-    return _TEST if is_test(path) else _CODE
+        return TEXT
+    return TEST if is_test(path) else CODE

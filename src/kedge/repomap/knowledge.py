@@ -64,10 +64,11 @@ class Knowledge:
 
     def _indexed(self) -> tuple[str, frozenset[bytes], Index]:
         """The index, the state that it was kept for, and the lines that differ from it."""
-        state, lines = self._listing.state, self._listing.lines
+        state = self._listing.state
         known = self._cache.memo("index", state, Index.load)
         if known is not None:
             return state, frozenset(), known
+        lines = self._listing.lines
         nearest: Index | None = None
         for base, index in self._cache.memos("index", Index.load):
             changed = lines ^ index.lines
@@ -79,7 +80,8 @@ class Knowledge:
                 return base, changed, index
             nearest = nearest or index
         made = self._build(nearest)
-        if files.listing(self._project).state == state:  # else they changed while they were read
+        again = files.listing(self._project, self._cache)
+        if again.state == state:  # else they changed while they were read
             self._cache.keep_memo("index", state, made.dump())
         return state, frozenset(), made
 
@@ -122,7 +124,7 @@ class Knowledge:
     def overview(self) -> Overview:
         from kedge.repomap.structure import describe
 
-        past, lines = self._listing.past, self._listing.lines
+        past, lines = self._listing.past, self._listing.lines if self._changed else frozenset()
         changed = {line.partition(b"\t")[2] for line in self._changed}
         known = self._cache.memo("overview", self._base, marshal.loads)
         if known is not None:

@@ -212,16 +212,13 @@ _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.
 _BY_FILE = {name: language for language in LANGUAGES for name in language.files}
 _BY_SHEBANG = {word: language for language in LANGUAGES for word in language.shebangs}
 
-_SHEBANG = re.compile(
-    rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-\S+[ \t]+|\w+=\S*[ \t]+)*(?:\S*/)?)?([\w+-]+)"
-)
-_CPP_HEADER = re.compile(
-    rb"^[ \t]*(?:class\s+\w+[^;(){}]*\{|namespace\b|template\s*<|using\s+\w|"
+_SHEBANG = rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-\S+[ \t]+|\w+=\S*[ \t]+)*(?:\S*/)?)?([\w+-]+)"
+_CPP_HEADER = (
+    rb"(?m)^[ \t]*(?:class\s+\w+[^;(){}]*\{|namespace\b|template\s*<|using\s+\w|"
     rb"(?:public|protected|private)\s*:|(?:inline |static )?constexpr\b)|\bstd::|"
-    rb"^[ \t]*#[ \t]*include[ \t]*<(?:c?std\w+|string|vector|map|memory|iostream|utility)>",
-    re.MULTILINE,
+    rb"^[ \t]*#[ \t]*include[ \t]*<(?:c?std\w+|string|vector|map|memory|iostream|utility)>"
 )
-_C_GUARDS = re.compile(rb"#[ \t]*if[^\n]*\b__cplusplus\b.{0,400}?#[ \t]*endif", re.DOTALL)
+_C_GUARDS = rb"(?s)#[ \t]*if[^\n]*\b__cplusplus\b.{0,400}?#[ \t]*endif"
 
 
 def language_of(path: str, first_line: bytes = b"") -> Language | None:
@@ -234,7 +231,7 @@ def language_of(path: str, first_line: bytes = b"") -> Language | None:
         found = _BY_SUFFIX.get(f".{suffix}") or _BY_SUFFIX.get(f".{suffix.lower()}")
         if found is not None:
             return found
-    if first_line.startswith(b"#!") and (match := _SHEBANG.match(first_line)):
+    if first_line.startswith(b"#!") and (match := re.match(_SHEBANG, first_line)):
         return _shebang(match[1].decode())
     return _BY_FILE.get(stem) if stem in ("Dockerfile", "Makefile") else None
 
@@ -244,7 +241,7 @@ def refine(language: Language, path: str, source: bytes) -> Language:
     if (
         path.endswith(".h")
         and language.name == "c"
-        and _CPP_HEADER.search(_C_GUARDS.sub(b"", source[:200_000]))
+        and re.search(_CPP_HEADER, re.sub(_C_GUARDS, b"", source[:200_000]))
     ):
         return BY_NAME["cpp"]
     return language

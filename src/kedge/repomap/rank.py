@@ -112,12 +112,14 @@ class Known:
         scores = dict.fromkeys(self.number.values(), 0.0)
         for number, score in _sum(*parts.values()).items():
             scores[number] = score * factor.get(number, 1.0)
-        order = [number for number, _ in self._best(scores, len(scores))]
+        order = sorted(self.index.live, key=scores.__getitem__, reverse=True)  # equals stay so
         return Ranking(scores, parts, factor, order)
 
     def _best(self, scores: Mapping[int, float], most: int) -> list[tuple[int, float]]:
         paths = self.index.paths
-        return sorted(scores.items(), key=lambda pair: (-pair[1], paths[pair[0]]))[:most]
+        least = sorted(scores.values(), reverse=True)[:most][-1:]
+        top = [pair for pair in scores.items() if pair[1] >= least[0]]
+        return sorted(top, key=lambda pair: (-pair[1], paths[pair[0]]))[:most]
 
     def _together(self, base: Scores) -> Scores:
         leaders = {self.path(number): score for number, score in self._best(base, _LEADERS)}

@@ -24,7 +24,8 @@ def relevance(index: Index, query: Mapping[str, float], b: float) -> dict[int, f
                     number = post >> 8
                     row[number] = row.get(number, 0) + count
         rows[term] = row
-    return bm25(rows, query, b, index.total, index.sizes)
+    sizes = index.sizes
+    return bm25(rows, query, b, sum(sizes.values()), sizes)
 
 
 def bm25(

@@ -17,9 +17,9 @@ _DEEPEST = 40  # definitions around a definition
 
 _TYPES = frozenset({"class", "enum", "extension", "interface", "object", "struct", "trait"})
 _VALUES = frozenset({"constant", "property", "variable"})
-_PRIVATE = re.compile(r"\b(?:file)?private\b(?![(\[])")
-_STATIC = re.compile(r"static\b(?!.*\bconst)")
-_CONSTANT = re.compile(
+_PRIVATE = r"\b(?:file)?private\b(?![(\[])"
+_STATIC = r"static\b(?!.*\bconst)"
+_CONSTANT = (
     r"\bconst(?:expr)?\b|\bstatic\b.*\bfinal\b|\bfinal\b.*\bstatic\b|\bstatic readonly\b|"
     r"\bstatic let\b|\bstatic [A-Z][A-Z0-9_]+\b"
 )
@@ -149,13 +149,13 @@ def _around(
 
 def _valued(kind: str, name: str, line: str) -> str:
     shouted = name.isupper() and ("_" in name or (kind == "variable" and len(name) > 1))
-    return "constant" if shouted or _CONSTANT.search(line) else kind
+    return "constant" if shouted or re.search(_CONSTANT, line) else kind
 
 
 def _is_private(name: str, line: str, language: str) -> bool:
     if language in ("c", "cpp"):
-        return _STATIC.match(line) is not None
-    return name.startswith("#") or _PRIVATE.search(line) is not None
+        return re.match(_STATIC, line) is not None
+    return name.startswith("#") or re.search(_PRIVATE, line) is not None
 
 
 def _once(found: Iterator[tuple[Symbol, bool]]) -> Iterator[Symbol]:

@@ -37,8 +37,9 @@ _GROUPED = rb"\n\t([A-Za-z_]\w*)"
 # What stands in brackets, with brackets in it.
 _ROUND = rb"\([^()]*+(?:\([^()]*+\)[^()]*+){0,20}\)"
 _SHARP = rb"<[^<>()\n;]*+(?:<[^<>()\n;]*+>[^<>()\n;]*+){0,8}>"
-# A line such as `public Map<A, B> names(int a`.
+# A line such as `public Map<A, B> names(int a`. Most lines fail at the first look ahead.
 _TYPED = (
+    rb"(?=[\w@\[<~][^\n(]*+\()"
     rb"(?!(?:return|else|throw|new|case|await|yield|goto|delete|co_\w+)\b)"
     rb"(?:(?:[\w@\[][\w.:\[\]?]*+(?:%b[\w.:\[\]?]*+)?|%b)[ \t*&]++){%d,9}"
     rb"(?:\w++(?:<[^<>()\n]{0,80}>)?(?:::|\.))*~?(\w+)(?:<[^<>()\n]{0,80}>)?[ \t]?\("
