@@ -394,6 +394,17 @@ def test_shared_hooks_name_no_path_of_this_machine(lived_in: Kedge) -> None:
     assert "hook.py" not in (root / ".claude" / "settings.local.json").read_text()
 
 
+def test_git_is_told_to_ignore_hooks_only_where_it_does_not(lived_in: Kedge) -> None:
+    root = lived_in.directory
+    before = exclude(root)
+    lived_in("init")
+    assert exclude(root).endswith(b"\n/.claude/settings.local.json\n/.codex/hooks.json\n")
+    lived_in("uninstall", "--yes")
+    (root / ".gitignore").write_text(".claude/*.local.json\n.codex/\n")
+    lived_in("init")
+    assert exclude(root) == before
+
+
 def test_hooks_of_another_interpreter_are_refreshed(lived_in: Kedge) -> None:
     lived_in("init")
     path = lived_in.directory / ".claude" / "settings.local.json"

@@ -33,7 +33,7 @@ def version(program: Path, *, timeout: float = TIMEOUT) -> str | None:
     # Some make themselves at home before they say a word.
     with tempfile.TemporaryDirectory(prefix="kedge-version-", ignore_cleanup_errors=True) as home:
         try:
-            argv = [program, "--version"]
+            argv = [str(program), "--version"]
             done = proc.run(argv, cwd=Path("/"), env={**env, "HOME": home}, timeout=timeout)
         except ProgramError:
             return None

@@ -11,7 +11,7 @@ import kedge
 from kedge.agents import claude, codex, hooks
 from kedge.agents.command import command, portable
 from kedge.context.setup import Change, Plan
-from kedge.errors import FileError
+from kedge.errors import FileError, GitError
 from kedge.host.project import Project
 
 AGENTS: tuple[ModuleType, ...] = (claude, codex)
@@ -100,4 +100,10 @@ def _is_tracked(project: Project, path: str) -> bool:
 
 def _is_ignored(project: Project, path: str) -> bool:
     repo = project.repo
-    return repo is None or repo.ask("check-ignore", "--quiet", "--", path) is not None
+    if repo is None:
+        return True
+    try:  # `check-ignore` refuses to take paths literally
+        repo.git("check-ignore", "--quiet", "--", path, env={"GIT_LITERAL_PATHSPECS": "0"})
+    except GitError:
+        return False
+    return True

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kedge.errors import GitError
 from kedge.handoff import shadow_git
-from kedge.handoff.shadow_git import ShadowGit, object_id
+from kedge.handoff.shadow_git import WHOLE, ShadowGit, object_id
 from kedge.host.project import Project
 
 _RENAMES = ("-M50%", "-l1000")
@@ -101,7 +101,7 @@ def _between(
         return shadow.ready().git("diff-tree", *options, *trees, "--", *named, *shadow.apart)
     except GitError as error:
         # What a look left may be gone; the next one then puts it there again.
-        (shadow.path / "objects" / "info" / "whole").unlink(missing_ok=True)
+        (shadow.path / WHOLE).unlink(missing_ok=True)
         raise GitError(
             f"the trees cannot be compared: {error.message}",
             hint="a tree that no ref keeps goes in time: look again, or take a snapshot",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kedge.errors import GitError, InvalidValue
 from kedge.handoff import listing, private_index, shadow_git, working_tree
 from kedge.handoff.listing import LINK, Entry, shown
-from kedge.handoff.shadow_git import ShadowGit, object_id
+from kedge.handoff.shadow_git import ShadowGit, TreeId, object_id
 from kedge.host import files, git
 from kedge.host.project import Project
 from kedge.model.ids import RULE, is_id
@@ -25,7 +25,7 @@ _WHO = "kedge <kedge@localhost>"
 class Snapshot(NamedTuple):
     """The working tree at one moment. `clean` is as git has it: nothing to commit."""
 
-    tree: str
+    tree: TreeId
     commit: str
     head: str | None
     branch: str | None
@@ -53,7 +53,7 @@ def take(project: Project, ref: str, *, also: Collection[str] = ()) -> Snapshot:
     return Snapshot(seen.tree, commit, head, shadow.repo.branch(), clean, warnings)
 
 
-def look(project: Project) -> str:
+def look(project: Project) -> TreeId:
     """The tree of the working tree now. Nothing is written to the user's repository."""
     shadow = shadow_git.of(project)
     with shadow.locked():
@@ -79,13 +79,14 @@ def base(project: Project, ref: str, commit: str | None) -> Snapshot:
     return Snapshot(tree, kept, commit, shadow.repo.branch(), clean, now.warnings)
 
 
-def tree_of(project: Project, commit: str | None) -> str:
+def tree_of(project: Project, commit: str | None) -> TreeId:
     """The tree of a commit; that without files for None."""
     shadow = shadow_git.of(project)
     if commit is None:
-        return shadow.repo.git("hash-object", "-t", "tree", "--stdin", input=b"").decode().strip()
+        made = shadow.repo.git("hash-object", "-t", "tree", "--stdin", input=b"")
+        return TreeId(made.decode().strip())
     name = f"{object_id(commit)}^{{tree}}"
-    return shadow.repo.git("rev-parse", "--verify", name).decode().strip()
+    return TreeId(shadow.repo.git("rev-parse", "--verify", name).decode().strip())
 
 
 def drop(project: Project, prefix: str) -> int:
@@ -121,7 +122,7 @@ def checked(ref: str) -> str:
 def is_clean(shadow: ShadowGit, commit: str | None, tree: str) -> bool:
     """Whether the tree, which is that of the work tree, is what git would commit unchanged."""
     if commit is None:
-        return not private_index.added(shadow, None, tree, keep=False)
+        return not shadow.git("ls-tree", tree)
     found = private_index.differing(shadow, commit, tree)
     if found is None or any(status in "AD" for *_, status, _ in found):
         return False
@@ -174,7 +175,7 @@ def _converted(shadow: ShadowGit, commit: str, start: str, now: str) -> list[Ent
     return [one for one in maybe if one.path not in changed and one.mode != LINK]
 
 
-def _having(shadow: ShadowGit, tree: str, entries: list[Entry]) -> str:
+def _having(shadow: ShadowGit, tree: str, entries: list[Entry]) -> TreeId:
     index = shadow.path / "index.base"
     try:
         shadow.git("read-tree", tree, index=index)
@@ -182,7 +183,7 @@ def _having(shadow: ShadowGit, tree: str, entries: list[Entry]) -> str:
         made = shadow.git("write-tree", "--missing-ok", index=index, keep=True)
     finally:
         index.unlink(missing_ok=True)
-    return made.decode().strip()
+    return TreeId(made.decode().strip())
 
 
 # Neither a line in a reflog nor a hook of the user's.

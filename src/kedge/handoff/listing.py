@@ -41,7 +41,7 @@ def listing(shadow: ShadowGit) -> bytes:
         *shadow.apart,
     )
     for line in said:
-        if "could not open directory" in line or "Permission denied" in line:
+        if "could not open directory" in line:
             raise FileError(
                 f"a part of the working tree cannot be read: {line.removeprefix('warning: ')}",
                 hint="make it readable, or ignore it in .gitignore",

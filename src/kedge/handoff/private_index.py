@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from kedge.errors import FileError
 from kedge.handoff.listing import LINK, Entry
-from kedge.handoff.shadow_git import ShadowGit
+from kedge.handoff.shadow_git import WHOLE, ShadowGit, TreeId
 from kedge.host import files
 
 ABSENT = ""
 
 
 class State(NamedTuple):
-    """The listing that the index holds.
+    """The listing that the index holds, and the tree that it makes, where that is known.
 
     `odd` are listed paths whose stat data say nothing: repositories, by their commits, and what
     is not there (`ABSENT`). They are looked at each time.
@@ -25,6 +26,7 @@ class State(NamedTuple):
 
     raw: bytes
     odd: Mapping[bytes, str]
+    tree: str = ""
 
 
 def load(shadow: ShadowGit) -> State:
@@ -34,11 +36,17 @@ def load(shadow: ShadowGit) -> State:
         value = json.loads(head)
         if value["index"] == _identity(shadow.path / "index"):
             odd = {os.fsencode(name): str(what) for name, what in value["odd"].items()}
-            return State(raw, odd)
+            return State(raw, odd, str(value["tree"]))
     except (ValueError, KeyError, TypeError, AttributeError, FileError):
         pass  # it is a cache
-    (shadow.path / "index").unlink(missing_ok=True)
+    forget(shadow)
     return State(b"", {})
+
+
+def forget(shadow: ShadowGit) -> None:
+    """Begin with nothing the next time."""
+    for name in ("index", "state", WHOLE):
+        (shadow.path / name).unlink(missing_ok=True)
 
 
 def save(shadow: ShadowGit, state: State) -> None:
@@ -46,6 +54,7 @@ def save(shadow: ShadowGit, state: State) -> None:
     value = {
         "index": _identity(shadow.path / "index"),
         "odd": {os.fsdecode(path): what for path, what in state.odd.items()},
+        "tree": state.tree,
     }
     data = json.dumps(value).encode() + b"\n" + state.raw
     if data != files.read_bytes(shadow.path / "state"):
@@ -69,11 +78,11 @@ def enter(
         shadow.git("update-index", "-z", "--index-info", input=b"".join(lines), index=index)
 
 
-def write(shadow: ShadowGit, over: Iterable[Entry], *, keep: bool) -> str:
+def write(shadow: ShadowGit, over: Iterable[Entry], *, keep: bool) -> TreeId:
     """The tree of the index, with some entries more that it does not hold itself."""
     entries = list(over)
     if not entries:
-        return shadow.git("write-tree", "--missing-ok", keep=keep).decode().strip()
+        return TreeId(shadow.git("write-tree", "--missing-ok", keep=keep).decode().strip())
     index = shadow.path / "index.over"
     index.write_bytes(files.read_bytes(shadow.path / "index") or b"")
     if not index.stat().st_size:
@@ -83,7 +92,40 @@ def write(shadow: ShadowGit, over: Iterable[Entry], *, keep: bool) -> str:
         made = shadow.git("write-tree", "--missing-ok", keep=keep, index=index)
     finally:
         index.unlink(missing_ok=True)
-    return made.decode().strip()
+    return TreeId(made.decode().strip())
+
+
+def grafted(
+    shadow: ShadowGit,
+    tree: str,
+    entries: Iterable[Entry],
+    gone: Iterable[bytes],
+    held: Mapping[bytes, bytes],
+) -> TreeId | None:
+    """The tree with a few paths changed, without the index: to write that takes longest.
+
+    None where git makes none of it, as when nothing is left.
+    """
+    blobs, lines = [], []
+    for number, one in enumerate(entries, 1):
+        what = one.oid
+        if one.mode != LINK:
+            what = f":{number}"
+            data = held[one.path]
+            blobs.append(b"blob\nmark :%d\ndata %d\n%s\n" % (number, len(data), data))
+        lines.append(f"M {one.mode} {what} ".encode() + _quoted(one.path) + b"\n")
+    removed = [b"D %s\n" % _quoted(path) for path in gone]
+    start = b"commit refs/heads/graft\ncommitter kedge <> 0 +0000\ndata 0\n"
+    root = f'M 040000 {tree} ""\n'.encode()
+    script = b"".join([*blobs, start, root, *removed, *lines, b'ls ""\n'])
+    said = shadow.git("fast-import", "--quiet", "--force", "--depth=0", input=script)
+    found = re.fullmatch(rb"040000 tree ([0-9a-f]+)\t\n", said)
+    return TreeId(found[1].decode()) if found else None
+
+
+def _quoted(path: bytes) -> bytes:
+    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"%s"' % escaped
 
 
 def added(shadow: ShadowGit, base: str | None, tree: str, *, keep: bool) -> list[Entry]:

@@ -13,13 +13,16 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NewType
 
 from kedge.errors import FileError, GitError, InvalidValue, NoRepository
-from kedge.host import files, git, proc
+from kedge.host import files, git
 from kedge.host.digest import digest
 from kedge.host.project import Project
 
+TreeId = NewType("TreeId", str)
+
+WHOLE = "objects/info/whole"  # names the tree whose objects are all there
 LONG = 900.0  # seconds: reading a large tree from a slow disk takes a while
 OWN = ":(top,exclude).kedge"
 _LOCK = 120.0
@@ -46,7 +49,7 @@ _CONFIG = """\
 \tlogAllRefUpdates = false
 \tsharedRepository = {shared}
 [index]
-\tversion = 2
+\tversion = 4
 \tskipHash = true
 [extensions]
 \tobjectFormat = {format}
@@ -178,12 +181,8 @@ def object_id(text: str) -> str:
 
 
 def _heard(cwd: Path, args: tuple[str, ...], env: dict[str, str]) -> tuple[bytes, list[str]]:
-    settings = ["-c", "core.fsmonitor=false", "-c", "core.ignoreCase=false"]
-    done = proc.run(["git", *settings, *args], cwd=cwd, env=git.environment(env), timeout=LONG)
-    if done.code != 0 or done.timed_out:
-        git.run(cwd, [*settings, *args], env=env, timeout=LONG)  # raises, with what git says
-    said = done.stderr.decode("utf-8", "surrogateescape")
-    return done.stdout, [line for line in said.splitlines() if line.strip()]
+    settings = ["-c", "core.ignoreCase=false"]
+    return git.heard(cwd, [*settings, *args], env=env, timeout=LONG)
 
 
 def _quoted(path: Path) -> str:

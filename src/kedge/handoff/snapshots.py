@@ -8,7 +8,7 @@ from kedge.handoff import private_index, shadow_git
 from kedge.handoff.changes import Change, Lines, compare, diff, stat
 from kedge.handoff.keeping import Snapshot, base, drop, is_clean, look, take, tree_of
 from kedge.handoff.restore import Restored, restore
-from kedge.handoff.shadow_git import ShadowGit, object_id
+from kedge.handoff.shadow_git import ShadowGit, TreeId, object_id
 from kedge.host.project import Project
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Restored",
     "Snapshot",
     "State",
+    "TreeId",
     "base",
     "compare",
     "describe",

@@ -19,18 +19,21 @@ from kedge.handoff import listing, private_index
 from kedge.handoff.contents import Contents, Moved, stamp, unreadable
 from kedge.handoff.listing import LINK, Entry, shown
 from kedge.handoff.private_index import ABSENT, State
-from kedge.handoff.shadow_git import ShadowGit
+from kedge.handoff.shadow_git import WHOLE, ShadowGit, TreeId
 from kedge.host import files, git
 
 _TRIES = 4
 _HELD = 1 << 26  # bytes of files that are kept in memory until they are stored
 _MUCH = 1 << 30
+_FEW = 64  # files that are quicker read each time than remembered
+_SMALL = 1 << 22  # bytes of them
+_KINDS = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR)
 
 
 class Seen(NamedTuple):
     """What was found: the tree, what to tell the user, and the repositories inside of it."""
 
-    tree: str
+    tree: TreeId
     warnings: tuple[str, ...]
     nested: Mapping[bytes, git.Repo]
 
@@ -41,7 +44,37 @@ def read(shadow: ShadowGit, *, keep: bool, base: str | None, also: Collection[by
     With `keep` all that it names is among the user's objects afterwards, given that all of the
     commit `base` is. `also` are ignored files that are to be in it, too.
     """
-    return _Reading(shadow, keep, base).run(also)
+    try:
+        return _Reading(shadow, keep, base).run(also)
+    except GitError:  # the private index may be broken, and is not needed
+        private_index.forget(shadow)
+        return _Reading(shadow, keep, base).run(also)
+
+
+class _Todo(NamedTuple):
+    """The paths to look at, those to take out, and what the index says of them."""
+
+    paths: set[bytes]
+    dropped: set[bytes]
+    changed: set[bytes]
+    odd: Mapping[bytes, str]
+
+    def was_there(self, path: bytes) -> bool:
+        """Whether the index has an entry for this very path."""
+        if path in self.changed:
+            return True
+        known = self.odd.get(path)
+        return path in self.dropped if known is None else known != ABSENT
+
+    def is_known(self, one: Entry) -> bool:
+        """Whether the index says so already of a nested repository."""
+        return self.odd.get(one.path) == one.oid and one.path not in self.changed
+
+
+class _Sorted(NamedTuple):
+    entries: list[Entry]
+    gone: set[bytes]
+    settled: dict[bytes, tuple[int, ...]]
 
 
 class _Reading:
@@ -53,6 +86,9 @@ class _Reading:
         self._base = base
         self._contents = Contents(shadow)
         self._parents: dict[bytes, bool] = {b"": True}
+        self._reset()
+
+    def _reset(self) -> None:
         self._odd: dict[bytes, str] = {}
         self._held: dict[bytes, bytes] = {}
         self._space = _HELD
@@ -62,16 +98,39 @@ class _Reading:
     def run(self, also: Collection[bytes]) -> Seen:
         before = private_index.load(self._shadow)
         raw, changed = _both(lambda: listing.listing(self._shadow), self._changed)
-        todo, dropped = {*changed, *before.odd}, set[bytes]()
+        paths, dropped = {*changed, *before.odd}, set[bytes]()
         if raw != before.raw:
             old, new = listing.members(before.raw), listing.members(raw)
             dropped = old - new
-            todo = (todo | (new - old)) - dropped
-        self._update(todo, dropped, changed, before.odd)
-        over = [*listing.skipped(self._shadow, raw), *self._ignored(also)]
-        tree = self._stored(over, also)
-        private_index.save(self._shadow, State(raw, self._odd))
+            paths = (paths | (new - old)) - dropped
+        todo = _Todo(paths, dropped, changed, before.odd)
+        over = listing.skipped(self._shadow, raw)
+        tree = None if self._keep or over or also else self._grafted(before.tree, todo)
+        if tree is None:
+            self._update(todo)
+            over += self._ignored(also)
+            tree = self._stored(over, also)
+            state = State(raw, self._odd, "" if over else tree)
+            private_index.save(self._shadow, state)
         return Seen(tree, tuple(self._warnings), self._nested)
+
+    def _grafted(self, known: str, todo: _Todo) -> TreeId | None:
+        """The tree of the index with a few files changed, while the index stays as it is.
+
+        None where they are many, or large: then it is worth to remember them.
+        """
+        if not known or known != self._whole() or len(todo.paths) + len(todo.dropped) > _FEW:
+            return None
+        found = self._sorted(todo, 0)
+        tree = TreeId(known) if not found.entries and not found.gone else None
+        held = {one.path for one in found.entries if one.mode != LINK} <= self._held.keys()
+        if tree is None and held and self._space > _HELD - _SMALL:
+            tree = private_index.grafted(
+                self._shadow, known, found.entries, sorted(found.gone), self._held
+            )
+        if tree is None:
+            self._reset()
+        return tree
 
     def _changed(self) -> set[bytes]:
         """The paths of the index whose stat data do not match."""
@@ -84,18 +143,17 @@ class _Reading:
             )
         return {path for path in out.split(b"\0") if path}
 
-    def _update(
-        self,
-        todo: Iterable[bytes],
-        dropped: Iterable[bytes],
-        changed: Collection[bytes],
-        known: Mapping[bytes, str],
-    ) -> None:
+    def _update(self, todo: _Todo) -> None:
         """Bring the index up to date."""
-        second = self._clock() if todo else 0
-        fresh, settled = [], {}
-        gone, entries, directories = {*dropped}, [], set()
-        for path in todo:
+        found = self._sorted(todo, self._clock() if todo.paths else 0)
+        private_index.enter(self._shadow, found.entries, sorted(found.gone))
+        if found.settled:
+            self._again(self._refresh(found.settled))
+
+    def _sorted(self, todo: _Todo, second: int) -> _Sorted:
+        """What to put into the index and to take out, but for what was settled before `second`."""
+        fresh, settled, directories = [], {}, set()
+        for path in todo.paths:
             status = self._status(path)
             if status is None:
                 self._odd[path] = ABSENT  # it is listed, and it may come back
@@ -107,25 +165,20 @@ class _Reading:
                 settled[path] = stamp(status)
         entries = self._links(directories)
         entries += [one for path in sorted(fresh) if (one := self._fresh(path))]
-        gone |= {path for path, what in self._odd.items() if what == ABSENT}
-        # What the index says already need not be said again.
-        same = {path for path, what in self._odd.items() if known.get(path) == what} - {*changed}
-        entries = [one for one in entries if one.path not in same]
-        private_index.enter(self._shadow, entries, sorted(gone - same))
-        if settled:
-            self._again(self._refresh(settled))
+        absent = {path for path, what in self._odd.items() if what == ABSENT}
+        gone = {path for path in absent | todo.dropped if todo.was_there(path)}
+        entries = [one for one in entries if not todo.is_known(one)]
+        return _Sorted(entries, gone, settled)
 
     def _status(self, path: bytes) -> os.stat_result | None:
         """Of what a tree can name; None where there is nothing of the kind."""
         status = self._contents.status(path) if self._reachable(path) else None
         if status is None:
             return None
-        if any(part.lower() == b".git" for part in path.split(b"/")):
+        if b".git" in (name := path.lower()) and b".git" in name.split(b"/"):
             self._warnings.append(f"{shown(path)} is left out: git can hold no such name")
             return None
-        if stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode):
-            return status
-        if stat.S_ISLNK(status.st_mode):
+        if stat.S_IFMT(status.st_mode) in _KINDS:
             return status
         self._warnings.append(f"{shown(path)} is left out: it is neither a file nor a link")
         return None
@@ -203,15 +256,13 @@ class _Reading:
         paths = [path for path in sorted(also) if self._status(path)]
         return [one for path in paths if (one := self._fresh(path))]
 
-    def _stored(self, over: list[Entry], also: Collection[bytes]) -> str:
+    def _stored(self, over: list[Entry], also: Collection[bytes]) -> TreeId:
         """The tree of the index, once all that it names is stored."""
         moved: Iterable[bytes] = ()
         theirs = {one.path for one in over} - {*also}  # not in the work tree: the user's affair
         for _ in range(_TRIES):
             tree = private_index.write(self._shadow, over, keep=self._keep)
-            mark = self._shadow.path / "objects" / "info" / "whole"
-            known = (files.read_bytes(mark) or b"").decode() or None
-            base = self._base if self._keep else known or self._base
+            base = self._base if self._keep else self._whole() or self._base
             new = private_index.added(self._shadow, base, tree, keep=self._keep)
             wanted = [one for one in new if one.path not in theirs]
             try:
@@ -222,12 +273,16 @@ class _Reading:
                 continue
             if size > _MUCH:
                 self._warnings.append(f"{size / _MUCH:.1f} GB of files went into git's objects")
-            mark.write_bytes(tree.encode())
+            (self._shadow.path / WHOLE).write_bytes(tree.encode())
             return tree
         raise FileError(
             f"{', '.join(sorted(shown(path) for path in moved)[:3])} changes while it is read",
             hint="stop what writes there, or ignore the file, and try again",
         )
+
+    def _whole(self) -> str:
+        """The tree whose objects are all there."""
+        return (files.read_bytes(self._shadow.path / WHOLE) or b"").decode()
 
     def _reachable(self, path: bytes) -> bool:
         """Whether no directory above is a link: what is behind one is not in the work tree."""

@@ -173,6 +173,21 @@ def run(
     return done.stdout
 
 
+def heard(
+    cwd: Path,
+    args: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT,
+) -> tuple[bytes, list[str]]:
+    """As `run`, with the lines that git said beside its output."""
+    done = _start(cwd, args, None, env, timeout)
+    if done.code != 0:
+        raise _failure(args, done)
+    said = done.stderr.decode("utf-8", "surrogateescape")
+    return done.stdout, [line for line in said.splitlines() if line.strip()]
+
+
 def _small(path: Path) -> bytes:
     """A plain file of git's own; nothing for anything else."""
     try:
