@@ -151,15 +151,19 @@ def test_the_hooks_of_both_agents_really_run(well: Kedge, tmp_path: Path) -> Non
     program("codex")
     root = well.directory
     env = {"PATH": path_with(PROGRAMS), "CODEX_HOME": str(tmp_path / "codex")}
+    ran = well("doctor", "--fix", env=env)
+    assert "note\thooks\tCodex is on this machine, and has none of kedge's hooks here" in ran.out
+    assert not (root / ".codex").exists()  # it may have been left out on purpose
+    well("init", env=env)
+    assert "have never run" in well("doctor", "--no-probe", env=env, code=4).out
     ran = well("doctor", env=env, code=4)
-    assert "Codex is on this machine, and has none of kedge's hooks here" in ran.out
-    ran = well("doctor", "--fix", env=env, code=4)
     assert "fine\thooks\tClaude Code 2." in ran.out
     assert "runs them (.claude/settings.local.json): tried in " in ran.out
     assert "would run them (.codex/hooks.json): tried in " in ran.out
     assert "Codex has not been told to trust this project" in ran.out
     assert_clear_after_table(ran.err)
     assert git(root, "status", "--porcelain") == ""
+    assert "have never run" in well("doctor", "--no-probe", env=env, code=4).out
     # A hook that cannot be started is seen, whatever the settings say.
     hooks = root / ".claude" / "settings.local.json"
     hooks.write_text(hooks.read_text().replace(sys.executable, "/gone/python"))

@@ -131,7 +131,8 @@ def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:
     root = at_work.directory
     at_work("task", "add", "Other", "--id", "o1")
     at_work("task", "claim", "o1", "--as", "bob")
-    assert hook(root, start(root)).stdout == ""  # which of the two is not known
+    said = hook(root, start(root)).stdout  # which of the two is not known
+    assert "2 tasks are in progress: l1, o1. `kedge anchor ID` prints what matters" in said
     for source, says in (("startup", "ID: o1"), ("compact", "o1: Other")):
         said = json.loads(hook(root, start(root, source), KEDGE_TASK="o1").stdout)
         answer = said["hookSpecificOutput"]

@@ -71,7 +71,7 @@ def test_everything_is_set_up_and_every_byte_comes_back(lived_in: Kedge) -> None
     made = tree(root)
     assert {name for name in made if name.startswith(".kedge/")} == {f".kedge/{n}" for n in OWN}
     assert "AGENTS.md\tsection added\n" in ran.out
-    assert "Next:" in ran.out
+    assert ran.out.endswith("git add AGENTS.md CLAUDE.md .kedge   share it\n")
     for name in ("AGENTS.md", "CLAUDE.md"):
         assert b"BEGIN KEDGE MANAGED SECTION v1" in made[name][1]
     for name in (".claude/settings.local.json", ".codex/hooks.json"):
@@ -249,7 +249,7 @@ def test_an_edited_section_is_backed_up_and_refreshed(repo: Path, kedge: Kedge) 
     assert b"## My own words" in Path(backup).read_bytes()
     assert any("somebody edited the section" in note for note in data["notes"])
     ran = kedge("uninstall", "--yes")
-    assert "holds backups of what you wrote, and stays" in ran.out
+    assert "/backups holds what you wrote, and stays" in ran.out
     assert Path(backup).exists()
 
 
@@ -336,7 +336,7 @@ def test_tasks_stay_when_kedge_goes(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     kedge("task", "add", "Mine", "--id", "m1")
     ran = kedge("uninstall", "--yes")
-    assert ".kedge/tasks.jsonl hold your tasks, and stay" in ran.out
+    assert "your tasks and what was handed over stay: .kedge/tasks.jsonl" in ran.out
     assert tree(repo).keys() == {".kedge/tasks.jsonl", ".kedge/.gitattributes"}
     assert kedge.json("task", "show", "m1")["title"] == "Mine"
 

@@ -164,7 +164,8 @@ def test_the_whole_path_with_edits_at_each_step_and_drift_in_between(work: Kedge
     assert len(shown(work)["drift"]) == 1
 
     # Put back, with a note; what it was is kept.
-    work("context", "resolve", "t1", "--revert", "--note", "not mine")
+    ran = work("context", "resolve", "t1", "--revert", "--note", "not mine")
+    assert "warning: what was there is kept as refs/kedge/before-revert/t1-d-" in ran.err
     assert (root / "src" / "a.py").read_text() == "one = 11\n"
     assert (root / "README.md").read_text() == "# Boats\n"
     assert "before-revert" in git(root, "for-each-ref", "refs/kedge")
@@ -207,12 +208,59 @@ def test_the_whole_path_with_edits_at_each_step_and_drift_in_between(work: Kedge
     # Closing archives a few lines and purges the rest.
     work("task", "close", "t1")
     assert not folder(work).exists()
-    assert git(root, "for-each-ref", "refs/kedge") == ""
+    refs = git(root, "for-each-ref", "--format=%(refname)", "refs/kedge").split()
+    assert [ref.rsplit("-d-", 1)[0] for ref in refs] == ["refs/kedge/before-revert/t1"]
     (line,) = (root / ".kedge" / "handoffs" / "t1.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert record["agents"].keys() == {"implementer", "reviewer", "validator", "validator-2"}
     assert record["checks"][0]["exit_code"] == 0
     assert len(record["drift"]) == 2
+
+
+def test_a_look_at_an_older_snapshot_opens_nothing(work: Kedge) -> None:
+    root = work.directory
+    snapshot(work, "implementer")
+    (root / "src" / "a.py").write_text("one = 3\n")
+    snapshot(work, "reviewer")
+    work("context", "verify", "t1", "--expected-agent", "implementer", code=4)
+    assert shown(work)["drift"] == []
+    begin(work, "validator")
+
+
+def test_a_name_that_is_no_utf_8_is_told(work: Kedge) -> None:
+    snapshot(work, "implementer")
+    Path(os.fsdecode(os.fsencode(work.directory) + b"/src/caf\xe9.py")).write_text("x = 1\n")
+    drift = work("context", "verify", "t1", "--json", code=4).document["data"]["drift"]
+    assert [one["path"] for one in drift] == ["src/caf\\xe9.py"]
+    work("context", "resolve", "t1", "--accept", "--note", "mine")
+
+
+def test_a_role_that_nobody_knows_or_is_passed_over_is_told(work: Kedge) -> None:
+    snapshot(work, "implementer")
+    assert "warning: reveiwer is none of implementer, reviewer" in begin(work, "reveiwer").err
+    snapshot(work, "reveiwer")
+    assert "warning: reviewer has left no snapshot" in begin(work, "validator").err
+
+
+def test_a_context_that_cannot_be_read_is_made_anew_with_its_snapshots(work: Kedge) -> None:
+    (work.directory / "src" / "a.py").write_text("one = 3\n")
+    snapshot(work, "implementer")
+    tree = shown(work)["coordination"]["implementer"]["snapshot"]["tree"]
+    (folder(work) / "context.json").write_text("{broken")
+    ran = work("context", "rebuild", "t1")
+    assert "checks, findings and events were not" in ran.err
+    assert shown(work)["coordination"]["implementer"]["snapshot"]["tree"] == tree
+    begin(work, "reviewer")
+
+
+def test_closing_with_open_ends_says_so_and_archives_them(work: Kedge) -> None:
+    work("context", "block", "t1", "--agent", "reviewer", "--finding", "very wrong")
+    work("context", "record-qa", "t1", "--agent", "implementer", "--", "false")
+    ran = work("task", "close", "t1")
+    assert "warning: reviewer had an open finding: very wrong" in ran.err
+    assert "warning: the last run failed: false" in ran.err
+    record = json.loads((work.directory / ".kedge" / "handoffs" / "t1.jsonl").read_text())
+    assert record["findings"][0]["text"] == "very wrong"
 
 
 def test_a_reviewer_needs_what_an_implementer_left(work: Kedge) -> None:
@@ -357,8 +405,10 @@ def test_checks_are_run_and_compared_with_the_first(work: Kedge) -> None:
     assert (first["baseline"], second["baseline"]) == (True, False)
     assert first["tree"] != second["tree"]
     assert (folder(work) / "artifacts" / second["log_artifact"]).exists()
-    ran = work("context", "record-qa", "t1", "--agent", "implementer", code=2)
-    assert ran.code == 2
+    ran = work("context", "record-qa", "t1", "--agent", "implementer")
+    assert ran.out == "true: passed; by implementer, baseline\n"  # what the context names
+    work("context", "record-qa", "t1", "--agent", "implementer", "--", "no-such-program")
+    assert shown(work)["checks"][-1]["baseline"] is False
 
 
 def test_a_log_is_taken_over(work: Kedge, tmp_path: Path) -> None:
@@ -381,6 +431,7 @@ def test_evidence_is_kept_by_hash_and_watched(work: Kedge) -> None:
     assert len(shown(work)["evidence"]) == 2
     (root / "notes.md").write_text("# A\n\nalpha\n\n# B\n\nchanged\n")
     assert [one["id"] for one in shown(work)["changed_evidence"]] == [first["id"]]
+    assert f"warning: {first['id']} has changed" in work("context", "show", "t1").err
     ran = work("context", "attach", "t1", "../out.md", code=1)
     assert ran.code == 1
 

@@ -52,16 +52,20 @@ def command(
     if mode == "small" and (sources or tokens):
         raise UsageError("--mode small is what it is", hint="leave out --sources and --tokens")
     project = here.project()
-    named = None if sources is None else [word.strip() for word in sources.split(",")]
+    named = (
+        None if sources is None else [word.strip() for word in sources.split(",") if word.strip()]
+    )
     flags = {
         "anchor.sources": named,
+        "anchor.include_epic": None if named is None else "epic" in named,
         "anchor.tokens": tokens,
         "anchor.mode": None if mode == "small" else mode,
         "anchor.form": form,
     }
     loaded = config.load(project, flags)
     here.warn(*loaded.warnings)
-    place = Workplace(project, loaded.settings, task)
+    alone = iteration is not None or "prompt" in (named or ())
+    place = Workplace(project, loaded.settings, task, alone=alone)
     if iteration is not None and not anchor.is_due(place, iteration):
         return Reply({"text": "", "tokens": 0, "sections": [], "due": False})
     who = session or next((os.environ[name] for name in _SESSIONS if name in os.environ), "")

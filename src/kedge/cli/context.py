@@ -73,7 +73,11 @@ def show(here: Edge, task: str, role: str | None) -> Reply:
     if role is not None:
         made = views.counted(views.view(context, steps.checked_name(role)))
         return Reply(made, made["text"], desk.warnings)
-    data = {**context.data(), "stale": reasons, "changed_evidence": _evidence(desk, context)}
+    changed = _evidence(desk, context)
+    desk.warnings += [
+        f"{one['id']} has changed since it was attached: {one['why']}" for one in changed
+    ]
+    data = {**context.data(), "stale": reasons, "changed_evidence": changed}
     return Reply(data, lambda: sheet(context), desk.warnings)
 
 
@@ -113,7 +117,8 @@ def snapshot(
     assert kept is not None  # noqa: S101 - it was just taken
     for title, paths in (("out of scope", kept.outside), ("gone from the scope", kept.vanished)):
         desk.warnings += [f"{title}: {', '.join(paths[:10])}"] if paths else []
-    text = f"{agent} leaves {kept.files} files, +{kept.added} -{kept.deleted} (tree {kept.tree})"
+    many = "1 file" if kept.files == 1 else f"{kept.files} files"
+    text = f"{agent} leaves {many}, +{kept.added} -{kept.deleted} (tree {kept.tree})"
     return Reply({"agent": agent, **made.data()["coordination"][agent]}, text, desk.warnings)
 
 
@@ -226,7 +231,11 @@ def diff(here: Edge, task: str, agent: str, kind: str, against: str | None) -> R
     return Reply(data, patch, desk.warnings)
 
 
-@command.command(name="record-qa", help="Run a check, or take over its log, and keep how it ended.")
+@command.command(
+    name="record-qa",
+    help="Run a check and keep how it ended; without one, all that the context names. Exit code 0 "
+    "says that it was recorded, not that it passed.",
+)
 @click.argument("task")
 @_agent
 @click.option("--from", "log", type=click.Path(path_type=Path), help="A log instead of a run.")
@@ -248,15 +257,21 @@ def record_qa(
     from kedge.cli.context_view import recorded
     from kedge.handoff.recording import imported, run
 
-    if (log is None) == (not check):
-        raise UsageError("give a command behind --, or --from LOG", hint="… -- make test")
+    if log is not None and check:
+        raise UsageError("a command or --from LOG, not both", hint="give one of them")
     desk, _ = _desk(here, task, actor)
+    name, watch = _name(agent), None if here.json or here.quiet else _echo
     if log is not None:
-        made = imported(desk, _name(agent), here.directory / log, exit_code, allow)
+        made = [imported(desk, name, here.directory / log, exit_code, allow)]
+    elif check:
+        made = [run(desk, name, list(check), allow, watch)]
     else:
-        watch = None if here.json or here.quiet else _echo
-        made = run(desk, _name(agent), list(check), allow, watch)
-    return Reply(made.data, lambda: recorded(made), desk.warnings)
+        frozen = desk.read().immutable["validation_baseline"]["commands"]
+        made = [run(desk, name, [one], allow, watch) for one in frozen]
+    if not made:
+        raise UsageError(f"the context of {task} names no checks", hint="give one: … -- make test")
+    data = made[0].data if len(made) == 1 else [one.data for one in made]
+    return Reply(data, lambda: "\n".join(map(recorded, made)), desk.warnings)
 
 
 @command.command(help="Attach a file, or a part of one, by its hash.")

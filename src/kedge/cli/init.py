@@ -8,12 +8,12 @@ import click
 
 from kedge.cli import edge, setup_view
 from kedge.cli.edge import Edge, Reply
+from kedge.context.setup import Plan
 from kedge.context.targets import ON_REQUEST
 
-NEXT = (
+FIRST = (
     'kedge task add "TITLE" --accept "WHEN IT IS DONE"   a first task',
     "kedge doctor                                        see that agents get all this",
-    "git add AGENTS.md CLAUDE.md .kedge                  share it",
 )
 
 
@@ -59,5 +59,15 @@ def command(
         return Reply(setup_view.data(plan, diff=patch), patch)
     return Reply(
         setup_view.data(plan, backups=saved),
-        setup_view.text(plan, nothing="all is set up already", then=NEXT),
+        setup_view.text(
+            plan, nothing="all is set up already", then=(*FIRST, _share(plan)), saved=saved
+        ),
     )
+
+
+def _share(plan: Plan) -> str:
+    """What is for git, as a command."""
+    local = {line.lstrip("/") for line in plan.exclude}
+    paths = [change.path for change in plan.changes if change.path not in local]
+    names = dict.fromkeys(".kedge" if path.startswith(".kedge/") else path for path in paths)
+    return f"git add {' '.join(names)}   share it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from kedge.cli.plain import clean, table
@@ -15,11 +16,12 @@ def data(plan: Plan, **more: Any) -> dict[str, Any]:
     return {"changes": changes, "same": list(plan.same), "notes": list(plan.notes), **more}
 
 
-def text(plan: Plan, *, nothing: str, then: tuple[str, ...] = ()) -> str:
+def text(plan: Plan, *, nothing: str, then: tuple[str, ...] = (), saved: Sequence[str] = ()) -> str:
     """The table of files, the notes, and what to do next."""
     rows = [(change.path, change.what) for change in plan.changes]
     parts = [table(("file", "what"), rows) if rows else nothing + "\n"]
     parts += [clean(f"note: {note}") + "\n" for note in plan.notes]
+    parts += [clean(f"backup: {path}") + "\n" for path in saved]
     if then and rows:
         parts.append("\nNext:\n" + "".join(f"  {line}\n" for line in then))
     return "".join(parts)

@@ -28,7 +28,9 @@ def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
     saved = setup.apply(project, plan)
     plan += installed.removed_home(project)
     nothing = "kedge has written nothing here"
-    return Reply(setup_view.data(plan, backups=saved), setup_view.text(plan, nothing=nothing))
+    return Reply(
+        setup_view.data(plan, backups=saved), setup_view.text(plan, nothing=nothing, saved=saved)
+    )
 
 
 def _ask(here: Edge, shown: str) -> None:

@@ -48,5 +48,6 @@ def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str 
         patch = setup_view.diff(plan)
         return Reply(setup_view.data(plan, diff=patch), patch)
     return Reply(
-        setup_view.data(plan, backups=saved), setup_view.text(plan, nothing="all is up to date")
+        setup_view.data(plan, backups=saved),
+        setup_view.text(plan, nothing="all is up to date", saved=saved),
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kedge.context import sources
-from kedge.context.budget import Given, Part, share
+from kedge.context.budget import Given, Part, enough, share
 from kedge.context.workplace import Workplace
 from kedge.errors import KedgeError, TaskError, TaskNotFound
 from kedge.host import clock, tokens
@@ -129,10 +129,11 @@ def _parts(place: Workplace) -> tuple[list[Part], list[str]]:
             part = Part(
                 name, f"### {name.capitalize()}", f"{_FAILED}{' '.join(error.message.split())}"
             )
-        if part is not None and part.text.startswith(_FAILED):
+        if part is None or (part.text.startswith(_FAILED) and part.text in warnings):
+            continue  # what cannot be read is said once
+        if part.text.startswith(_FAILED):
             warnings.append(part.text)
-        if part is not None:
-            parts.append(part)
+        parts.append(part)
     if place.settings.anchor.form == "compressed":
         parts = [_compressed(part) for part in parts]
     return parts, warnings
@@ -158,14 +159,12 @@ def _made(
 ) -> Anchor:
     budget = budget or place.settings.anchor.tokens
     name = f" {place.known_task.id}" if place.known_task else ""
-    shared = share(parts, budget, weights, head, f"kedge anchor{name} --tokens {2 * budget}")
+    shared = share(parts, budget, weights, head, f"kedge anchor{name} --tokens {enough(parts)}")
     text = (head + shared.text).rstrip() + "\n"
     count = tokens.count(text)
     said = [*place.warnings, *warnings]
     if count > budget:
-        said.append(
-            f"the acceptance criteria alone take {count} tokens, above the budget of {budget}"
-        )
+        said.append(f"what may not be cut takes {count} tokens, above the budget of {budget}")
     return Anchor(text, count, budget, tuple(shared.given), warnings=tuple(said))
 
 

@@ -69,6 +69,12 @@ def share(
         room -= over + 1
 
 
+def enough(parts: Sequence[Part]) -> int:
+    """A budget that has room for all of it, in round numbers."""
+    whole = sum(tokens.count(_frame(part, part.text)) + 60 for part in parts)
+    return min(100_000, -(-int(whole / (1 - _SPARE)) // 500) * 500)
+
+
 def _shared(
     parts: Sequence[Part], room: int, weights: Mapping[str, int], head: str, more: str
 ) -> Shared:
@@ -123,12 +129,16 @@ def _poured(needs: Mapping[int, int], weights: Mapping[int, int], room: int) -> 
 def _cut(part: Part, need: int, room: int) -> tuple[str, int]:
     """The text or its beginning with a note, and how many tokens are left out."""
     if need <= room:
-        return part.text, 0
-    body = _beginning(part.text, room) if room >= _LEAST else ""
-    if sum(line.lstrip().startswith("```") for line in body.split("\n")) % 2:
-        body += "\n```"
+        return _closed(part.text), 0
+    body = _closed(_beginning(part.text, room)) if room >= _LEAST else ""
     left = need - tokens.count(body)
     return "\n".join(piece for piece in (body, _note(part, left)) if piece), left
+
+
+def _closed(text: str) -> str:
+    """The text with no fence left open, which would swallow what follows."""
+    fences = sum(line.lstrip().startswith("```") for line in text.split("\n"))
+    return f"{text.rstrip()}\n```" if fences % 2 else text
 
 
 def _beginning(text: str, room: int) -> str:

@@ -118,14 +118,15 @@ def map_(project: Project, wanted: config.Settings) -> Iterator[Finding]:
 def sizes(project: Project) -> Iterator[Finding]:
     """What every session carries, and what Codex would cut off."""
     ours = 0
-    for path in (targets.AGENTS, targets.CLAUDE):
+    one = targets.is_one_file(project)
+    for path in (targets.AGENTS,) if one else (targets.AGENTS, targets.CLAUDE):
         data = files.read_bytes(project.path(path)) or b""
         try:
             found = managed.find(data)
         except BrokenSection:
             continue
         ours += _tokens(found.text) if found else 0
-    for name in (mapfile.FILE, "constitution.md"):
+    for name in () if one else (mapfile.FILE, "constitution.md"):
         ours += _tokens(files.read_bytes(project.own(name)) or b"")
     if ours > ALWAYS:
         yield Finding(

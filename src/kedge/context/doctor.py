@@ -10,7 +10,6 @@ from kedge.agents import hooks
 from kedge.context import checkup, hooking, installed, session
 from kedge.context.checkup import Finding, fine
 from kedge.context.probe import probe
-from kedge.context.setup import apply
 from kedge.errors import KedgeError
 from kedge.host.project import Project
 
@@ -62,13 +61,11 @@ def _hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator[Findi
     program = agent.found()
     if not places:
         if program is not None:
-            plan = hooking.added(project, shared=False)
             yield Finding(
                 "hooks",
-                "problem",
+                "note",
                 f"{agent.TITLE} is on this machine, and has none of kedge's hooks here",
-                "kedge init",
-                lambda: apply(project, plan),
+                "kedge init, if it is to be anchored",
             )
         return
     if len(places) > 1:

@@ -16,7 +16,7 @@ def git(place: Workplace) -> Part | None:
     status = place.git("status", "--porcelain=v2", "--branch", "-z")
     branch, changed = _status_of(status)
     lines = [f"Branch: {branch}", f"Uncommitted changes: {_counted(changed)}"]
-    lines += [f"  {kind} {path}" for kind, path in changed[:_FILES]]
+    lines += [f"  {kind} {path}".replace("\n", "\\n") for kind, path in changed[:_FILES]]
     if len(changed) > _FILES:
         lines.append(f"  … and {len(changed) - _FILES} more")
     commits = place.settings.anchor.git_commits

@@ -60,7 +60,8 @@ def refreshed_map(project: Project, settings: Settings, progress: Tick, *, write
     """The map, made last: the other files that are written are part of what it shows."""
     from kedge.repomap.cache import Cache
 
-    with contextlib.closing(Cache(project.home() if write else None)) as cache:
+    kept = project.home() if write or project.home().exists() else None
+    with contextlib.closing(Cache(kept)) as cache:
         made = mapfile.make(project, settings, cache, progress)
     path, before = f".kedge/{mapfile.FILE}", files.read_bytes(project.own(mapfile.FILE))
     if mapfile.is_fresh(before, made.text):
@@ -97,11 +98,17 @@ def removed_home(project: Project) -> Plan:
         return Plan(notes=(f"{home} is shared with other work trees, and stays",))
     for name in _TABLES:
         (home / name).unlink(missing_ok=True)
+    for name in ("hooks", "logs", "snapshots", "map"):
+        shutil.rmtree(home / name, ignore_errors=True)
     with contextlib.suppress(OSError):
         home.rmdir()
-    if home.exists():
-        return Plan(notes=(f"{home} holds backups of what you wrote, and stays",))
-    return Plan()
+    if (home / "backups").exists():
+        return Plan(notes=(f"{home}/backups holds what you wrote, and stays",))
+    return (
+        Plan(notes=(f"{home} stays: it holds what kedge did not write",))
+        if home.exists()
+        else Plan()
+    )
 
 
 def _has_section(project: Project, path: str) -> bool:

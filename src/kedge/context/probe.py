@@ -48,7 +48,7 @@ def probe(project: Project, agent: ModuleType, *, timeout: float = TIMEOUT) -> P
         except ProgramError as error:
             return Probed(fired=False, seconds=0.0, why=error.message)
         asked = len(model.requests)
-    beat = session.last_beat(project, agent.NAME)
+    beat = session.last_beat(project, agent.NAME, probe=True)
     if beat is not None and beat.get("probe") == mark:
         return Probed(fired=True, seconds=done.seconds)
     return Probed(fired=False, seconds=done.seconds, why=_why(done, asked))

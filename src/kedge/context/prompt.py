@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kedge.context import sources
-from kedge.context.budget import Given, Part, share
+from kedge.context.budget import Given, Part, enough, share
 from kedge.context.workplace import Workplace
 from kedge.errors import KedgeError
 from kedge.host import tokens
 from kedge.host.text import shortened
 from kedge.model.attempt import Attempt, Outcome
-from kedge.model.task import Task
+from kedge.model.task import Status, Task
+from kedge.tasks import rules
 
 WEIGHTS = {"task": 10, "scope": 10, "attempts": 6, "epic": 3, "complete": 1, "close": 1}
 _WORDS = 1400  # characters of an epic's description, some 200 words
@@ -36,12 +37,13 @@ class Prompt(NamedTuple):
 
 def make(place: Workplace, task: Task) -> Prompt:
     warnings: list[str] = []
-    parts = [_task(task), _scope(place, task, warnings), _epic(place), _attempts(place, task)]
+    scope = _scope(place, task, warnings)
+    parts = [_task(place, task, scope), scope, _epic(place), _attempts(place, task)]
     parts.append(_close(place, task))
     parts.append(_complete(place, task, warnings))
     found = [part for part in parts if part is not None]
     budget = place.settings.prompt.tokens
-    shared = share(found, budget, WEIGHTS, "", f"kedge prompt {task.id} --tokens {2 * budget}")
+    shared = share(found, budget, WEIGHTS, "", f"kedge prompt {task.id} --tokens {enough(found)}")
     text = shared.text.rstrip() + "\n"
     count = tokens.count(text)
     if count > budget:
@@ -49,12 +51,16 @@ def make(place: Workplace, task: Task) -> Prompt:
     return Prompt(text, count, budget, tuple(shared.given), (*place.warnings, *warnings))
 
 
-def _task(task: Task) -> Part:
+def _task(place: Workplace, task: Task, scope: Part | None) -> Part:
     head = ["## CURRENT TASK", f"Task ID: {task.id}", f"Type: {task.type}"]
     head.append(f"Title: {shortened(task.title, _LINE)}")
     rows = [f"Scope: {', '.join(task.scope_in)}"] if task.scope_in else []
     rows += [f"Out of scope: {', '.join(task.scope_out)}"] if task.scope_out else []
-    if task.description.strip():
+    held = rules.waiting_for(place.tasks, task)
+    rows += [f"Held up: {'; '.join(held)}"] if held else []
+    if task.status in (Status.BLOCKED, Status.DONE, Status.FAILED):
+        rows.insert(0, f"Status: {task.status.value}")
+    if task.description.strip() and scope is None:  # else it is in the feature's documents
         rows += ["", "Description:", task.description.strip()]
     return Part(
         "task",
@@ -138,9 +144,11 @@ def _close(place: Workplace, task: Task) -> Part:
     rows = [
         f'- Done: `kedge task close {task.id} --reason "WHAT WAS DONE"`',
         f'- Cannot go on: `kedge task block {task.id} --type spec-unclear --reason "WHY"`',
-        f'- Something else turned up: `kedge task add "TITLE"{_under(task)}`, and go on with this',
         kept[place.backend.name],
     ]
+    if place.backend.name != "feature_docs":  # there tasks are added in the document
+        add = f'`kedge task add "TITLE"{_under(task)}`'
+        rows.insert(2, f"- Something else turned up: {add}, and go on with this")
     return Part("close", "## TASK MANAGEMENT", kept="\n".join(rows))
 
 

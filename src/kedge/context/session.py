@@ -10,7 +10,7 @@ from typing import Any
 from kedge import __version__, config
 from kedge.context import anchor, installed
 from kedge.context.workplace import Workplace
-from kedge.errors import KedgeError
+from kedge.errors import KedgeError, TaskError
 from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.host.redact import redact
@@ -30,20 +30,32 @@ def start(project: Project, agent: str, session: str, source: str, task: str | N
         _refresh_map(project, agent, settings)
     if not settings.anchor.enabled:
         return ""
-    # How to work alone is for the loop to say; here somebody can be asked.
-    told = tuple(one for one in settings.anchor.sources if one != "prompt")
-    settings = settings._replace(anchor=settings.anchor._replace(sources=told))
     place = Workplace(project, settings, task)
     if task is None and place.known_task is None:
-        return ""
+        return _several(place)
     made = anchor.small(place) if source == "compact" else anchor.full(place, session)
     return made.text
 
 
-def last_beat(project: Project, agent: str) -> dict[str, Any] | None:
-    """The last sign of the agent's hooks: when, in which session, by which kedge."""
+def _several(place: Workplace) -> str:
+    """Where it is not known which task the session is about, those that it may be."""
     try:
-        data = files.read_bytes(project.home() / "hooks" / f"{agent}.json")
+        _ = place.task
+    except TaskError as error:
+        return f"{error.message}. `kedge anchor ID` prints what matters for the one you work on.\n"
+    except KedgeError:
+        return ""
+    return ""
+
+
+def last_beat(project: Project, agent: str, *, probe: bool = False) -> dict[str, Any] | None:
+    """The last sign of the agent's hooks: when, in which session, by which kedge.
+
+    Those of the doctor's own sessions are kept apart.
+    """
+    name = f"{agent}.probe.json" if probe else f"{agent}.json"
+    try:
+        data = files.read_bytes(project.home() / "hooks" / name)
         found = json.loads(data) if data else None
     except (ValueError, KedgeError):
         return None
@@ -72,7 +84,8 @@ def _beat(project: Project, agent: str, session: str, source: str) -> None:
     name = agent if agent.isidentifier() else "unknown"
     sign = {"at": clock.now(), "session": session[:100], "source": source, "kedge": __version__}
     sign["probe"] = os.environ.get(PROBE, "")[:100]
-    files.write_atomic(project.home() / "hooks" / f"{name}.json", json.dumps(sign).encode())
+    name += ".probe.json" if sign["probe"] else ".json"
+    files.write_atomic(project.home() / "hooks" / name, json.dumps(sign).encode())
 
 
 def _refresh_map(project: Project, agent: str, settings: config.Settings) -> None:

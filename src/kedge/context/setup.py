@@ -173,10 +173,13 @@ def _generated(project: Project) -> Plan:
         what = "lines removed" if left else "removed"
         plan += Plan((Change(".kedge/.gitignore", data, left or None, what),))
     kept = [name for name in ("tasks.jsonl", "ledger") if project.own(name).exists()]
+    names = [*kept, *(name for name in ("context", "handoffs") if project.own(name).exists())]
+    if names:
+        shown = ", ".join(f".kedge/{name}" for name in names)
+        plan += Plan(notes=(f"your tasks and what was handed over stay: {shown}",))
     if kept:
-        names = " and ".join(f".kedge/{name}" for name in kept)
-        plan += Plan(notes=(f"{names} hold your tasks, and stay",))
-    elif (data := files.read_bytes(project.own(".gitattributes"))) is not None:
+        return plan
+    if (data := files.read_bytes(project.own(".gitattributes"))) is not None:
         plan += Plan((Change(".kedge/.gitattributes", data, None, "removed"),))
     return plan
 

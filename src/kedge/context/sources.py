@@ -26,11 +26,13 @@ _OTHERS = 20  # tasks whose lessons are looked at
 
 
 def prompt(place: Workplace) -> Part | None:
-    """How to work here: `PROMPT.md` of the project, else the run loop's text."""
-    for name in ("PROMPT.md", ".kedge/runloop.md"):
+    """How to work here: `PROMPT.md` of the project; for an agent that works alone, the run loop."""
+    for name in ("PROMPT.md", ".kedge/runloop.md") if place.alone else ("PROMPT.md",):
         text = _document(place, name)
         if text:
             return _document_part("prompt", f"### System Instructions ({name})", text, name, place)
+    if not place.alone:
+        return None
     text = defaults.text_of("runloop.md")
     more = "kedge anchor --sources prompt"
     return Part("prompt", "### System Instructions", text.strip(), more=more)
@@ -64,7 +66,7 @@ def facts(place: Workplace, found: Task) -> list[str]:
         "Type": f"{found.type}, {found.priority}",
         "Status": _status(found),
         "Labels": ", ".join(found.labels),
-        "Waits for": ", ".join(rules.waiting_for(place.tasks, found)),
+        "Held up": "; ".join(rules.waiting_for(place.tasks, found)),
         "Needed by": ", ".join(needed_by),
         "Scope": ", ".join(found.scope_in),
         "Out of scope": ", ".join(found.scope_out),

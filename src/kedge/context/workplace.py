@@ -20,8 +20,16 @@ from kedge.tasks.ledger import Ledger
 class Workplace:
     """What there is to say about the work. What cannot be read raises KedgeError when asked for."""
 
-    def __init__(self, project: Project, settings: Settings, task_id: str | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        settings: Settings,
+        task_id: str | None = None,
+        *,
+        alone: bool = False,
+    ) -> None:
         self.project = project
+        self.alone = alone  # whether nobody can be asked, as in a loop
         self.settings = settings
         self._task_id = task_id
         self.warnings: list[str] = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kedge.config import Settings
-from kedge.errors import CheckFound, ContextNotFound, HandoffRefused
+from kedge.errors import BrokenContext, CheckFound, ContextNotFound, HandoffRefused
 from kedge.handoff import gather, scopes, snapshots, steps, views
 from kedge.handoff.artifacts import MAX_BYTES, Artifacts
 from kedge.handoff.changes import Change
@@ -126,6 +127,7 @@ class Desk:
         """Begin as this agent, on exactly what the one before left."""
         context = self._whole()
         steps.check_begin(context, name)
+        self.warnings += steps.oddities(context, name)
         reasons = gather.stale(
             self.project, task, context.immutable, context.git.get("task_file_sha", "")
         )
@@ -164,14 +166,15 @@ class Desk:
         ref = f"refs/kedge/{self.task}/{name}"
         base = str(context.git["base_tree"])
         known = {*allow, *context.audit.get("allowed_secrets", ())}
-        refuse("the diff", _added(snapshots.diff(self.project, base, self.look())), known)
+        for path, text in _added(snapshots.diff(self.project, base, self.look())):
+            refuse(f"the diff of {path}" if path else "the diff", text, known)
         taken = snapshots.take(self.project, ref)
         self.warnings += taken.warnings
         diff = snapshots.diff(self.project, base, taken.tree)
         changes = snapshots.compare(self.project, base, taken.tree)
         lines = snapshots.stat(self.project, base, taken.tree)
         in_scope = scopes.matcher(context.immutable["repo_paths"])
-        outside = [one.path for one in changes if not in_scope(one.path)]
+        outside = [_shown(one.path) for one in changes if not in_scope(one.path)]
         return Kept(
             tree=taken.tree,
             commit=taken.commit,
@@ -217,8 +220,9 @@ class Desk:
     def checked(self, expected: str | None) -> Verified:
         """As `verify`, and an event is opened for what differs, unless somebody is at work."""
         found = self.verify(expected)
-        at_work = any(one.status == "in_progress" for one in self.read().coordination.values())
-        if not found.same and not at_work:
+        context = self.read()
+        at_work = any(one.status == "in_progress" for one in context.coordination.values())
+        if not found.same and not at_work and found.since == context.snapshots[-1][0]:
             self._open(found, None)
         if not found.same:
             raise _drift(self.task, found)
@@ -253,8 +257,10 @@ class Desk:
         if accept:
             kept = self._keep(context, event.expected, allow)
         elif kept is not None:
-            ref = f"refs/kedge/{self.task}/before-revert-{event.id}"
-            snapshots.restore(self.project, kept.tree, ref)
+            kept_at = f"refs/kedge/before-revert/{self.task[:40]}-{event.id}"
+            done = snapshots.restore(self.project, kept.tree, kept_at)
+            self.warnings += [f"what was there is kept as {ref}" for ref in done.refs]
+            self.warnings += [f"left as it is: {path}" for path in done.left]
 
         def act(one: Context) -> Context:
             after = steps.resolved(one, state, note, self.actor, clock.now())
@@ -290,7 +296,12 @@ class Desk:
         """Read the sources again; checks, events and snapshots stay. The block before and after."""
         found = gather.gather(self.project, self.settings, task, commands)
         self.warnings += found.warnings
-        before = self.store.read(self.task).context
+        try:
+            before = self.store.read(self.task).context
+        except BrokenContext as error:
+            if "newer kedge" in error.message:
+                raise
+            before = self._recovered(task, found, allow)
 
         def act(one: Context) -> Context:
             git = {**one.git, "task_file_sha": gather.task_sha(task)}
@@ -302,6 +313,31 @@ class Desk:
         exported = (self.store.folder(self.task) / "context-implementer.json").exists()
         self._manifest(after, found, export=exported)
         return after, dict(before.immutable), dict(after.immutable)
+
+    def _recovered(self, task: Task, found: gather.Gathered, allow: Collection[str]) -> Context:
+        """A new context in place of one that cannot be read, with the snapshots that git has."""
+        aside = self.store.set_aside(self.task)
+        self.warnings.append(
+            f"the context could not be read and is kept as {aside}; snapshots were found again, "
+            "checks, findings and events were not"
+        )
+        agents = {name: Agent() for name in steps.ROLES}
+        for name, kept in snapshots.kept(self.project, self.task):
+            if name != "base":
+                known = Kept(tree=kept.tree, commit=kept.commit, ref=kept.ref, at=kept.at, actor="")
+                agents[name] = Agent(status="done", snapshot=known, completed_at=kept.at)
+
+        def make() -> Context:
+            return Context(
+                task_id=task.id,
+                created_at=clock.now(),
+                created_by=self.actor,
+                git=self._git(None, gather.task_sha(task)),
+                immutable=found.immutable,
+                coordination=agents,
+            )
+
+        return self.store.create(task.id, make, actor=self.actor, allow=allow)
 
     def _whole(self) -> Context:
         """The context, when nothing but kedge has written it."""
@@ -321,8 +357,15 @@ class Desk:
 
 def _row(one: Change, in_scope: Any, scoped: bool) -> dict[str, Any]:
     scope = ("in" if in_scope(one.path) else "out") if scoped else "none"
-    row = {"path": one.path, "change": one.change, "scope": scope}
-    return {**row, "old_path": one.old_path} if one.old_path not in (None, one.path) else row
+    row = {"path": _shown(one.path), "change": one.change, "scope": scope}
+    if one.old_path is not None and one.old_path != one.path:
+        row["old_path"] = _shown(one.old_path)
+    return row
+
+
+def _shown(path: str) -> str:
+    """A path as text, whatever bytes its name has."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _drift(task: str, found: Verified) -> CheckFound:
@@ -341,7 +384,11 @@ def _drift(task: str, found: Verified) -> CheckFound:
     )
 
 
-def _added(diff: bytes) -> str:
-    """The lines that a diff adds: what is taken out is in git already."""
-    lines = (line[1:] for line in diff.split(b"\n") if line[:1] == b"+" and line[:3] != b"+++")
-    return b"\n".join(lines).decode("utf-8", "replace")
+def _added(diff: bytes) -> Iterator[tuple[str, str]]:
+    """The lines that a diff adds, by file: what is taken out is in git already."""
+    for part in re.split(rb"^diff --git ", diff, flags=re.MULTILINE):
+        named = re.search(rb'^\+\+\+ "?b/([^\n"]*)', part, re.MULTILINE)
+        lines = [line[1:] for line in part.split(b"\n") if line[:1] == b"+" and line[:3] != b"+++"]
+        if lines:
+            path = named[1].decode("utf-8", "backslashreplace") if named else ""
+            yield path, b"\n".join(lines).decode("utf-8", "replace")

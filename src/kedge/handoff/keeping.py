@@ -109,6 +109,27 @@ def refs(project: Project, prefix: str) -> list[str]:
     return out.decode("utf-8", "surrogateescape").splitlines()
 
 
+class Ref(NamedTuple):
+    """A snapshot as git keeps it; `at` is when it was taken."""
+
+    ref: str
+    commit: str
+    tree: str
+    at: str
+
+
+def kept(project: Project, task: str) -> list[tuple[str, Ref]]:
+    """The snapshots of a task by their names, the oldest first."""
+    form = (
+        "%(refname)%00%(objectname)%00%(tree)%00%(committerdate:format:%Y-%m-%dT%H:%M:%S.000000Z)"
+    )
+    repo = shadow_git.of(project).repo
+    out = repo.git("for-each-ref", f"--format={form}", REFS + checked(f"{task}/x").split("/")[2])
+    rows = [line.split("\0") for line in out.decode("utf-8", "surrogateescape").splitlines()]
+    found = [(row[0].rsplit("/", 1)[1], Ref(*row)) for row in rows if len(row) == 4]
+    return sorted(found, key=lambda pair: pair[1].at)
+
+
 def checked(ref: str) -> str:
     """The full name of `<task>/<name>`, with or without `refs/kedge/` before it."""
     parts = ref.removeprefix(REFS).split("/")

@@ -51,6 +51,12 @@ def record(context: Context) -> dict[str, Any]:
             {key: one.get(key) for key in ("command", "exit_code", "agent", "tree", "log_digest")}
             for one in context.checks
         ],
+        "status": {name: one.status for name, one in sorted(context.coordination.items())},
+        "findings": [
+            {"agent": name, "text": one.text, "resolved_at": one.resolved_at}
+            for name, agent in sorted(context.coordination.items())
+            for one in agent.findings
+        ],
         "drift": [
             {"at": one.at, "since": one.expected, "state": one.state, "note": one.note}
             for one in context.drift
@@ -67,7 +73,9 @@ def archive(project: Project, task: str) -> list[str]:
         if not store.exists(task):
             return []
         with store.lock():
-            line = canonical(record(store.read(task).context))
+            context = store.read(task).context
+            line = canonical(record(context))
+        warnings += unfinished(context)
         compact = re.sub(rb"\n\s*", b"", line)
         files.append_line(project.own("handoffs", f"{task_id(task)}.jsonl"), compact)
     except KedgeError as error:
@@ -78,6 +86,19 @@ def archive(project: Project, task: str) -> list[str]:
     except KedgeError as error:
         warnings.append(f"the context of {task} was not purged: {error.message}")
     return warnings
+
+
+def unfinished(context: Context) -> list[str]:
+    """What a task should not be closed with, and was."""
+    told = [
+        f"{name} had an open finding: {one.text}"
+        for name, agent in sorted(context.coordination.items())
+        for one in agent.blocking
+    ]
+    told += [f"there was open drift: {event.what}" for event in context.open_drift]
+    last = {str(one["command"]): one for one in context.checks}
+    told += [f"the last run failed: {name}" for name, one in last.items() if one.get("exit_code")]
+    return told
 
 
 def purge(project: Project, task: str) -> bool:

@@ -13,7 +13,7 @@ from kedge.handoff import evidence
 from kedge.handoff.checks import compare
 from kedge.handoff.checks.result import parse as parse_result
 from kedge.handoff.checks.result import understand
-from kedge.handoff.checks.run import Ran
+from kedge.handoff.checks.run import NOT_FOUND, NOT_STARTED, Ran
 from kedge.handoff.checks.run import imported as taken_over
 from kedge.handoff.checks.run import run as run_check
 from kedge.handoff.context import Context
@@ -130,7 +130,7 @@ def _kept(desk: Desk, agent: str, ran: Ran, tree: str, allow: Collection[str]) -
         "at": clock.now(),
         "tree": tree,
         "log_artifact": stored.sha256,
-        "baseline": baseline is None,
+        "baseline": baseline is None and ran.exit_code not in (NOT_FOUND, NOT_STARTED),
         "text": made.text,
     }
     compared: tuple[str, ...] = ()

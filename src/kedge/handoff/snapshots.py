@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from kedge.handoff import private_index, shadow_git
 from kedge.handoff.changes import Change, Lines, compare, diff, stat
-from kedge.handoff.keeping import Snapshot, base, drop, is_clean, look, take, tree_of
+from kedge.handoff.keeping import Snapshot, base, drop, is_clean, kept, look, take, tree_of
 from kedge.handoff.restore import Restored, restore
 from kedge.handoff.shadow_git import ShadowGit, TreeId, object_id
 from kedge.host.project import Project
@@ -23,6 +23,7 @@ __all__ = [
     "describe",
     "diff",
     "drop",
+    "kept",
     "look",
     "restore",
     "stat",

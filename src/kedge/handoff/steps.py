@@ -65,6 +65,15 @@ def check_begin(context: Context, name: str, roles: Sequence[str] = ROLES) -> No
         )
 
 
+def oddities(context: Context, name: str, roles: Sequence[str] = ROLES) -> list[str]:
+    """What is allowed and seldom meant: a role that nobody knows, or one that is passed over."""
+    if role_of(name, roles) not in roles:
+        return [f"{name} is none of {', '.join(roles)}: it comes after all of them"]
+    left = {role_of(other, roles) for other, _ in context.snapshots}
+    passed = [role for role in roles[: _rank(name, roles)] if role not in left]
+    return [f"{role} has left no snapshot, and is passed over" for role in passed]
+
+
 def _rank(name: str, roles: Sequence[str]) -> int:
     """How late in the order a name's role comes; one that is not in it comes last."""
     role = role_of(name, roles)

@@ -64,13 +64,20 @@ class Store:
             value = json.loads(data.decode())
             context = parse({key: item for key, item in value.items() if key != SEAL})
         except (ValueError, RecursionError, AttributeError) as error:
-            raise BrokenContext(f"the context of {task} is not JSON ({error})") from error
-        except BrokenContext as error:
             raise BrokenContext(
-                f"the context of {task} cannot be used: {error.message}", hint=error.hint
+                f"the context of {task} is not JSON ({error})", hint=f"kedge context rebuild {task}"
+            ) from error
+        except BrokenContext as error:
+            newer = "newer kedge" in error.message
+            raise BrokenContext(
+                f"the context of {task} cannot be used: {error.message}",
+                hint=error.hint if newer else f"kedge context rebuild {task}",
             ) from error
         if context.task_id != task:
-            raise BrokenContext(f"the context of {task} is that of {context.task_id!r}")
+            raise BrokenContext(
+                f"the context of {task} is that of {context.task_id!r}",
+                hint=f"kedge context rebuild {task}",
+            )
         return Loaded(context, not is_sealed(value))
 
     def create(
@@ -115,6 +122,16 @@ class Store:
                 if value != old[name]:
                     refuse(f"{name} of the context", value, known)
             return self._write(after, actor, what, allow)
+
+    def set_aside(self, task: str) -> str:
+        """Move a file that cannot be read out of the way; its new name."""
+        path = self.folder(task) / "context.json"
+        aside = path.with_name(f"context.json.broken-{clock.now().replace(':', '')}")
+        try:
+            path.rename(aside)
+        except OSError as error:
+            raise files.file_error("move", path, error) from error
+        return aside.name
 
     def lock(self) -> Any:
         return files.lock(self.project.own("locks", "context.lock"), timeout=self._timeout)

@@ -10,8 +10,10 @@ from kedge.host import tokens
 
 _NEEDS = {
     "implementer": ("task", "standards", "validation", "paths", "findings"),
-    "reviewer": ("task", "standards", "paths", "handed_over", "checks", "evidence", "findings"),
-    "validator": ("task", "validation", "handed_over", "checks", "findings"),
+    "reviewer": (
+        *("task", "standards", "paths", "handed_over", "drift", "checks", "evidence", "findings"),
+    ),
+    "validator": ("task", "validation", "handed_over", "drift", "checks", "findings"),
 }
 
 
@@ -26,6 +28,10 @@ def view(context: Context, name: str) -> dict[str, Any]:
         "paths": list(context.immutable["repo_paths"]),
         "handed_over": [
             {"agent": other, **_kept(kept)} for other, kept in context.snapshots if other != name
+        ],
+        "drift": [
+            {"since": one.expected, "state": one.state, "note": one.note, "paths": len(one.paths)}
+            for one in context.drift
         ],
         "checks": [_check(one) for one in context.checks],
         "evidence": [dict(one) for one in context.evidence],
@@ -52,8 +58,15 @@ def markdown(made: dict[str, Any]) -> str:
     rows += _items("Standards", [_citation(one) for one in made.get("standards", ())])
     rows += _items("Validate with", [f"`{one}`" for one in made.get("validation", ())])
     rows += _items("Handed over", [_handed(one) for one in made.get("handed_over", ())])
+    rows += _items("Drift", [_drifted(one) for one in made.get("drift", ())])
     rows += _items("Checks so far", [one["text"] for one in made.get("checks", ())])
-    rows += _items("Evidence", [f"{one['id']}: {one['path']}" for one in made.get("evidence", ())])
+    rows += _items(
+        "Evidence",
+        [
+            f"{one['id']}: {one['path']} {one['line_span']}".rstrip()
+            for one in made.get("evidence", ())
+        ],
+    )
     open_ = [f"{one['agent']}, {one['id']}: {one['text']}" for one in made.get("findings", ())]
     rows += _items("Open findings", open_)
     return "\n".join(rows) + "\n"
@@ -94,6 +107,11 @@ def _handed(one: dict[str, Any]) -> str:
     if one["vanished"]:
         text += f"; gone from the scope: {', '.join(one['vanished'][:10])}"
     return text
+
+
+def _drifted(one: dict[str, Any]) -> str:
+    note = f": {one['note']}" if one["note"] else ""
+    return f"{one['paths']} paths were changed after {one['since']}; {one['state']}{note}"
 
 
 def _check(one: Any) -> dict[str, Any]:
