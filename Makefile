@@ -30,7 +30,7 @@ suite: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto
 
 bench: $(VENV)/.dev
-	@for file in benchmarks/[a-z]*.py benchmarks/scope/measure.py; do $(BIN)/python $$file || exit 1; done
+	@for file in benchmarks/[a-z]*.py benchmarks/scope/measure.py benchmarks/knowledge/relevance.py; do $(BIN)/python $$file || exit 1; done
 
 clean:
 	rm -rf $(VENV)

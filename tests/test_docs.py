@@ -18,6 +18,7 @@ PAGES = [
     "docs/start/first-steps.md",
     "docs/guides/context.md",
     "docs/guides/handoff.md",
+    "docs/guides/knowledge.md",
 ]
 ID = re.compile(r"\bk-[a-z0-9]{4}\b")
 

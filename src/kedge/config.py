@@ -94,12 +94,17 @@ class ContextSettings(NamedTuple):
     check_timeout: float = 1800.0
 
 
+class KnowledgeSettings(NamedTuple):
+    stale_after: int = 10
+
+
 class Settings(NamedTuple):
     tasks: TaskSettings = TaskSettings()
     map: MapSettings = MapSettings()
     anchor: AnchorSettings = AnchorSettings()
     prompt: PromptSettings = PromptSettings()
     context: ContextSettings = ContextSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
 
 
 class About(NamedTuple):
@@ -154,6 +159,10 @@ ABOUT = {
     "context.commands": About(
         "what is run to validate a task that names no checks; empty for what the project's own "
         "configuration says"
+    ),
+    "knowledge.stale_after": About(
+        "how many features, or tasks, may finish before a lesson that nobody saw again is stale",
+        check=_positive,
     ),
     "context.check_timeout": About("seconds that one check may take", check=_positive),
 }

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kedge.context.budget import Part, share
 from kedge.host import tokens
+from kedge.host.text import clean
 
 WEIGHTS = {"much": 10, "some": 3, "little": 1}
 
@@ -28,7 +29,7 @@ _texts = st.one_of(
     st.integers(100, 3000),
 )
 def test_the_budget_holds_for_any_texts(rows: list[tuple[str, str]], budget: int) -> None:
-    parts = [Part(source, f"### {source}", text, more="kedge x") for source, text in rows]
+    parts = [Part(source, f"### {source}", clean(text), more="kedge x") for source, text in rows]
     made = share(parts, budget, WEIGHTS, "## Head\n\n", "kedge all")
     assert tokens.count("## Head\n\n" + made.text) <= budget
     assert [one.part for one in made.given] == parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -168,11 +169,17 @@ def test_the_hooks_of_both_agents_really_run(well: Kedge, tmp_path: Path) -> Non
     hooks = root / ".claude" / "settings.local.json"
     hooks.write_text(hooks.read_text().replace(sys.executable, "/gone/python"))
     ran = well("doctor", env=env, code=4)
-    assert "Claude Code does not run the hooks in .claude/settings.local.json" in ran.out
+    assert "the hooks in .claude/settings.local.json name another program than this" in ran.out
     hooks.write_text(hooks.read_text().replace("/gone/python", sys.executable))
     (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
     ran = well("doctor", env=env, code=4)
-    assert "Claude Code does not run the hooks" in ran.out
+    assert "would run them (.claude/settings.local.json)" in ran.out
+    # What else the repository's settings would run is not run.
+    command = {"type": "command", "command": f"touch {tmp_path}/ran"}
+    theirs = {"hooks": {"SessionStart": [{"hooks": [command]}]}}
+    (root / ".claude" / "settings.json").write_text(json.dumps(theirs))
+    well("doctor", env=env, code=4)
+    assert not (tmp_path / "ran").exists()
 
 
 def assert_clear_after_table(err: str) -> None:

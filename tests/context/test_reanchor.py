@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,10 +148,33 @@ def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:
     )
 
 
+def test_links_of_a_directory_that_is_no_repository_are_not_followed(tmp_path: Path) -> None:
+    home = tmp_path / "plain" / ".kedge" / "home" / "hooks"
+    home.mkdir(parents=True)
+    (tmp_path / "mine").write_text("mine")
+    (home / "claude.json").symlink_to(tmp_path / "mine")
+    done = hook(tmp_path / "plain", start(tmp_path / "plain"))
+    assert done.returncode == 0
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_hook_does_not_wait_for_others(at_work: Kedge) -> None:
+    root = at_work.directory
+    db = sqlite3.connect(root / ".git" / "kedge" / "kedge.db", isolation_level=None)
+    db.execute("BEGIN EXCLUSIVE")
+    begin = time.monotonic()
+    said = hook(root, start(root)).stdout
+    assert time.monotonic() - begin < 9
+    assert "ID: l1" in said
+    db.close()
+
+
 @pytest.mark.parametrize("event", ["", "{", "[]", "null", '{"hook_event_name": 1}', "\x00" * 100])
 def test_an_event_that_is_none_changes_nothing(at_work: Kedge, event: str) -> None:
     done = hook(at_work.directory, event)
     assert (done.returncode, done.stdout) == (0, "")
+    errors = at_work.directory / ".git" / "kedge" / "logs" / "hook-errors.jsonl"
+    assert errors.exists() == (event != '{"hook_event_name": 1}')
 
 
 def test_what_goes_wrong_is_recorded_and_the_agent_goes_on(at_work: Kedge) -> None:

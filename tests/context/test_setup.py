@@ -18,6 +18,7 @@ from support import Kedge, assert_clear, git
 
 from kedge.context import defaults, managed, setup
 from kedge.context.diff import patch
+from kedge.errors import FileError
 from kedge.host import project, tokens
 from kedge.host.text import clean
 
@@ -454,6 +455,40 @@ def test_what_is_no_file_is_refused_and_nothing_is_written(
     path.write_bytes(b"mine\n")
     path.chmod(0o444)
     refused(f"{name} is read-only")
+
+
+def test_links_into_git_and_hard_links_are_refused(repo: Path, kedge: Kedge) -> None:
+    config = (repo / ".git" / "config").read_bytes()
+    (repo / "CLAUDE.md").symlink_to(".git/config")
+    assert_clear(kedge("init", code=1), code=1, says="CLAUDE.md leads into git's own files")
+    (repo / "CLAUDE.md").unlink()
+    (repo / "progress.txt").symlink_to(".git/config")
+    assert "leads into git's own files" in kedge("anchor", "--sources", "progress").out
+    (repo / "AGENTS.md").write_text("mine\n")
+    (repo / "CLAUDE.md").hardlink_to(repo / "AGENTS.md")
+    assert_clear(kedge("init", code=1), code=1, says="one of several names of a file")
+    assert (repo / ".git" / "config").read_bytes() == config
+
+
+def test_both_files_can_be_repaired(repo: Path, kedge: Kedge) -> None:
+    (repo / "AGENTS.md").write_bytes(b"\xef\xbb\xbf")
+    kedge("init", "--minimal")
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        path = repo / name
+        path.write_bytes(path.read_bytes().replace(managed.END.encode(), b""))
+    kedge("update", "--repair")
+    assert kedge("update").out == "all is up to date\n"
+    assert (repo / "AGENTS.md").read_bytes().startswith(b"\xef\xbb\xbf")
+
+
+def test_what_is_written_meanwhile_is_not_overwritten(repo: Path, kedge: Kedge) -> None:
+    kedge("init")
+    here = project.find(repo)
+    plan = setup.removal(here)
+    (repo / "CLAUDE.md").write_text("written just now\n")
+    with pytest.raises(FileError, match=r"CLAUDE\.md was changed meanwhile"):
+        setup.apply(here, plan)
+    assert (repo / "CLAUDE.md").read_text() == "written just now\n"
 
 
 def test_latin_1_is_kept_as_it_is(repo: Path, kedge: Kedge) -> None:

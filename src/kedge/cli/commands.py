@@ -17,10 +17,14 @@ SECTIONS: dict[str, dict[str, str]] = {
         "task": "List, add, claim and close tasks.",
     },
     "Work": {"context": "Hand a task from agent to agent, with nothing committed in between."},
-    "Watch": {"hook": "Answer an agent's hook; agents call this."},
+    "Watch": {
+        "drift": "Watch what agents do against what was asked.",
+        "hook": "Answer an agent's hook; agents call this.",
+    },
     "Learn": {
         "log": "Show what was tried, and how it ended.",
         "feature": "Scope a feature's documents to one task.",
+        "knowledge": "Keep lessons, confirm, challenge and retire them.",
     },
     "Try": {"demo": "Show kedge at work in a scratch repository."},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,10 +145,15 @@ def update(
 
     if status is None and qa_log is None:
         raise UsageError("there is nothing to update", hint="give --status or --qa-log")
-    desk, _ = _desk(here, task, actor)
+    desk, found = _desk(here, task, actor)
     if qa_log is not None:
         desk.project.path(qa_log)
     name = _name(agent)
+    if status == "in_progress":  # which is to begin, with all that is looked at then
+        desk.begin(name, found, accept_stale=False, session=None)
+        status = None
+    if status is None and qa_log is None:
+        return _agent_reply(desk.read(), name, desk)
     made = desk.change(
         lambda one: steps.updated(one, name, clock.now(), status=status, qa_log=qa_log),
         f"update {name}",
@@ -227,8 +233,9 @@ def diff(here: Edge, task: str, agent: str, kind: str, against: str | None) -> R
     desk, _ = _desk(here, task, None)
     other = None if against is None else _name(against)
     patch = desk.diff(_name(agent), kind=kind, against=other)
-    data = {"agent": agent, "type": kind, "diff": patch.decode("utf-8", "replace")}
-    return Reply(data, patch, desk.warnings)
+    text = patch.decode("utf-8", "replace")
+    data = {"agent": agent, "type": kind, "diff": text}
+    return Reply(data, clean(text) if sys.stdout.isatty() else patch, desk.warnings)
 
 
 @command.command(
@@ -361,7 +368,7 @@ def list_(here: Edge) -> Reply:
                 "revision": one.revision,
                 "agents": agents,
                 "open_drift": len(one.open_drift),
-                "updated_at": one.audit["updated_at"],
+                "updated_at": str(one.audit.get("updated_at", "")),
             }
         )
 
@@ -385,8 +392,6 @@ def list_(here: Edge) -> Reply:
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @click.pass_obj
 def purge(here: Edge, task: str, yes: bool) -> Reply:
-    import sys
-
     from kedge.handoff.lifecycle import purge as remove
     from kedge.handoff.store import Store
 
@@ -411,6 +416,10 @@ def sweep(here: Edge, ttl: str, dry_run: bool) -> Reply:
 
     project = here.project()
     tasks = _tasks(here, project)
+    if here.warnings:
+        raise KedgeError(
+            "not all tasks could be read, so nobody knows which are gone", hint=here.warnings[0]
+        )
     found = lifecycle.orphans(project, tasks, ttl)
     for orphan in [] if dry_run else found:
         here.warn(*lifecycle.archive(project, orphan.task))

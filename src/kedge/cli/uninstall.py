@@ -25,6 +25,7 @@ def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
         return Reply(setup_view.data(plan, diff=patch), patch)
     if plan.changes and not yes:
         _ask(here, setup_view.text(plan, nothing=""))
+        plan = setup.removal(project) + hooking.removed(project)  # as things are after the answer
     saved = setup.apply(project, plan)
     plan += installed.removed_home(project)
     nothing = "kedge has written nothing here"

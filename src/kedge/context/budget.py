@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kedge.host import tokens
+from kedge.host.text import clean
 
 _SPARE = 0.03  # of the budget, since tokens are estimated
 _LEAST = 24  # tokens of a text below which a beginning says nothing
@@ -59,6 +60,10 @@ def share(
     Parts of little weight go first when there is no room for a beginning of each; `more` is the
     command that prints them. What is never cut may exceed the budget by itself.
     """
+    parts = [
+        part._replace(title=clean(part.title), text=clean(part.text), kept=clean(part.kept))
+        for part in parts
+    ]
     most = int(budget * (1 - _SPARE))
     room = most
     while True:

@@ -205,7 +205,9 @@ def database(project: Project) -> Iterator[Finding]:
     if not path.exists():
         return
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as db:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
+        ) as db:
             said = db.execute("PRAGMA quick_check").fetchone()[0]
     except sqlite3.Error as error:
         said = str(error)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 
 from kedge import config
@@ -27,16 +28,22 @@ def examine(project: Project, *, live: bool) -> Iterator[Finding]:
     except KedgeError as error:
         yield Finding("sections", "problem", error.message, "kedge init")
         return
-    yield from checkup.sections(project, wanted)
-    yield from checkup.map_(project, wanted)
-    yield from checkup.sizes(project)
-    yield from checkup.double(project)
-    yield from checkup.database(project)
-    yield from checkup.permissions(project)
-    yield from checkup.leftovers(project)
-    for agent in hooking.AGENTS:
-        yield from _hooks(project, agent, live=live)
-    yield from checkup.errors(project)
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        lambda: checkup.sections(project, wanted),
+        lambda: checkup.map_(project, wanted),
+        lambda: checkup.sizes(project),
+        lambda: checkup.double(project),
+        lambda: checkup.database(project),
+        lambda: checkup.permissions(project),
+        lambda: checkup.leftovers(project),
+        *(partial(_hooks, project, agent, live=live) for agent in hooking.AGENTS),
+        lambda: checkup.errors(project),
+    )
+    for check in checks:
+        try:
+            yield from check()
+        except KedgeError as error:  # one check that cannot be made keeps no other from being made
+            yield Finding("check", "problem", error.message, error.hint or "mend it")
 
 
 def mend(found: list[Finding]) -> list[Finding]:
@@ -84,7 +91,11 @@ def _hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator[Findi
 
 
 def _probed(project: Project, agent: ModuleType, place: str, runs: str) -> Finding:
-    found = probe(project, agent)
+    own = hooks.installed(hooks.read(project.path(*place.split("/")), where=place), where=place)
+    if any(hook.command not in hooking.commands(agent) for hook in own):
+        what = f"the hooks in {place} name another program than this kedge"
+        return Finding("hooks", "problem", what, "kedge update")
+    found = probe(agent, own)
     if found.fired:
         name = f"{agent.TITLE} {agent.version() or ''}".strip()
         return fine("hooks", f"{name} {runs} them ({place}): tried in {found.seconds:.1f} s")
@@ -92,7 +103,7 @@ def _probed(project: Project, agent: ModuleType, place: str, runs: str) -> Findi
         "hooks",
         "problem",
         f"{agent.TITLE} does not run the hooks in {place}: {found.why}",
-        f"see that this runs: {_command(project, place)}",
+        f"see that this runs: {hooking.commands(agent)[0]}",
     )
 
 
@@ -103,8 +114,3 @@ def _beat(project: Project, agent: ModuleType, place: str) -> Finding:
             "hooks", "note", f"{agent.TITLE}: those in {place} have never run", "kedge doctor"
         )
     return fine("hooks", f"{agent.TITLE}: last run at {beat.get('at')} ({place})")
-
-
-def _command(project: Project, place: str) -> str:
-    text = hooks.read(project.path(*place.split("/")), where=place)
-    return next((hook.command for hook in hooks.installed(text, where=place)), "")

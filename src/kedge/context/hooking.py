@@ -57,6 +57,11 @@ def _removed(project: Project, paths: Sequence[str]) -> Plan:
     return plan
 
 
+def commands(agent: ModuleType) -> tuple[str, str]:
+    """What this kedge's hooks run: on this machine, and wherever it is on PATH."""
+    return command(Path(sys.executable), HOOK_FILE, agent.NAME), portable(agent.NAME)
+
+
 def installed(project: Project) -> list[tuple[ModuleType, str]]:
     """The agents that have kedge's hooks, each with the file that has them."""
     return [(agent, path) for agent, path, _ in _found(project)]
@@ -69,6 +74,8 @@ def _installed(project: Project, agent: ModuleType, path: str, *, shared: bool) 
             f"{path} is a link that leads nowhere", hint="remove it, or put a file there"
         )
     text = hooks.read(where, where=path)
+    if text is not None and not where.stat().st_mode & 0o222:
+        raise FileError(f"{path} is read-only", hint=f"chmod u+w {path}, if kedge may write there")
     in_git = shared or _is_tracked(project, path)
     line = portable(agent.NAME) if in_git else command(Path(sys.executable), HOOK_FILE, agent.NAME)
     after = hooks.install(text, hooks.calling(line), where=path)

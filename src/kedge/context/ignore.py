@@ -26,3 +26,18 @@ def drop(data: bytes, lines: Collection[str]) -> bytes:
     left = b"".join(kept)
     torn = not data.endswith(b"\n") and len(left) < len(data)
     return left.removesuffix(b"\n") if torn else left
+
+
+def drop_block(data: bytes, head: str, lines: Collection[str]) -> bytes:
+    """The file without the head line and those of the lines that stand right below it."""
+    rows = data.splitlines(keepends=True)
+    starts = [index for index, row in enumerate(rows) if row.strip() == head.encode()]
+    if not starts:
+        return data
+    first = last = starts[0]
+    gone = {line.encode() for line in lines}
+    while last + 1 < len(rows) and rows[last + 1].strip() in gone:
+        last += 1
+    left = b"".join([*rows[:first], *rows[last + 1 :]])
+    torn = last + 1 == len(rows) and not data.endswith(b"\n")
+    return left.removesuffix(b"\n") if torn else left

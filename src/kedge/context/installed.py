@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from kedge.context.diff import patch
 from kedge.context.setup import Change, Plan, apply, own_files, sections
 from kedge.errors import FileError
 from kedge.host import files
-from kedge.host.project import Project
+from kedge.host.project import HOME_VARIABLE, Project
 
 if TYPE_CHECKING:
     from kedge.repomap.progress import Tick
@@ -94,6 +95,8 @@ def removed_home(project: Project) -> Plan:
     home = project.home()
     if not home.exists():
         return Plan()
+    if os.environ.get(HOME_VARIABLE):
+        return Plan(notes=(f"{home} is what {HOME_VARIABLE} names, and stays",))
     if project.repo is not None and (project.repo.common_dir / "worktrees").is_dir():
         return Plan(notes=(f"{home} is shared with other work trees, and stays",))
     for name in _TABLES:

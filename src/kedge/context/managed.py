@@ -117,6 +117,8 @@ def repair(data: bytes, body: str) -> bytes:
     that is not.
     """
     _check_text(data)
+    if data.startswith(_BOM):
+        return _BOM + repair(data[len(_BOM) :], body)
     own = {line.strip() for line in _render(body, b"\n").split(b"\n") if line.strip()}
     own.add(_ABOVE.encode())
     marks = {mark.start: mark for mark in _markers(data)}

@@ -1,22 +1,24 @@
 """Seeing that an agent's hooks really run: the agent itself is started, with a model that is none.
 
-It talks to a server of kedge's on 127.0.0.1, in a home that is thrown away, with no key of the
-user's. Its hooks are those of the project, and the session that they announce is the proof.
+It talks to a server of kedge's on 127.0.0.1, in a home and a directory that are thrown away,
+without a key of the user's. Its hooks are kedge's, and the session that they announce is the proof.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from kedge.agents import program
+from kedge.agents import hooks, program
+from kedge.agents.hooks import Hook
 from kedge.context import session
 from kedge.errors import ProgramError
-from kedge.host import proc
-from kedge.host.project import Project
+from kedge.host import files, git, proc
+from kedge.host.project import Project, find
 
 TIMEOUT = 60.0
 
@@ -29,7 +31,11 @@ class Probed(NamedTuple):
     why: str = ""
 
 
-def probe(project: Project, agent: ModuleType, *, timeout: float = TIMEOUT) -> Probed:
+def probe(agent: ModuleType, own: Sequence[Hook], *, timeout: float = TIMEOUT) -> Probed:
+    """Start the agent in a directory that has kedge's own hooks and nothing else of the project.
+
+    What else a repository's settings would run is none of a doctor's business.
+    """
     from kedge.testing.fake_model import FakeModel
 
     found = agent.found()
@@ -40,15 +46,18 @@ def probe(project: Project, agent: ModuleType, *, timeout: float = TIMEOUT) -> P
         tempfile.TemporaryDirectory(prefix="kedge-probe-", ignore_cleanup_errors=True) as folder,
         FakeModel(lambda _: "fine") as model,
     ):
-        home = Path(folder)
-        launch = agent.probe(model.url, home, project)
+        home, scratch = Path(folder, "home"), Path(folder, "work")
+        (scratch / ".kedge").mkdir(parents=True)
+        files.write_atomic(scratch / agent.settings_file(), hooks.install(None, own).encode())
+        git.run(scratch, ["init", "--quiet"])
+        launch = agent.probe(model.url, home, Project(scratch, None))
         env = {**program.clean_environment(home), **launch.env, session.PROBE: mark}
         try:
-            done = proc.run([found, *launch.args], cwd=project.root, env=env, timeout=timeout)
+            done = proc.run([found, *launch.args], cwd=scratch, env=env, timeout=timeout)
         except ProgramError as error:
             return Probed(fired=False, seconds=0.0, why=error.message)
         asked = len(model.requests)
-    beat = session.last_beat(project, agent.NAME, probe=True)
+        beat = session.last_beat(find(scratch), agent.NAME, probe=True)
     if beat is not None and beat.get("probe") == mark:
         return Probed(fired=True, seconds=done.seconds)
     return Probed(fired=False, seconds=done.seconds, why=_why(done, asked))

@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from typing import Any
 
 from kedge import __version__, config
 from kedge.context import anchor, installed
 from kedge.context.workplace import Workplace
-from kedge.errors import KedgeError, TaskError
+from kedge.errors import FileError, KedgeError, TaskError
 from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.host.redact import redact
 
 ERRORS = "hook-errors.jsonl"
+_MAP_SECONDS = 2.0
 PROBE = "KEDGE_PROBE"  # set by the doctor, to know its own session again
 
 
@@ -26,8 +28,6 @@ def start(project: Project, agent: str, session: str, source: str, task: str | N
     """
     _beat(project, agent, session, source)
     settings = config.load(project).settings
-    if source != "compact":
-        _refresh_map(project, agent, settings)
     if not settings.anchor.enabled:
         return ""
     place = Workplace(project, settings, task)
@@ -88,13 +88,21 @@ def _beat(project: Project, agent: str, session: str, source: str) -> None:
     files.write_atomic(project.home() / "hooks" / name, json.dumps(sign).encode())
 
 
-def _refresh_map(project: Project, agent: str, settings: config.Settings) -> None:
+def refresh_map(project: Project, agent: str) -> None:
     """Bring the map up to date, where one is kept; a session starts without it, too."""
     from kedge.repomap.progress import no_tick
 
+    settings = config.load(project).settings
     if not installed.keeps_map(project, settings):
         return
+    deadline = time.monotonic() + _MAP_SECONDS
+
+    def tick(done: int, total: int) -> None:
+        if time.monotonic() > deadline:
+            raise FileError("the map takes longer than a session should wait", hint="kedge map")
+        no_tick(done, total)
+
     try:
-        installed.refreshed_map(project, settings, no_tick, write=True)
+        installed.refreshed_map(project, settings, tick, write=True)
     except KedgeError as error:
         record_error(project, agent, error)

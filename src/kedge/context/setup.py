@@ -18,6 +18,7 @@ from kedge.context.mapfile import FILE as MAP
 from kedge.errors import FileError
 from kedge.host import clock, files
 from kedge.host.project import Project
+from kedge.tasks.jsonl import MERGEABLE
 
 IGNORED = ("context/", "home/")  # in `.kedge`, beside the map
 _EXCLUDED = "# kedge: these name programs of this machine"
@@ -179,7 +180,7 @@ def _generated(project: Project) -> Plan:
         plan += Plan(notes=(f"your tasks and what was handed over stay: {shown}",))
     if kept:
         return plan
-    if (data := files.read_bytes(project.own(".gitattributes"))) is not None:
+    if (data := files.read_bytes(project.own(".gitattributes"))) == MERGEABLE:
         plan += Plan((Change(".kedge/.gitattributes", data, None, "removed"),))
     return plan
 
@@ -198,6 +199,11 @@ def apply(project: Project, plan: Plan) -> list[str]:
     saved = _back_up(project, plan.backups)
     for change in plan.changes:
         path = project.path(*change.path.split("/"))
+        if files.read_bytes(path) != change.before:
+            raise FileError(
+                f"{change.path} was changed meanwhile, and stays as it is",
+                hint="run it again; what was written before is done",
+            )
         if change.after is None:
             path.unlink(missing_ok=True)
             _prune(project, change.path)
@@ -217,7 +223,7 @@ def _exclude(project: Project, plan: Plan) -> None:
     elif data is None or _EXCLUDED.encode() not in data:
         return
     else:
-        after = ignore.drop(data, [_EXCLUDED, *plan.unexclude])
+        after = ignore.drop_block(data, _EXCLUDED, plan.unexclude)
     if after != data:
         files.write_atomic(path, after)
 
@@ -227,7 +233,7 @@ def _back_up(project: Project, backups: Sequence[tuple[str, bytes]]) -> list[str
     for name, data in backups:
         stamp = re.sub(r"\W", "", clock.now())
         place = project.home() / "backups" / f"{stamp}-{name.replace('/', '_')}"
-        files.write_atomic(place, data)
+        files.write_atomic(place, data, mode=0o600)
         saved.append(str(place))
     return saved
 

@@ -14,6 +14,7 @@ from kedge.context.gitstate import git
 from kedge.context.workplace import Workplace
 from kedge.errors import KedgeError
 from kedge.host import files
+from kedge.host.redact import redact
 from kedge.host.text import shortened
 from kedge.model.attempt import Attempt, Outcome
 from kedge.model.task import Status, Task
@@ -201,7 +202,7 @@ def _document(place: Workplace, name: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise KedgeError(f"{name} is not UTF-8") from error
-    return _COMMENT.sub("", text.replace("\r\n", "\n")).strip()
+    return redact(_COMMENT.sub("", text.replace("\r\n", "\n")).strip())
 
 
 def _document_part(source: str, title: str, text: str, name: str, place: Workplace) -> Part:

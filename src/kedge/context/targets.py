@@ -38,6 +38,11 @@ def read(project: Project, path: str) -> bytes | None:
             f"{path} is a link that leads nowhere", hint="remove it, or put its target there"
         )
     data = files.read_bytes(where)
+    if data is not None and where.stat().st_nlink > 1:
+        raise FileError(
+            f"{path} is one of several names of a file (hard links)",
+            hint="make it a file of its own, or a symbolic link: replacing it would cut them apart",
+        )
     if data is not None and not where.stat().st_mode & 0o222:
         raise FileError(f"{path} is read-only", hint=f"chmod u+w {path}, if kedge may write there")
     return data
@@ -82,6 +87,9 @@ def _imports_agents(data: bytes | None) -> bool:
     """Whether the user's own text imports `AGENTS.md` already."""
     if data is None:
         return False
-    found = managed.find(data)
+    try:
+        found = managed.find(data)
+    except BrokenSection:  # the section is about to be made anew
+        return False
     own = data if found is None else data[: found.start] + data[found.stop :]
     return any(_IMPORT.search(line) for _, line in managed.lines(own))

@@ -140,9 +140,31 @@ def parse(data: Any) -> Context:
         values["drift"] = tuple(_made(Drift, one, paths=tuple(one["paths"])) for one in drift)
         for name in ("checks", "evidence"):
             values[name] = tuple(values.get(name, ()))
+            if not all(
+                isinstance(one, dict) and one.get("id", "") is not None for one in values[name]
+            ):
+                raise TypeError(f"{name} has what is no entry")
+        for name in ("git", "immutable", "audit"):
+            if not isinstance(values.get(name, {}), dict):
+                raise TypeError(f"{name} is no object")
+        _check_texts(values)
         return Context(**values)
     except (TypeError, KeyError, AttributeError) as error:
         raise BrokenContext(f"it is not what kedge writes ({error})") from error
+
+
+def _check_texts(values: Mapping[str, Any]) -> None:
+    """What is sorted, shown and compared must be text."""
+    texts = [values["task_id"], values["created_at"], values["created_by"]]
+    texts += [values.get("audit", {}).get("updated_at", "")]
+    texts += [one.get("command", "") for one in values["checks"]]
+    for agent in values["coordination"].values():
+        texts += [agent.status, agent.snapshot.at if agent.snapshot else ""]
+        texts += [agent.snapshot.tree if agent.snapshot else ""]
+        texts += [text for one in agent.findings for text in (one.id, one.text)]
+    texts += [text for one in values["drift"] for text in (one.state, one.expected, one.what)]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text is none")
 
 
 def _agent(data: Mapping[str, Any]) -> Agent:

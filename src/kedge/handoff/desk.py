@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from kedge.config import Settings
 from kedge.errors import BrokenContext, CheckFound, ContextNotFound, HandoffRefused
@@ -18,11 +18,13 @@ from kedge.handoff.store import Store
 from kedge.host import clock
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.redact import redact, redact_value
 from kedge.host.secrets import refuse
 from kedge.model.task import Task
 
 BIG = 10_000_000  # bytes of a diff that is worth a word
 _TOLD = 5000  # paths of an event that are kept
+_SCANNED = 2_000_000  # bytes of a binary file that are looked at for secrets
 
 
 class Verified(NamedTuple):
@@ -126,7 +128,9 @@ class Desk:
     ) -> Context:
         """Begin as this agent, on exactly what the one before left."""
         context = self._whole()
-        steps.check_begin(context, name)
+        if steps.goes_on(context, name, self.actor):
+            return context
+        steps.check_begin(context, name, self.actor)
         self.warnings += steps.oddities(context, name)
         reasons = gather.stale(
             self.project, task, context.immutable, context.git.get("task_file_sha", "")
@@ -143,16 +147,21 @@ class Desk:
             if not found.same:
                 self._open(found, name)
                 raise _drift(self.task, found)
-        return self.store.change(
-            self.task,
-            lambda one: steps.begun(one, name, self.actor, clock.now(), session),
-            actor=self.actor,
-            what=f"begin {name}",
-        )
+        last = [kept.tree for _, kept in context.snapshots[-1:]]
+
+        def act(one: Context) -> Context:
+            steps.check_begin(one, name, self.actor)
+            if [kept.tree for _, kept in one.snapshots[-1:]] != last:
+                raise HandoffRefused("somebody left another snapshot meanwhile", hint="try again")
+            return steps.begun(one, name, self.actor, clock.now(), session)
+
+        return self.store.change(self.task, act, actor=self.actor, what=f"begin {name}")
 
     def snapshot(self, name: str, *, done: bool, allow: Collection[str] = ()) -> Context:
         """Record what this agent leaves. It is never compared with what was before."""
         context = self._whole()
+        if context.open_drift:
+            raise steps.open_drift(context)
         kept = self._keep(context, name, allow)
         return self.store.change(
             self.task,
@@ -166,8 +175,8 @@ class Desk:
         ref = f"refs/kedge/{self.task}/{name}"
         base = str(context.git["base_tree"])
         known = {*allow, *context.audit.get("allowed_secrets", ())}
-        for path, text in _added(snapshots.diff(self.project, base, self.look())):
-            refuse(f"the diff of {path}" if path else "the diff", text, known)
+        for path, text in self._added(base):
+            refuse(f"the diff of {redact(path)}", f"{path}\n{text}", known)
         taken = snapshots.take(self.project, ref)
         self.warnings += taken.warnings
         diff = snapshots.diff(self.project, base, taken.tree)
@@ -191,6 +200,20 @@ class Desk:
             outside=tuple(outside) if context.immutable["repo_paths"] else (),
             vanished=tuple(scopes.vanished(self.project, context.immutable["repo_paths"])),
         )
+
+    def _added(self, base: str) -> Iterator[tuple[str, str]]:
+        """What the working tree adds, by file."""
+        diff = snapshots.diff(self.project, base, self.look())
+        for part in re.split(rb"^diff --git ", diff, flags=re.MULTILINE)[1:]:
+            named = re.search(rb'^(?:\+\+\+|rename to) "?(?:b/)?([^\n"]*)', part, re.MULTILINE)
+            named = named or re.match(rb'"?a/.*? "?b/([^\n"]*)', part)
+            path = named[1].decode("utf-8", "backslashreplace") if named else ""
+            if b"\nGIT binary patch\n" in part:
+                where = self.project.root / path
+                if where.is_file() and where.stat().st_size <= _SCANNED:
+                    yield path, _binary(where.read_bytes())
+            else:
+                yield path, _added(part)
 
     def _kept_diff(self, diff: bytes) -> str:
         """Keep the diff as an artifact, unless it is larger than any; its hash."""
@@ -238,7 +261,7 @@ class Desk:
             before=found.before.tree,
             after=found.now,
             what=found.what,
-            paths=found.drift[:_TOLD],
+            paths=tuple(cast(list[Any], redact_value([dict(one) for one in found.drift[:_TOLD]]))),
         )
         self.store.change(
             self.task,
@@ -250,6 +273,7 @@ class Desk:
     def resolve(self, note: str, *, accept: bool, allow: Collection[str] = ()) -> Context:
         """Answer open drift: take the tree as it is for what was left, or put that back."""
         context = self._whole()
+        refuse("the note", note, {*allow, *context.audit.get("allowed_secrets", ())})
         state = "accepted" if accept else "reverted"
         steps.resolved(context, state, note, self.actor, clock.now())  # refuses what may not be
         event = context.open_drift[-1]
@@ -297,7 +321,10 @@ class Desk:
         found = gather.gather(self.project, self.settings, task, commands)
         self.warnings += found.warnings
         try:
-            before = self.store.read(self.task).context
+            loaded = self.store.read(self.task)
+            before = loaded.context
+            if loaded.edited:  # what it says of checks, findings and events proves nothing
+                before = self._recovered(task, found, allow)
         except BrokenContext as error:
             if "newer kedge" in error.message:
                 raise
@@ -318,7 +345,7 @@ class Desk:
         """A new context in place of one that cannot be read, with the snapshots that git has."""
         aside = self.store.set_aside(self.task)
         self.warnings.append(
-            f"the context could not be read and is kept as {aside}; snapshots were found again, "
+            f"the context cannot be trusted and is kept as {aside}; snapshots were found again, "
             "checks, findings and events were not"
         )
         agents = {name: Agent() for name in steps.ROLES}
@@ -384,11 +411,15 @@ def _drift(task: str, found: Verified) -> CheckFound:
     )
 
 
-def _added(diff: bytes) -> Iterator[tuple[str, str]]:
-    """The lines that a diff adds, by file: what is taken out is in git already."""
-    for part in re.split(rb"^diff --git ", diff, flags=re.MULTILINE):
-        named = re.search(rb'^\+\+\+ "?b/([^\n"]*)', part, re.MULTILINE)
-        lines = [line[1:] for line in part.split(b"\n") if line[:1] == b"+" and line[:3] != b"+++"]
-        if lines:
-            path = named[1].decode("utf-8", "backslashreplace") if named else ""
-            yield path, b"\n".join(lines).decode("utf-8", "replace")
+def _added(part: bytes) -> str:
+    """The lines that a part of a diff adds: what is taken out is in git already."""
+    _, _, hunks = part.partition(b"\n@@ ")
+    lines = (line[1:] for line in hunks.split(b"\n") if line[:1] == b"+")
+    return b"\n".join(lines).decode("utf-8", "replace")
+
+
+def _binary(data: bytes) -> str:
+    """What may be text in a file that git takes for binary: without NULs, and as UTF-16."""
+    texts = [data.replace(b"\0", b"").decode("utf-8", "replace")]
+    texts += [data.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")]
+    return "\n".join(texts)

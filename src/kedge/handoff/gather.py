@@ -51,7 +51,7 @@ Commands = Callable[[], Sequence[Mapping[str, Any]]]
 def gather(project: Project, settings: Settings, task: Task, commands: Commands) -> Gathered:
     """`commands` gives those that the project's own configuration names, when they are needed."""
     cited = citations.cited(project, task.area, task.priority, _overrides(task))
-    paths = scopes.expanded(project, task.scope_in)
+    paths = scopes.expanded(project, [*task.scope_in, *(f"!{one}" for one in task.scope_out)])
     _refuse_gaps(settings, task, cited)
     run, found_in = _commands(settings, task, commands)
     warnings = [f"a citation leads nowhere: {one}" for one in cited.missing]
@@ -64,9 +64,9 @@ def gather(project: Project, settings: Settings, task: Task, commands: Commands)
         "repo_paths": list(paths.paths),
     }
     warnings += _large(immutable["task_snapshot"], task)
-    sources = {f"task {task.id}": task_sha(task)}
-    for name in (*cited.sources, *paths.sources):
-        sources[name] = _file_sha(project, name)
+    read = {name: _file_sha(project, name) for name in (*cited.sources, *paths.sources)}
+    immutable["sources"] = read
+    sources = {f"task {task.id}": task_sha(task), **read}
     origins = (
         ("task_snapshot", f"task {task.id}"),
         ("standards_citations", ", ".join(cited.sources) or "none"),
@@ -114,6 +114,9 @@ def stale(project: Project, task: Task | None, immutable: Mapping[str, Any], sha
     if task is None:
         return ["its task is gone"]
     reasons = [] if task_sha(task) == sha else ["the task has changed"]
+    for name, known in immutable.get("sources", {}).items():
+        if _file_sha(project, name) != known:
+            reasons.append(f"{name} has changed")
     held = [citations.Citation(**one) for one in immutable.get("standards_citations", ())]
     reasons += [f"{one.file}#{one.section}: {one.why}" for one in citations.check(project, held)]
     return reasons

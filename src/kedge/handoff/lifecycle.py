@@ -78,8 +78,8 @@ def archive(project: Project, task: str) -> list[str]:
         warnings += unfinished(context)
         compact = re.sub(rb"\n\s*", b"", line)
         files.append_line(project.own("handoffs", f"{task_id(task)}.jsonl"), compact)
-    except KedgeError as error:
-        warnings.append(f"the context of {task} was not archived: {error.message}")
+    except Exception as error:  # noqa: BLE001 - whatever is in it, the task is closed
+        warnings.append(f"the context of {task} was not archived: {error}")
         return warnings
     try:
         purge(project, task)
@@ -94,6 +94,11 @@ def unfinished(context: Context) -> list[str]:
         f"{name} had an open finding: {one.text}"
         for name, agent in sorted(context.coordination.items())
         for one in agent.blocking
+    ]
+    told += [
+        f"{name} was still at work"
+        for name, agent in sorted(context.coordination.items())
+        if agent.status == "in_progress"
     ]
     told += [f"there was open drift: {event.what}" for event in context.open_drift]
     last = {str(one["command"]): one for one in context.checks}

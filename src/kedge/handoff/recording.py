@@ -95,7 +95,8 @@ def attached(
     entry = {**found._asdict(), "at": clock.now(), "actor": desk.actor, "agent": agent}
 
     def act(one: Context) -> Context:
-        if any(other["id"] == entry["id"] for other in one.evidence):
+        same = ("id", "path", "line_span")
+        if any(all(other[key] == entry[key] for key in same) for other in one.evidence):
             return one
         return replace(one, evidence=(*one.evidence, entry))
 
@@ -108,7 +109,11 @@ def changed_evidence(project: Project, context: Context) -> list[dict[str, str]]
     told = []
     for entry in context.evidence:
         known = Evidence(**{name: entry[name] for name in Evidence._fields})
-        if why := evidence.changed(project, known):
+        try:
+            why = evidence.changed(project, known)
+        except FileError as error:
+            why = error.message
+        if why:
             told.append({"id": known.id, "why": why})
     return told
 

@@ -41,10 +41,22 @@ def expected(context: Context, name: str | None = None) -> tuple[str, Kept] | No
     return context.snapshots[-1] if context.snapshots else None
 
 
-def check_begin(context: Context, name: str, roles: Sequence[str] = ROLES) -> None:
+def goes_on(context: Context, name: str, actor: str) -> bool:
+    """Whether the agent has begun already, and so goes on: its own edits are no drift."""
+    agent = context.agent(name)
+    return agent.status == "in_progress" and agent.actor == actor and not context.open_drift
+
+
+def check_begin(context: Context, name: str, actor: str = "", roles: Sequence[str] = ROLES) -> None:
     """Refuse to begin while something stands in the way."""
     if context.open_drift:
         raise open_drift(context)
+    mine = context.agent(name)
+    if mine.status == "in_progress" and mine.actor not in (None, actor):
+        raise HandoffRefused(
+            f"{name} is at work already, as {mine.actor}",
+            hint=f"kedge context update {context.task_id} --agent {name} --status pending",
+        )
     rank = _rank(name, roles)
     for other, agent in context.coordination.items():
         if agent.blocking and _rank(other, roles) < rank:
@@ -117,6 +129,11 @@ def updated(
     if status is not None:
         if status not in STATUSES:
             raise HandoffRefused(f"{status!r} is no status", hint="one of " + ", ".join(STATUSES))
+        if status == "blocked":
+            raise HandoffRefused(
+                "a block needs a finding",
+                hint=f"kedge context block {context.task_id} --agent {name} --finding TEXT",
+            )
         if status == "done" and agent.snapshot is None:
             raise HandoffRefused(
                 f"{name} cannot be done without a snapshot",
@@ -128,8 +145,6 @@ def updated(
                 hint=f"kedge context unblock {context.task_id} --agent {name}, once resolved",
             )
         values |= {"status": status, "completed_at": now if status == "done" else None}
-        if status == "in_progress" and agent.started_at is None:
-            values["started_at"] = now
     return context.having(name, **values)
 
 
@@ -152,9 +167,13 @@ def unblocked(context: Context, name: str, which: str | None, now: str) -> Conte
     findings = tuple(
         replace(one, resolved_at=now) if one.id in wanted else one for one in agent.findings
     )
-    still = any(one.resolved_at is None for one in findings)
-    status = "blocked" if still else ("done" if agent.completed_at else "in_progress")
-    return context.having(name, findings=findings, status=status)
+    status = "pending" if agent.started_at is None else "in_progress"
+    if agent.snapshot and agent.snapshot.at >= (agent.started_at or ""):
+        status = "done"
+    if any(one.resolved_at is None for one in findings):
+        status = "blocked"
+    done = agent.snapshot.at if status == "done" and agent.snapshot else None
+    return context.having(name, findings=findings, status=status, completed_at=done)
 
 
 def drifted(context: Context, event: Drift, name: str | None) -> Context:

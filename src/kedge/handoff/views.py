@@ -7,6 +7,7 @@ from typing import Any
 from kedge.handoff.context import Context, Kept
 from kedge.handoff.steps import role_of
 from kedge.host import tokens
+from kedge.host.text import clean
 
 _NEEDS = {
     "implementer": ("task", "standards", "validation", "paths", "findings"),
@@ -69,7 +70,7 @@ def markdown(made: dict[str, Any]) -> str:
     )
     open_ = [f"{one['agent']}, {one['id']}: {one['text']}" for one in made.get("findings", ())]
     rows += _items("Open findings", open_)
-    return "\n".join(rows) + "\n"
+    return clean("\n".join(rows)) + "\n"
 
 
 def counted(made: dict[str, Any]) -> dict[str, Any]:

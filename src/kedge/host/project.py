@@ -26,6 +26,13 @@ class Project(NamedTuple):
                 f"{Path(*parts)} leads out of {self.root}",
                 hint="kedge follows no link out of the project: put a real file there",
             )
+        if self.repo is not None:
+            for inside in {self.repo.git_dir, self.repo.common_dir}:
+                if _real(path).is_relative_to(_real(inside)):
+                    raise FileError(
+                        f"{Path(*parts)} leads into git's own files",
+                        hint="kedge follows no link there: put a real file in its place",
+                    )
         return path
 
     def own(self, *parts: str) -> Path:
@@ -44,7 +51,9 @@ class Project(NamedTuple):
         if named:
             return Path(named)
         if self.repo is None:
-            return self.own("home")
+            home = self.own("home")
+            _refuse_links(home)
+            return home
         home = self.repo.common_dir / "kedge"
         if home.is_symlink():
             raise FileError(
@@ -72,6 +81,17 @@ def find(start: Path) -> Project:
                 return Project(root, None)
         raise
     return Project(repo.root, repo)
+
+
+def _refuse_links(folder: Path) -> None:
+    """Outside of git the home comes with the directory, and so may links in it."""
+    for here, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            if os.path.islink(os.path.join(here, name)):  # noqa: PTH114, PTH118 - as os.walk gives
+                raise FileError(
+                    f"{os.path.join(here, name)} is a link",  # noqa: PTH118
+                    hint=f"remove it, or set {HOME_VARIABLE} to keep things elsewhere",
+                )
 
 
 def _real(path: Path) -> Path:

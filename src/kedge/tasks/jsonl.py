@@ -18,6 +18,7 @@ from kedge.tasks.backend import Change, Listing
 FILE = "tasks.jsonl"
 _BOM = b"\xef\xbb\xbf"
 _ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # none that is read as another
+MERGEABLE = b"tasks.jsonl merge=union\nledger/*.jsonl merge=union\n"
 
 
 class Jsonl:
@@ -72,7 +73,7 @@ class Jsonl:
         """Tell git to keep the lines of both sides, for this file and for the ledger."""
         attributes = self._project.own(".gitattributes")
         if files.read_bytes(attributes) is None:
-            files.write_atomic(attributes, b"tasks.jsonl merge=union\nledger/*.jsonl merge=union\n")
+            files.write_atomic(attributes, MERGEABLE)
 
     def new_id(self, taken: Collection[str]) -> TaskId:
         length = 4

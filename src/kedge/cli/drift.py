@@ -1,0 +1,49 @@
+"""`kedge drift`: what agents do, set against what was asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kedge.cli import edge
+from kedge.cli.edge import Edge, Reply
+
+
+@edge.group("Watch what agents do against what was asked.")
+def command() -> None:
+    pass
+
+
+@command.command(help="Score recorded sessions: a case per line in, a line of verdicts out.")
+@click.option(
+    "--root",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The project that the sessions worked in.",
+)
+@click.pass_obj
+def score(here: Edge, root: Path | None) -> Reply:
+    from kedge.drift import cases
+
+    place = str((here.directory / root).resolve()) if root is not None else None
+
+    def scored() -> Iterator[dict[str, Any]]:
+        for number, line in enumerate(_lines(), 1):
+            if line.strip():
+                yield cases.score(cases.read(line, number), place)
+
+    if here.json:
+        return Reply(list(scored()))
+    for found in scored():
+        sys.stdout.write(json.dumps(found) + "\n")
+    return Reply()
+
+
+def _lines() -> Iterator[bytes]:
+    if sys.stdin is not None:
+        yield from sys.stdin.buffer

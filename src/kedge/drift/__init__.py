@@ -1,0 +1,1 @@
+"""Drift: what an agent does, set against what was asked."""

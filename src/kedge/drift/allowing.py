@@ -1,0 +1,76 @@
+"""Rules for what is asked for or allowed; a later message lifts constraints by it."""
+
+from __future__ import annotations
+
+from kedge.drift import orders
+from kedge.drift.opposites import made
+from kedge.drift.orders import Order, low, order, told
+from kedge.drift.phrases import Things, excepted, things
+from kedge.drift.roles import word_set
+from kedge.drift.vocabulary import BASE, CHANGING, DONE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.prose import Sentence
+    from kedge.drift.wording import Finding
+
+_FREE = word_set("can may free ahead fine ok okay allowed")
+
+
+def allow(found: Finding, sentence: Sentence, at: int) -> int:
+    """For "edit X", "feel free to add Y", "ignore what I said about Z"."""
+    words = sentence.words
+    word = words[at].low
+    if word in ("ignore", "forget", "disregard"):
+        return _forgotten(found, sentence, at)
+    if word not in BASE and word not in CHANGING:
+        return 0
+    before = [each.low for each in words[max(0, at - 5) : at]]
+    free = _FREE.intersection(before)
+    if not told(words, at, asks=sentence.asks) and not (free and before[-1] in ("to", "and")):
+        return 0
+    verb = order(words, at, BASE) or Order(("edit",), at + 1)
+    about = orders.about(words, verb)
+    kinds = made(verb, about)
+    if word in CHANGING and "edit" not in verb.families and about.subjects:
+        kinds = (*kinds, ("no_touch", about.subjects))
+    found.grant(kinds or (("change", ()),), about, explicit=bool(free))
+    if free and about.exceptions and "edit" in verb.families:  # "you can edit anything but X"
+        kinds = (("no_touch", about.exceptions),)
+        return found.put(sentence, at, about.end, kinds, Things())
+    return 0
+
+
+def granted(found: Finding, sentence: Sentence, at: int) -> int:
+    """For "X can be edited now", "X is fine to edit", "only X may change"."""
+    words = sentence.words
+    after, third = low(words, at + 1), low(words, at + 2)
+    if after == "be" and third in DONE:
+        families, end = DONE[third], at + 3
+    elif after in ("fine", "ok", "okay", "free") and third == "to":
+        families, end = BASE.get(low(words, at + 3), []), at + 4
+    elif words[at].low == "may" and after == "change":
+        families, end = ["edit"], at + 2
+    else:
+        return 0
+    start = orders.clause_start(words, at)
+    about = things(words, start)
+    kinds = made(Order(tuple(families), start), about)
+    if not kinds or about.empty or about.end > at or sentence.asks:
+        return 0
+    found.grant(kinds, about, explicit=True)
+    left = excepted(words, end)
+    if left:  # "everything … is fine to change with the exception of X"
+        found.put(sentence, at, end, (("no_touch", left),), Things())
+    return end
+
+
+def _forgotten(found: Finding, sentence: Sentence, at: int) -> int:
+    words = sentence.words
+    for place in range(at + 1, min(at + 7, len(words))):
+        if words[place].low == "about":
+            about = things(words, place + 1, exceptions=False)
+            kinds = (("no_touch", about.subjects), ("about", about.heads))
+            found.grant(kinds, about, explicit=True)
+            return about.end
+    return 0

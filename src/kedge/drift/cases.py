@@ -1,0 +1,66 @@
+"""Recorded sessions as cases: `{"id", "events": [prompt | action | result]}`, one per line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kedge.drift.engine import Session
+from kedge.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from kedge.drift.distance import Neighbours
+    from kedge.drift.scoring import Verdict
+
+_HINT = 'a case is {"id": "…", "events": [{"type": "prompt" | "action" | "result", …}]}'
+
+
+def read(line: bytes, number: int) -> dict[str, Any]:
+    """The case on one line. Raises InvalidValue, which names the line."""
+    try:
+        case: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidValue(f"line {number} is not JSON: {error}", hint=_HINT) from error
+    events = case.get("events") if isinstance(case, dict) else None
+    if not isinstance(events, list) or not isinstance(case.get("id"), str):
+        raise InvalidValue(f"line {number} has no id or no events", hint=_HINT)
+    for place, event in enumerate(events):
+        if not isinstance(event, dict) or not _whole(event):
+            raise InvalidValue(f"line {number}: event {place} lacks something", hint=_HINT)
+    return {"id": case["id"], "events": events}
+
+
+def _whole(event: dict[str, Any]) -> bool:
+    needed = {"prompt": ("text",), "action": ("id", "tool"), "result": ("id",)}
+    return all(isinstance(event.get(name), str) for name in needed.get(str(event.get("type")), ()))
+
+
+def score(
+    case: dict[str, Any], root: str | None = None, neighbours: Neighbours | None = None
+) -> dict[str, Any]:
+    """The verdicts on a case's actions, and the course that it took."""
+    session = Session(root, neighbours=neighbours)
+    verdicts = []
+    for event in case["events"]:
+        what = event.get("type")
+        if what == "prompt":
+            session.prompt(event["text"])
+        elif what == "action":
+            verdict = session.action(event["id"], event["tool"], event.get("input"))
+            verdicts.append(_shown(event["id"], verdict))
+        elif what == "result":
+            session.result(event["id"], event.get("ok") is not False)
+    course = {"score": round(session.course.score, 1), "state": session.course.state}
+    return {"id": case["id"], "verdicts": verdicts, "course": course}
+
+
+def _shown(action: str, verdict: Verdict) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "action": action,
+        "score": verdict.score,
+        "level": verdict.level,
+        "rules": [rule._asdict() for rule in verdict.rules],
+    }
+    if verdict.lacks:
+        shown["lacks"] = list(verdict.lacks)
+    return shown

@@ -1,0 +1,1 @@
+"""What a shell command does to the tree: read as a shell reads it, and never run."""

@@ -1,0 +1,384 @@
+"""Commands: lists, pipelines, compound commands, redirections.
+
+The reader is forgiving: what a shell would refuse is noted as a problem, and the rest is read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kedge.drift.shell.syntax import Block, Redirect, Simple, TooMuch
+from kedge.drift.shell.words import Words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.syntax import Node, Word
+
+MOST_CHARACTERS = 1_000_000
+
+_BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
+_COMMENT = re.compile(r"#[^\n]*")
+_RESERVED = re.compile(
+    r"(?:if|then|elif|else|fi|for|select|while|until|do(?:ne)?|case|esac|function|coproc"
+    r"|time|\{|\}|!|\[\[)(?=[\s;&|()<>]|$)"
+)
+_REDIRECT = re.compile(r"(\d+|\{\w+\})?(>>|>\||>&|<<<|<<-|<<|<>|<&|>|<)|(&>>|&>)")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\n]{0,100}\])?(\+?)=")
+_FUNCTION = re.compile(r"\([ \t]*\)\s*")
+_STRAY = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+_NONE: frozenset[str] = frozenset()
+
+
+def parse(text: str, depth: int = 0) -> tuple[Block, list[str]]:
+    """The commands of a text, and what was wrong or left out."""
+    reader = Parser(text[:MOST_CHARACTERS], depth)
+    kept = Block("list", [])
+    try:
+        reader.block(_NONE, kept)
+    except TooMuch as reason:
+        reader.problems.append(f"the command is {reason}: the rest is not read")
+    if len(text) > MOST_CHARACTERS:
+        reader.problems.append(f"only the first {MOST_CHARACTERS} characters are read")
+    return kept, reader.problems
+
+
+class Parser(Words):
+    """Reads commands; `Words` reads what they are made of."""
+
+    __slots__ = ()
+
+    def inner(self, closer: str) -> Block:
+        self.deeper()
+        found = self.block(frozenset({closer}) if closer else _NONE)
+        if closer and not self._pass(closer):
+            self.problems.append(f"no closing {closer}")
+        self.depth -= 1
+        return found
+
+    def block(self, closers: frozenset[str], kept: Block | None = None) -> Block:
+        """Commands up to one of the closers, which is left."""
+        found = kept or Block("list", [])
+        while True:
+            self._blank(lines=True)
+            if self.at >= self.end:
+                return found
+            sign = self.text[self.at]
+            if sign == ")":
+                if ")" in closers:
+                    return found
+                self.problems.append("a ) that closes nothing")
+                self.at += 1
+            elif sign == ";":
+                if ";;" in closers and self.text[self.at + 1 : self.at + 2] in (";", "&"):
+                    return found
+                self.at += 1
+            elif sign in "&|":
+                self.at += 1
+            else:
+                word = self._reserved()
+                if word in closers:
+                    return found
+                if word in _STRAY:
+                    self.count()
+                    self.problems.append(f"a {word} out of place")
+                    self.at += len(word)
+                else:
+                    found.nodes.append(self._chain())
+
+    def _blank(self, lines: bool = False) -> None:
+        text = self.text
+        while self.at < self.end:
+            sign = text[self.at]
+            if sign in " \t\\\r":
+                found = _BLANK.match(text, self.at)
+                if found is None:
+                    return
+                self.at = found.end()
+            elif sign == "#":
+                self.at = _COMMENT.match(text, self.at).end()  # type: ignore[union-attr]
+            elif sign == "\n" and lines:
+                self.at += 1
+                if self.pending:
+                    self.documents()
+            else:
+                return
+
+    def _reserved(self) -> str:
+        found = _RESERVED.match(self.text, self.at)
+        return found[0] if found else ""
+
+    def _pass(self, expected: str) -> bool:
+        """Go past a sign or a reserved word, after blanks and lines."""
+        self._blank(lines=True)
+        while expected.isalpha() and self.text.startswith(";", self.at):
+            self.at += 1
+            self._blank(lines=True)
+        if not self.text.startswith(expected, self.at):
+            return False
+        self.at += len(expected)
+        return True
+
+    def _chain(self) -> Node:
+        """Pipelines with `&&` and `||`, perhaps in the background."""
+        nodes, signs = [self._pipeline()], ""
+        while True:
+            self._blank()
+            pair = self.text[self.at : self.at + 2]
+            if pair not in ("&&", "||"):
+                break
+            self.at += 2
+            self._blank(lines=True)
+            signs += pair[0]
+            nodes.append(self._pipeline())
+        node = nodes[0] if not signs else Block("chain", nodes, name=signs)
+        if self.text.startswith("&", self.at):
+            self.at += 1
+            return Block("background", [node])
+        return node
+
+    def _pipeline(self) -> Node:
+        while self._reserved() in ("!", "time"):
+            self.at += len(self._reserved())
+            self._blank()
+            if self.text.startswith("-p ", self.at):
+                self.at += 3
+        nodes = [self._command()]
+        while True:
+            self._blank()
+            if not self.text.startswith("|", self.at) or self.text.startswith("||", self.at):
+                return nodes[0] if len(nodes) == 1 else Block("pipe", nodes)
+            self.at += 2 if self.text.startswith("|&", self.at) else 1
+            self._blank(lines=True)
+            nodes.append(self._command())
+
+    def _command(self) -> Node:
+        self.count()
+        self._blank()
+        text = self.text
+        if text.startswith("(", self.at):
+            end = self.arithmetic(self.at)
+            if end:
+                self.at = end
+                return Simple()
+            self.at += 1
+            block = Block("subshell", [self.inner(")")])
+            self._redirects(block.redirects)
+            return block
+        word = self._reserved()
+        if not word or word in _STRAY or word in ("!", "time"):
+            return self._simple()
+        self.at += len(word)
+        self.deeper()
+        if word == "function":
+            self._blank()
+            name = self.word()
+            found = _FUNCTION.match(text, self.at)
+            self.at = found.end() if found else self.at
+            node: Node = self._function(name if isinstance(name, str) else "")
+        elif word == "coproc":
+            node = Block("background", [self._command()])
+        elif word == "[[":
+            node = self._test()
+        else:
+            node = self._compound(word)
+        self.depth -= 1
+        return node
+
+    def _compound(self, word: str) -> Block:
+        if word == "{":
+            block = Block("group", [self.block(frozenset("}"))])
+            self._close("}")
+        elif word in ("while", "until"):
+            block = Block("while", [self.block(frozenset({"do"})), self._do()])
+        elif word in ("for", "select"):
+            block = self._for()
+        elif word == "case":
+            block = self._case()
+        else:
+            block = self._if()
+        self._redirects(block.redirects)
+        return block
+
+    def _close(self, word: str) -> None:
+        if not self._pass(word):
+            self.problems.append(f"no closing {word}")
+
+    def _do(self) -> Block:
+        self._close("do")
+        body = self.block(frozenset({"done"}))
+        self._close("done")
+        return body
+
+    def _if(self) -> Block:
+        block = Block("if", [])
+        while True:
+            block.nodes.append(self.block(frozenset({"then"})))
+            self._close("then")
+            block.nodes.append(self.block(frozenset({"elif", "else", "fi"})))
+            if not self._pass("elif"):
+                break
+        if self._pass("else"):
+            block.nodes.append(self.block(frozenset({"fi"})))
+        self._close("fi")
+        return block
+
+    def _for(self) -> Block:
+        self._blank()
+        end = self.arithmetic(self.at, "\n")
+        if end:
+            self.at = end
+            return Block("for", [self._do()], words=[])
+        name = self.word()
+        words: list[Word] | None = None
+        self._blank(lines=True)
+        if self.text.startswith("in", self.at) and self.text[self.at + 2 : self.at + 3].isspace():
+            self.at += 2
+            words = self._until_line()
+        return Block("for", [self._do()], name=name if isinstance(name, str) else "", words=words)
+
+    def _until_line(self, closer: str = "") -> list[Word]:
+        """Words up to the end of the command, or over lines up to the closer."""
+        words: list[Word] = []
+        while True:
+            self._blank(lines=bool(closer))
+            sign = self.text[self.at : self.at + 1]
+            if not sign or sign in "\n;&|)(":
+                return words
+            if sign in "<>" and not self.text.startswith("(", self.at + 1):
+                return words
+            words.append(self.word())
+
+    def _case(self) -> Block:
+        self._blank()
+        word = self.word()
+        block = Block("case", [], words=[word])
+        self._pass("in")
+        while True:
+            self._blank(lines=True)
+            if self.at >= self.end or self._reserved() == "esac":
+                break
+            place = self.at
+            self._pass("(")
+            self._until_line()
+            while self._pass("|"):
+                self._until_line()
+            if not self._pass(")"):
+                self.problems.append("a case without its pattern")
+            block.nodes.append(self.block(frozenset({";;", "esac"})))
+            if self.text.startswith(";", self.at):
+                self.at += 3 if self.text.startswith(";;&", self.at) else 2
+            if self.at == place:
+                self.at += 1
+        self._close("esac")
+        return block
+
+    def _test(self) -> Simple:
+        """`[[ … ]]`, whose signs are not those of commands; only its substitutions count."""
+        node = Simple()
+        node.words.append("[[")
+        while self.at < self.end:
+            self._blank(lines=True)
+            if self.text.startswith("]]", self.at):
+                self.at += 2
+                break
+            if self.text[self.at : self.at + 1] in tuple("&|<>();"):
+                self.at += 1
+            elif self.at < self.end:
+                node.words.append(self.word())
+        self._redirects(node.redirects)
+        return node
+
+    def _function(self, name: str) -> Block:
+        self._blank(lines=True)
+        return Block("function", [self._command()], name=name)
+
+    def _redirects(self, found: list[Redirect]) -> None:
+        while True:
+            self._blank()
+            if not self._redirect(found):
+                return
+
+    def _redirect(self, found: list[Redirect]) -> bool:
+        sign = _REDIRECT.match(self.text, self.at)
+        if sign is None or (sign[2] in ("<", ">") and self.text.startswith("(", sign.end())):
+            return False
+        self.at = sign.end()
+        self._blank()
+        op = sign[2] or sign[3]
+        start = self.at
+        target = self.word()
+        each = Redirect(sign[1] or "", op, target)
+        if op in ("<<", "<<-"):
+            each.verbatim = not isinstance(target, str)
+            each.tabs = op == "<<-"
+            each.target = _mark(target, self.text[start : self.at])
+            each.op = "<<"
+            self.pending.append(each)
+        found.append(each)
+        return True
+
+    def _simple(self) -> Node:
+        node = Simple()
+        text = self.text
+        while True:
+            self._blank()
+            sign = text[self.at : self.at + 1]
+            if not sign or sign in "\n;|)" or (sign == "&" and not text.startswith("&>", self.at)):
+                break
+            if (sign in "<>&{" or sign.isdigit()) and self._redirect(node.redirects):
+                continue
+            if not node.words:
+                named = _ASSIGNMENT.match(text, self.at)
+                if named:
+                    self.at = named.end()
+                    node.assigns.append((named[1], self._value()))
+                    continue
+            place = self.at
+            node.words.append(self.word())
+            if text.startswith("(", self.at):
+                made = self._parenthesis(node)
+                if made:
+                    return made
+            if self.at == place:  # a sign that starts no word
+                self.at += 1
+        return node
+
+    def _parenthesis(self, node: Simple) -> Node | None:
+        """What an opening parenthesis behind a word means: a function, an array, or text."""
+        word = node.words[-1]
+        name = word if isinstance(word, str) else "".join(part.text for part in word)
+        found = _FUNCTION.match(self.text, self.at)
+        if found and len(node.words) == 1:
+            self.at = found.end()
+            self.deeper()
+            made = self._function(name)
+            self.depth -= 1
+            return made
+        self.at += 1
+        words = self._until_line(")")
+        if not self._pass(")"):
+            self.problems.append("no closing )")
+        if name.endswith("="):
+            node.assigns.append((name[:-1], words))
+            node.words.pop()
+        else:
+            self.problems.append("a ( out of place")
+        return None
+
+    def _value(self) -> list[Word]:
+        if self.text.startswith("(", self.at):
+            self.at += 1
+            words = self._until_line(")")
+            self._pass(")")
+            return words
+        sign = self.text[self.at : self.at + 1]
+        return [self.word() if sign and not sign.isspace() and sign not in ";&|)" else ""]
+
+
+def _mark(target: Word, raw: str) -> str:
+    """The delimiter of a here-document: quotes are taken off and nothing is expanded."""
+    if isinstance(target, str):
+        return target
+    if all(part.kind == "text" for part in target):
+        return "".join(part.text for part in target)
+    return raw

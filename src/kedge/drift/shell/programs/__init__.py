@@ -1,0 +1,102 @@
+"""Programs whose words say what they do: one reader each, loaded when it is needed."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.call import Reader
+
+_WHERE = {
+    name: module
+    for module, names in {
+        "builtins": "cd pushd popd echo printf pwd export declare local readonly typeset read "
+        "mapfile readarray set shift eval source . trap test [ [[ : true false exit return break "
+        "continue unset alias unalias ulimit umask wait jobs bg fg disown hash type dirs shopt "
+        "getopts let exit logout times",
+        "files": "rm unlink shred rmdir mv cp install mkdir touch truncate ln link rsync chmod "
+        "chown chgrp trash trash-put del rename tar bsdtar unzip gunzip gzip bzip2 xz zstd zip "
+        "7z split csplit mktemp mkfifo",
+        "editing": "sed perl awk tee dd patch apply_patch sponge ed ex vi nano emacs yq sort "
+        "uniq base64 xxd",
+        "finding": "find xargs fd parallel",
+        "git": "git",
+        "hosting": "gh glab hub twine kubectl helm terraform tofu pulumi vercel netlify fly "
+        "flyctl wrangler firebase heroku aws gcloud gsutil az serverless sls ansible-playbook "
+        "railway render cdk sam eb",
+        "packages": "pip pip-compile pip-sync uv poetry pipenv pdm rye conda pixi npm pnpm yarn "
+        "bun gem bundle composer apt apk yum pacman brew pipx easy_install snap choco winget nix "
+        "nix-env port mise asdf rustup",
+        "building": "cargo go dotnet mix make just task rake mvn mvnw gradle gradlew deno swift "
+        "cmake ninja gcc g++ clang clang++ cc rustc tsc javac bazel sbt npm-run-all turbo nx "
+        "invoke inv nox tox pre-commit prek hatch zig flutter dart",
+        "checking": "ruff black isort autopep8 yapf autoflake pyupgrade docformatter prettier "
+        "eslint stylelint biome gofmt goimports gofumpt golangci-lint rustfmt clang-format shfmt "
+        "rubocop standardrb php-cs-fixer phpcbf pint swiftformat ktlint stylua taplo dprint "
+        "markdownlint markdownlint-cli2 sqlfluff djlint codespell buf oxlint xo standard "
+        "pytest py.test jest vitest mocha ava rspec phpunit pest ctest karma playwright cypress "
+        "unittest nose2 flake8 pylint mypy pyright basedpyright ty pyrefly shellcheck hadolint "
+        "yamllint actionlint staticcheck vue-tsc svelte-check phpstan psalm stestr trial "
+        "gotestsum detekt swiftlint clang-tidy bandit semgrep vulture lint-imports tap "
+        "bats shunit2 runtests.py manage.py artisan rails",
+        "scripts": "python node ruby bash php tsx ts-node osascript Rscript lua",
+        "remote": "curl wget http https xh ssh scp sftp docker ping dig nslookup nc telnet ftp "
+        "psql mysql redis-cli mongosh sqlite3 open xdg-open",
+    }.items()
+    for name in names.split()
+}
+
+
+def find_reader(name: str) -> Reader:
+    """The reader of a program; one that only notes that it is run, if none is known."""
+    module = _WHERE.get(name)
+    if module is None:
+        from kedge.drift.shell.programs.reading import READERS, other
+
+        return READERS.get(name, other)
+    return _readers(module)[name]
+
+
+def _readers(module: str) -> dict[str, Reader]:
+    if module == "builtins":
+        from kedge.drift.shell.programs import builtins
+
+        return builtins.READERS
+    if module == "git":
+        from kedge.drift.shell.programs import git
+
+        return git.READERS
+    if module == "files":
+        from kedge.drift.shell.programs import files
+
+        return files.READERS
+    if module == "editing":
+        from kedge.drift.shell.programs import editing
+
+        return editing.READERS
+    if module == "finding":
+        from kedge.drift.shell.programs import finding
+
+        return finding.READERS
+    if module == "hosting":
+        from kedge.drift.shell.programs import hosting
+
+        return hosting.READERS
+    if module == "packages":
+        from kedge.drift.shell.programs import packages
+
+        return packages.READERS
+    if module == "building":
+        from kedge.drift.shell.programs import building
+
+        return building.READERS
+    if module == "checking":
+        from kedge.drift.shell.programs import checking
+
+        return checking.READERS
+    if module == "scripts":
+        from kedge.drift.shell.programs import scripts
+
+        return scripts.READERS
+    from kedge.drift.shell.programs import remote
+
+    return remote.READERS

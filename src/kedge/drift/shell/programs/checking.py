@@ -1,0 +1,172 @@
+"""Test runners, linters, type checkers and formatters: which of them write, and what."""
+
+from posixpath import basename
+from typing import NamedTuple
+
+from kedge.drift.shell.call import ANYTHING, Call, Output, Value
+from kedge.drift.shell.options import Options
+from kedge.drift.shell.paths import under
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.call import Reader
+
+_JS = """-c --config --ext --ignore-path --rulesdir --plugin --parser -f --format -o --output-file
+--max-warnings --cache-location --stdin-filename --stdin-filepath --log-level --loglevel"""
+_PY = """-l --line-length -t --target-version -c --config --exclude --include --extend-exclude
+--select --ignore --extend-select --output-format --settings-path --profile -p --sp --cache-dir"""
+
+
+class Formatter(NamedTuple):
+    """Flags with which it writes (none: always), and with which it does not; what it reads."""
+
+    writes: str
+    spares: str
+    suffixes: str
+    takes: str = ""
+    verbs: str = ""  # the verbs that write; others check
+
+
+_FORMATTERS = {
+    "black": Formatter("", "--check --diff", ".py", _PY),
+    "isort": Formatter("", "--check --check-only -c --diff", ".py", _PY),
+    "autopep8": Formatter("-i --in-place", "--diff", ".py", "--max-line-length --select"),
+    "yapf": Formatter("-i --in-place", "--diff", ".py", "--style"),
+    "autoflake": Formatter("-i --in-place", "--check", ".py", "--imports --exclude"),
+    "docformatter": Formatter("-i --in-place", "--check", ".py"),
+    "pyupgrade": Formatter("", "", ".py"),
+    "prettier": Formatter("--write -w", "--check -c -l", "", _JS),
+    "eslint": Formatter("--fix", "--fix-dry-run", "", _JS),
+    "stylelint": Formatter("--fix", "", ".css", _JS),
+    "oxlint": Formatter("--fix", "", "", _JS),
+    "xo": Formatter("--fix", "", "", _JS),
+    "standard": Formatter("--fix", "", ".js", _JS),
+    "biome": Formatter("--write --apply --fix --apply-unsafe", "", "", "--config-path"),
+    "gofmt": Formatter("-w", "", ".go", "-r"),
+    "goimports": Formatter("-w", "", ".go", "-local"),
+    "gofumpt": Formatter("-w", "", ".go", "-lang -modpath"),
+    "golangci-lint": Formatter("--fix", "", ".go", "-c --config --timeout -E -D"),
+    "rustfmt": Formatter("", "--check", ".rs", "--edition --config"),
+    "clang-format": Formatter("-i", "--dry-run -n", "", "--style -style"),
+    "shfmt": Formatter("-w --write", "-d", ".sh", "-i -ln"),
+    "rubocop": Formatter("-a -A --autocorrect --auto-correct --autocorrect-all -x", "", ".rb",
+                         "-c --config --only --format -f"),
+    "standardrb": Formatter("--fix", "", ".rb"),
+    "php-cs-fixer": Formatter("", "--dry-run", ".php", "--config --rules", "fix"),
+    "phpcbf": Formatter("", "", ".php"),
+    "pint": Formatter("", "--test", ".php"),
+    "swiftformat": Formatter("", "--lint", ".swift", "--config --swiftversion"),
+    "swiftlint": Formatter("--fix --autocorrect", "", ".swift"),
+    "ktlint": Formatter("-F --format", "", ".kt"),
+    "stylua": Formatter("", "--check", ".lua"),
+    "taplo": Formatter("", "--check --diff", ".toml", "", "fmt format"),
+    "dprint": Formatter("", "", "", "", "fmt"),
+    "markdownlint": Formatter("--fix -f", "", ".md", "-c --config"),
+    "markdownlint-cli2": Formatter("--fix", "", ".md", "--config"),
+    "sqlfluff": Formatter("", "", ".sql", "--dialect", "fix format"),
+    "djlint": Formatter("--reformat", "--check", ".html"),
+    "codespell": Formatter("-w --write-changes", "", "", "-L -S --skip"),
+    "buf": Formatter("-w --write", "-d", ".proto"),
+}  # fmt: skip
+_TESTS = """pytest py.test jest vitest mocha ava rspec phpunit pest ctest karma playwright cypress
+unittest nose2 flake8 pylint mypy pyright basedpyright ty pyrefly shellcheck hadolint yamllint
+actionlint staticcheck vue-tsc svelte-check phpstan psalm stestr trial gotestsum detekt clang-tidy
+bandit semgrep vulture lint-imports tap bats shunit2 runtests.py"""
+_TEST_TAKES = """-k -m -n -p -o -c -W -t -r --maxfail --tb --ignore --deselect --cov --cov-report
+--junitxml --junit-xml --timeout --rootdir --config --config-file --reporter --outputFile
+--project -g --grep --testNamePattern --testPathPattern --max-line-length --durations --seed
+--cov-fail-under --cov-config --basetemp --color --dist --randomly-seed --shard --workers"""
+
+
+def _formatter(call: Call) -> Output:
+    rules = _FORMATTERS[call.name]
+    found = call.options(rules.takes)
+    paths = found.rest
+    if call.name in ("biome", "golangci-lint", "buf") or rules.verbs:
+        verb, paths = (paths[0].text if paths else ""), paths[1:]
+        writes = _writes(found, rules) and (not rules.verbs or verb in rules.verbs.split())
+        writes = writes or (call.name == "golangci-lint" and verb == "fmt")
+    else:
+        writes = _writes(found, rules)
+    _format(call, found, paths, writes, rules.suffixes)
+    return ANYTHING
+
+
+def _writes(found: Options, rules: Formatter) -> bool:
+    if any(flag in found.flags for flag in rules.spares.split()):
+        return False
+    writes = rules.writes.split()
+    return not writes or any(flag in found.flags for flag in writes)
+
+
+def _format(call: Call, found: Options, paths: list[Value], writes: bool, suffix: str) -> None:
+    if not writes:
+        call.check()
+        call.read(*paths)
+    elif paths[:1] != [Value("-")]:
+        call.edit(targets(paths, suffix))
+    call.write(*found.get("-o", "--output-file"))
+
+
+def targets(paths: list[Value], suffix: str) -> list[Value]:
+    """The files that a formatter writes: all of its kind below a directory."""
+    found = []
+    tail = f"**/*{suffix}" if suffix else "**"
+    for path in paths or [Value(".")]:
+        name = basename(path.text.rstrip("/"))
+        if path.text.endswith("/...") or path.text == "...":
+            found.append(Value(under(path.text.removesuffix("...").rstrip("/") or ".", tail), True))
+        elif path.glob or "*" in path.text or "." in name.strip("."):
+            found.append(Value(path.text, path.glob or "*" in path.text))
+        else:
+            found.append(Value(under(path.text, tail), True))
+    return found
+
+
+def _ruff(call: Call) -> Output:
+    found = call.options(_PY + " --fixable --unfixable --per-file-ignores -o --output-file")
+    words = found.words
+    verb = words[0] if words[:1] in (["check"], ["format"], ["rule"], ["config"], ["clean"]) else ""
+    paths = found.rest[1:] if verb else found.rest
+    spared = found.any("--diff", "--check", "--show-files", "--show-settings")
+    if verb == "format":
+        writes = not spared
+    else:
+        writes = found.any("--fix", "--fix-only", "--add-noqa") and not found.any("--diff")
+    if verb in ("", "check", "format"):
+        _format(call, found, paths, writes, ".py")
+    return ANYTHING
+
+
+def _test(call: Call) -> Output:
+    found = call.options(_TEST_TAKES)
+    call.check()
+    call.run.found.plain = False
+    if call.name in ("pytest", "py.test"):
+        call.read(*(Value(word.text.partition("::")[0], word.glob) for word in found.rest))
+        call.write(*found.get("--junitxml", "--junit-xml"))
+    elif call.name in ("jest", "vitest"):
+        if found.any("-u", "--update", "--updateSnapshot"):
+            call.edit([Value("**/__snapshots__/**", True)])
+        call.write(*found.get("--outputFile"))
+    elif call.name in ("mypy", "flake8", "pylint", "pyright", "shellcheck", "bandit"):
+        call.read(*found.rest)
+    return ANYTHING
+
+
+def _framework(call: Call) -> Output:
+    """`manage.py`, `artisan`, `rails`: some verbs test, some make files, some change data."""
+    verb = next((word for word in call.words if not word.startswith("-")), "")
+    if verb in ("test", "test:system", "spec"):
+        call.check()
+    elif verb == "makemigrations":
+        call.write(Value("**/migrations/*.py", True))
+    elif verb in ("generate", "g", "startapp", "startproject") or verb.startswith("make:"):
+        call.unclear(f"{verb} makes files that are not read")
+    call.runs(f"{call.name} {verb}".strip())
+    return ANYTHING
+
+
+READERS: "dict[str, Reader]" = dict.fromkeys(_TESTS.split(), _test)
+READERS.update(dict.fromkeys(_FORMATTERS, _formatter))
+READERS.update({"ruff": _ruff, "manage.py": _framework, "artisan": _framework, "rails": _framework})

@@ -1,0 +1,98 @@
+"""Programs that act on the world: code hosts, registries, clouds."""
+
+from __future__ import annotations
+
+from kedge.drift.shell.call import ANYTHING, Call, Output, Value
+from kedge.drift.shell.options import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.call import Reader
+
+_LOOKS = """list view status diff checks ls show get describe logs log watch download checkout clone
+login auth whoami version help validate plan fmt init template lint search browse info config env
+top explain api-resources cluster-info output state providers graph test preview dev build serve
+completion token develop history dashboard open ps config:get inspect doctor current-context
+setup-git refresh tail dry-run verify"""
+_LOOKING = frozenset(_LOOKS.split())
+_REMOVES = """delete destroy rm rb remove uninstall undeploy rollback purge close down
+terminate-instances delete-stack"""
+_DESTROYS = frozenset(_REMOVES.split())
+_GH_HOSTS = {"gh": "github.com", "hub": "github.com", "glab": "gitlab.com"}
+
+
+def _gh(call: Call) -> Output:
+    call.run.found.plain = False
+    found = options(call.args, "-R --repo --hostname", stop=True)
+    words = [value.text for value in found.rest]
+    call.network(_GH_HOSTS[call.name])
+    if not words:
+        return ANYTHING
+    if words[0] == "api":
+        _api(call, found.rest[1:])
+        return ANYTHING
+    operands = [word for word in words if not word.startswith("-")]
+    verb = operands[1] if len(operands) > 1 else ""
+    if verb == "checkout" and operands[0] in ("pr", "mr"):
+        call.vcs(f"{call.name} {operands[0]} checkout", words[2:])
+    elif verb and verb not in _LOOKING and operands[0] not in ("auth", "config", "search", "help"):
+        rest = words[words.index(verb) + 1 :]
+        destructive = verb in ("delete", "close", "archive")
+        call.vcs(f"{call.name} {operands[0]} {verb}", rest, destructive, outward=True)
+    return ANYTHING
+
+
+def _api(call: Call, args: list[Value]) -> None:
+    """`gh api` sends what it is given with POST; without fields it only looks."""
+    takes = "-X --method -f -F -H -q -t --field --raw-field --header --input --jq --template"
+    found = options(args, takes + " --cache --hostname -p --preview")
+    method = [value.text.upper() for value in found.get("-X", "--method")]
+    fields = found.any("-f", "-F", "--field", "--raw-field", "--input")
+    verb = method[0] if method else "POST" if fields else "GET"
+    target = found.words[0] if found.rest else ""
+    if target == "graphql":
+        sent = " ".join(value.text for value in found.get("-f", "-F", "--field", "--raw-field"))
+        verb = "POST" if "mutation" in sent else "GET"
+    call.read(*[value for value in found.get("--input") if value.text != "-"])
+    if verb != "GET":
+        call.vcs(f"{call.name} api {verb}", [target], verb == "DELETE", outward=True)
+
+
+def _cloud(call: Call) -> Output:
+    call.run.found.plain = False
+    takes = "-n --namespace --context --kubeconfig -f --filename --profile --region --project -v"
+    found = options(
+        call.args, takes + " --app -a --config -c --cwd -o --output -l --selector", whole=True
+    )
+    words = found.words
+    call.network(call.name)
+    verbs = [word for word in words[:3] if word not in ("s3", "s3api", "ec2", "compute", "app")]
+    if call.name in ("terraform", "tofu") and words[:1] == ["fmt"]:
+        if not found.any("-check", "--check"):
+            call.edit([Value("**/*.tf", True)])
+        return ANYTHING
+    looks = any(
+        word in _LOOKING or word.startswith(("get-", "list-", "describe-")) for word in verbs
+    )
+    quiet = found.any("--help", "--version", "--dry-run", "--dryrun", "-h")
+    deploys = call.name in ("vercel", "netlify") and found.any("--prod", "--production")
+    if (verbs and not looks and not quiet) or deploys:
+        verb = " ".join([call.name, *words[:2]])
+        thrown = any(word in _DESTROYS for word in verbs)
+        call.vcs(verb, call.words[:20], thrown, outward=True)
+    return ANYTHING
+
+
+def _twine(call: Call) -> Output:
+    found = call.options("-r -u -p --repository --repository-url")
+    call.read(*found.rest[1:])
+    if found.words[:1] == ["upload"]:
+        call.network("pypi.org")
+        call.vcs("twine upload", found.words[1:], outward=True)
+    return ANYTHING
+
+
+_CLOUDS = """kubectl helm terraform tofu pulumi vercel netlify fly flyctl wrangler firebase heroku
+aws gcloud gsutil az serverless sls ansible-playbook railway render cdk sam eb"""
+READERS: dict[str, Reader] = dict.fromkeys(_CLOUDS.split(), _cloud)
+READERS.update({"gh": _gh, "hub": _gh, "glab": _gh, "twine": _twine})

@@ -1,0 +1,272 @@
+"""Code that is given on the command line: the files that it writes, the programs that it runs."""
+
+from __future__ import annotations
+
+from kedge.drift.shell.call import NOTHING, Call, Value
+from kedge.drift.shell.code import Code
+from kedge.drift.shell.values import UNKNOWN
+
+_SLASHES = frozenset({"node", "php", "tsx", "ts-node"})
+# what a call does with its first arguments | the names that it goes by | what may stand before it:
+# a module, `-` for nothing, `path` for a path, `any` for whatever
+_TABLE = """
+write* | write_text write_bytes symlink_to | path
+read* | read_text read_bytes | path
+write | touch | path FileUtils
+write | chmod | path os
+write | truncate | os
+write | write binwrite | File IO Bun
+write | writeFile writeFileSync appendFile appendFileSync createWriteStream | fs fsp promises fse -
+write | truncateSync outputFileSync writeJsonSync | fs fsp promises fse -
+write | writeTextFile writeTextFileSync | Deno
+write | file_put_contents | -
+write | to_csv to_json savefig | any
+delete | unlink rmdir | path os fs fsp promises File FileUtils Dir -
+delete | remove removeSync | os fs fsp fse Deno
+delete | removedirs | os
+delete | rmtree | shutil -
+delete | delete rm_f rm_rf rm_r | File FileUtils Dir IO
+delete | rm | fs fsp promises FileUtils
+delete | unlinkSync rmSync rmdirSync | fs fse -
+move | rename | path os fs fsp promises File FileUtils -
+move | renames | os
+move | replace | path os
+move | renameSync moveSync | fs fse -
+move | move | shutil fs fse
+move | mv | FileUtils
+copy | copy | shutil fse
+copy | copy2 copyfile copytree | shutil -
+copy | copyFile copyFileSync cpSync | fs fsp promises fse -
+copy | cp | fs fsp promises FileUtils
+copy | cp_r | FileUtils
+directory | mkdir | path os fs fsp promises Dir FileUtils -
+directory | makedirs | os
+directory | mkdirSync | fs fse -
+directory | mkdir_p | FileUtils
+read | readFileSync readFile | fs fsp promises fse -
+read | file_get_contents | -
+shell | system | os -
+shell | popen | os
+shell | execSync | any
+shell | shell_exec passthru | -
+shell | run call check_call check_output getoutput | subprocess
+shell | Popen | subprocess -
+spawn | spawnSync execFileSync spawn | any
+network | urlopen urlretrieve | any
+network | fetch | -
+network | get | requests httpx axios https http
+network | post put | requests httpx axios
+open | open | - io codecs gzip path File
+"""
+_CALLS: dict[str, tuple[str, frozenset[str]]] = {
+    name: (act, frozenset(before.split()))
+    for act, names, before in (line.split(" | ") for line in _TABLE.strip().splitlines())
+    for name in names.split()
+}
+
+
+def read_code(call: Call, language: str, text: str, args: list[Value]) -> None:
+    """Note what code does that opens, writes, moves and removes files, or runs programs."""
+    call.run.found.plain = False
+    code = Code(text, language in _SLASHES, args)
+    changes: list[tuple[str, str]] = []
+    before = call.run.found.count("written")
+    for place, kind in enumerate(code.kinds):
+        if kind != "n":
+            continue
+        follows = code.sign(place + 1)
+        if (follows == "=" and code.sign(place + 2) != "=") or (
+            follows in ("in", "of") and code.texts[place] not in ("if", "not")
+        ):
+            _name(code, place, place + 2)
+        elif follows == "(":
+            _called(call, code, place, changes, language)
+    written = list(call.run.found.kinds.get("written", ()))[before:]
+    path = str(written[0]) if len(written) == 1 else ""
+    for old, new in changes[:20]:
+        call.run.found.change(path, new, old)
+
+
+def _name(code: Code, place: int, start: int) -> None:
+    end = code.line(start)
+    values = code.values(start, end)
+    if values:
+        code.names[code.texts[place]] = values
+    else:
+        code.names.pop(code.texts[place], None)
+
+
+def _called(
+    call: Call, code: Code, place: int, changes: list[tuple[str, str]], language: str
+) -> None:
+    name = code.texts[place]
+    if name in ("exec", "eval") and code.sign(place - 1) != ".":
+        call.unclear(f"{name} runs what is not read")
+        return
+    known = _CALLS.get(name)
+    if name == "write" and _written(call, code, place):
+        return
+    if known is None:
+        return
+    act, before = known
+    dotted = code.sign(place - 1) == "."
+    qualifier = _qualifier(code, place - 2) if dotted else ""
+    spans = code.arguments(place + 1)
+    if name == "replace" and len(spans) >= 2 and dotted and qualifier != "os":
+        texts = [code.values(*span) for span in spans[:2]]
+        if texts[0] and texts[1]:
+            changes.append((texts[0][0].text, texts[1][0].text))
+        return
+    receiver = None
+    if dotted and qualifier not in before:
+        receiver = _receiver(code, place - 2) if "path" in before else None
+        if receiver is None and (act.endswith("*") or (act == "open" and _opens(code, spans))):
+            receiver = [Value(UNKNOWN)]
+        if receiver is None and "any" not in before:
+            return
+    elif not dotted and "-" not in before and "any" not in before:
+        return
+    _act(call, code, act, spans, receiver, language)
+
+
+def _qualifier(code: Code, place: int) -> str:
+    """The name before the dot; `require('fs')` is `fs`."""
+    name = code.sign(place)
+    start = code.match.get(place, -1)
+    if name == ")" and code.sign(start - 1) == "require" and code.kinds[start + 1] == "s":
+        return code.texts[start + 1].removeprefix("node:").partition("/")[0]
+    return name
+
+
+def _written(call: Call, code: Code, place: int) -> bool:
+    """`open('x', 'w').write('…')` and `f.write('…')`: the text of a file that is noted."""
+    if code.sign(place - 1) != ".":
+        return False
+    name = code.sign(place - 2)
+    opened = code.match.get(place - 2, -1) if name == ")" else -1
+    if opened > 0 and code.sign(opened - 1) == "open":
+        spans = code.arguments(opened)
+        path = code.values(*spans[0]) if spans else None
+    else:
+        path = code.names.get(f"{name}.file")
+    spans = code.arguments(place + 1)
+    text = code.values(*spans[0]) if spans else None
+    if path and text:
+        call.put(path[0], text[0].text)
+    return path is not None
+
+
+def _opens(code: Code, spans: list[tuple[int, int]]) -> bool:
+    """Whether the argument of `x.open(…)` is a mode, so that `x` is a path."""
+    values = code.values(*spans[0]) if spans else None
+    mode = values[0].text if values else ""
+    return 0 < len(mode) < 4 and mode[0] in "rwax"
+
+
+def _receiver(code: Code, end: int) -> list[Value] | None:
+    """The path before `.write_text(`."""
+    start = code.match.get(end, end)
+    if start != end and code.kinds[start - 1 : start] == ["n"] and start > 0:
+        start -= 1
+        while code.sign(start - 1) == "." and start > 1 and code.kinds[start - 2] == "n":
+            start -= 2
+    return code.values(start, end + 1)
+
+
+def _act(
+    call: Call,
+    code: Code,
+    act: str,
+    spans: list[tuple[int, int]],
+    receiver: list[Value] | None,
+    language: str,
+) -> None:
+    plain = [span for span in spans if code.sign(span[0] + 1) != "="]
+    given: list[list[Value] | None] = [receiver] if receiver is not None else []
+    given += [code.values(*span) for span in plain[:3]]
+    first = (given[0] if given else None) or [Value(UNKNOWN)]
+    second = (given[1] if len(given) > 1 else None) or [Value(UNKNOWN)]
+    if act == "open":
+        _open(call, code, spans, given, receiver is not None, language)
+    elif act in ("write", "write*"):
+        text = given[1][0].text if len(given) > 1 and given[1] else None
+        for value in first:
+            call.put(value, text)
+    elif act in ("read", "read*"):
+        call.read(*first)
+    elif act == "delete":
+        call.delete(*first)
+    elif act == "directory":
+        call.make_directory(*first)
+    elif act == "move":
+        call.move(first[0], second[0])
+    elif act == "copy":
+        call.read(*first)
+        call.write(*second)
+    elif act == "network":
+        call.network(first[0].text if first[0].known else "not known")
+    elif act == "spawn":
+        rest = second if len(given) > 1 and second[0].known else []
+        call.run.program([*first, *rest], call.state.copy(), NOTHING)
+    else:
+        _shell(call, code, plain, first)
+
+
+def _open(
+    call: Call,
+    code: Code,
+    spans: list[tuple[int, int]],
+    given: list[list[Value] | None],
+    method: bool,
+    language: str,
+) -> None:
+    mode = ""
+    for start, end in spans:
+        if code.sign(start) == "mode" and code.sign(start + 1) == "=":
+            values = code.values(start + 2, end)
+            mode = values[0].text if values else "w"
+    path = given[0] if given else None
+    if language == "perl":  # open(my $file, '>', 'name')
+        texts = [code.values(*span) for span in spans[1:3]]
+        sign = texts[0][0].text if texts and texts[0] else ""
+        path = texts[1] if len(texts) > 1 else [Value(sign.lstrip("<>+ "))]
+        mode = "w" if ">" in sign else "r"
+    elif not mode and len(given) > 1:
+        mode = given[1][0].text if given[1] else ""
+        if len(mode) > 4 and not method:
+            mode = ""
+    if any(sign in mode for sign in "wax+"):
+        call.write(*(path or [Value(UNKNOWN)]))
+        end = spans[-1][1] if spans else 0
+        if path and code.sign(end + 1) == "as":
+            code.names[f"{code.sign(end + 2)}.file"] = path
+    elif path:
+        call.read(*path)
+
+
+def _shell(call: Call, code: Code, spans: list[tuple[int, int]], first: list[Value]) -> None:
+    if not spans:
+        return
+    start = spans[0][0]
+    if code.sign(start) == "[" and all(value.known or value.text for value in first):
+        if first != [Value(UNKNOWN)]:
+            call.run.program(first, call.state.copy(), NOTHING)
+            return
+        words = _listed(code, start)
+        if words:
+            call.run.program(words, call.state.copy(), NOTHING)
+            return
+    elif first[0].known:
+        call.run.text(first[0].text, call.state.copy())
+        return
+    call.unclear("the program that it runs is not known")
+
+
+def _listed(code: Code, start: int) -> list[Value]:
+    """The words of a list of which not all are plain."""
+    end = code.match.get(start, start)
+    found = []
+    for span in code.spans(start + 1, end):
+        values = code.values(*span)
+        found += values or [Value(UNKNOWN)]
+    return found if found and found[0].known else []

@@ -1,0 +1,277 @@
+"""Package managers: what is added, what is taken away, and what was declared already."""
+
+from typing import NamedTuple
+
+from kedge.drift.shell.call import ANYTHING, Call, Output, Value
+from kedge.drift.shell.options import Options, options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.call import Reader
+
+_PIP_TAKES = """-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url -f
+--find-links -t --target --prefix --root --python -p --timeout --proxy --platform --python-version
+--only-binary --no-binary --cache-dir --log --report -C --config-settings --trusted-host --group
+--extra --index --default-index --resolution --override --torch-backend"""
+_JS_TAKES = """--registry -w --workspace --prefix -C --dir --cwd --filter -F --tag --loglevel
+--cache --omit --include --modules-dir"""
+_DEV = ("-D", "--dev", "--save-dev", "--saveDev", "-d", "--development")
+_DEV_GROUPS = frozenset({"dev", "test", "tests", "lint", "docs", "development"})
+
+
+class Manager(NamedTuple):
+    """Verbs that add, that remove and that install what is declared; the files that it keeps."""
+
+    adds: str
+    removes: str
+    declared: str
+    files: tuple[str, ...]
+    takes: str = ""
+
+
+_PYPROJECT = "pyproject.toml"
+_MANAGERS = {
+    "poetry": Manager("add", "remove rm", "install sync update lock", (_PYPROJECT, "poetry.lock"),
+                      "-G --group -E --extras -C --directory --source --python"),
+    "pdm": Manager("add", "remove", "install sync update lock", (_PYPROJECT, "pdm.lock"),
+                   "-G --group -p --project"),
+    "rye": Manager("add", "remove", "sync lock install", (_PYPROJECT, "requirements.lock")),
+    "pipenv": Manager("install", "uninstall", "sync update lock", ("Pipfile", "Pipfile.lock"),
+                      "-r --requirements -e --python -i --index --categories"),
+    "pixi": Manager("add", "remove rm", "install update lock", ("pixi.toml", "pixi.lock"),
+                    "--feature -f --manifest-path --platform"),
+    "npm": Manager("install i add in isntall", "uninstall remove rm un r unlink",
+                   "ci update up upgrade dedupe ddp rebuild install-clean clean-install prune",
+                   ("package.json", "package-lock.json"), _JS_TAKES),
+    "pnpm": Manager("add", "remove rm uninstall un", "install i update up upgrade import fetch",
+                    ("package.json", "pnpm-lock.yaml"), _JS_TAKES),
+    "yarn": Manager("add", "remove", "install upgrade up", ("package.json", "yarn.lock"),
+                    _JS_TAKES),
+    "bun": Manager("add a", "remove rm", "install i update", ("package.json", "bun.lock"),
+                   _JS_TAKES),
+    "composer": Manager("require req", "remove", "install update i u",
+                        ("composer.json", "composer.lock"), "-d --working-dir"),
+    "bundle": Manager("add", "remove", "install update lock", ("Gemfile", "Gemfile.lock"),
+                      "--gemfile --path --version -v --group -g --source -j --jobs"),
+    "gem": Manager("install", "uninstall", "update", (), "-v --version -i --install-dir -s"),
+    "conda": Manager("install create", "remove uninstall", "update",
+                     (), "-n --name -p --prefix -c --channel -f --file"),
+    "apt": Manager("install", "remove purge autoremove", "update upgrade dist-upgrade full-upgrade",
+                   (), "-t -o"),
+    "apk": Manager("add", "del", "update upgrade", (), "-t --virtual -X --repository"),
+    "yum": Manager("install localinstall", "remove erase", "update upgrade", ()),
+    "brew": Manager("install reinstall", "uninstall remove rm", "upgrade update bundle", ()),
+    "snap": Manager("install", "remove", "refresh", ()),
+    "choco": Manager("install", "uninstall", "upgrade", ()),
+    "winget": Manager("install", "uninstall", "upgrade", ()),
+    "port": Manager("install", "uninstall", "upgrade", ()),
+    "pipx": Manager("install inject", "uninstall", "upgrade upgrade-all", (), "--python --spec"),
+    "mise": Manager("use", "uninstall unuse", "install upgrade", ()),
+    "asdf": Manager("plugin", "uninstall", "install", ()),
+    "rustup": Manager("component target toolchain", "", "update", ()),
+}  # fmt: skip
+_JS = frozenset({"npm", "pnpm", "yarn", "bun"})
+
+
+def _manager(call: Call) -> Output:
+    rules = _MANAGERS[call.name]
+    found = options(call.args, rules.takes)
+    for place in found.get("-C", "--prefix", "--dir", "--cwd", "--directory", "--working-dir"):
+        call = call.elsewhere(place)
+    words = found.words
+    if call.name == "yarn" and words[:1] == ["workspace"]:
+        words = words[2:]
+        found.rest = found.rest[2:]
+    if call.name == "yarn" and words[:1] == ["global"]:
+        words = words[1:]
+        found.rest = found.rest[1:]
+    verb = words[0] if words else ""
+    if not verb and call.name == "yarn":
+        call.install("yarn")
+    elif found.any("--dry-run", "--help", "-h"):
+        return ANYTHING
+    elif verb in rules.adds.split():
+        _added(call, found, rules)
+    elif verb in rules.removes.split():
+        call.install(call.name, words[1:], removes=True)
+        _keeps(call, found, rules)
+    elif verb in rules.declared.split():
+        call.install(call.name, () if call.name in ("mise", "asdf") else words[1:])
+        if verb in ("update", "upgrade", "up", "lock") and rules.files:
+            call.write(*(Value(name) for name in rules.files[1:]))
+    else:
+        _others(call, verb, found)
+    return ANYTHING
+
+
+def _added(call: Call, found: Options, rules: Manager) -> None:
+    packages = [word for word in found.words[1:] if not _is_here(word)]
+    if call.name in ("rustup", "asdf"):
+        packages = packages[1:]
+    if call.name == "conda":
+        call.read(*found.get("-f", "--file"))
+    if call.name == "pipenv":
+        call.read(*found.get("-r", "--requirements"))
+    groups = {value.text for value in found.get("-G", "--group", "--feature")}
+    dev = found.any(*_DEV) if call.name not in ("bundle", "conda", "brew") else False
+    call.install(call.name, packages, dev or bool(groups & _DEV_GROUPS))
+    if packages:
+        _keeps(call, found, rules)
+
+
+def _keeps(call: Call, found: Options, rules: Manager) -> None:
+    if rules.files and not found.any("-g", "--global", "--no-save"):
+        call.write(*(Value(name) for name in rules.files))
+
+
+def _is_here(word: str) -> bool:
+    """A path in this tree, which is no package from elsewhere."""
+    return word in (".", "..") or word.startswith(("./", "../", ".[", "/", "~/", "file:"))
+
+
+def _others(call: Call, verb: str, found: Options) -> None:
+    """Verbs that are no installs: scripts, publishing, versions."""
+    words = found.words
+    name = f"{call.name} {verb}".strip()
+    if verb in ("publish", "push", "yank", "unpublish", "deprecate") or (
+        verb == "dist-tag" and words[1:2] in (["add"], ["rm"])
+    ):
+        call.network("registry")
+        thrown = verb in ("yank", "unpublish")
+        if not found.any("--dry-run", "--build-only"):
+            call.vcs(name, words[1:], destructive=thrown, outward=True)
+    elif verb in ("init", "create", "new") and call.name not in ("brew", "apt", "conda"):
+        if found.any("-y", "--yes") or call.name in ("poetry", "pdm", "composer", "bundle"):
+            files = _MANAGERS[call.name].files
+            call.write(*(Value(file) for file in files[:1]))
+        else:
+            call.runs(" ".join([name, *words[1:2]]))
+            call.unclear(f"{verb} makes files that are not read")
+    elif verb == "version" and call.name in ("npm", "pnpm", "yarn", "poetry") and words[1:]:
+        call.write(Value("package.json" if call.name != "poetry" else _PYPROJECT))
+        if call.name == "npm" and not found.any("--no-git-tag-version"):
+            call.vcs("npm version", words[1:])
+    elif verb == "audit" and words[1:2] == ["fix"]:
+        call.install(call.name)
+        call.write(*(Value(file) for file in _MANAGERS[call.name].files))
+    elif verb in ("pkg", "config", "set-script") and words[1:2] in (["set"], ["delete"]):
+        call.write(Value("package.json" if verb == "pkg" else "~/.npmrc"))
+    elif call.name == "gem" and verb == "build":
+        call.write(Value("*.gem", True))
+    elif call.name == "pnpm" and verb == "patch-commit":
+        call.write(Value("package.json"), Value("patches/**", True))
+    elif call.name in _JS or call.name in ("composer", "mise", "poetry", "pixi"):
+        _script(call, verb, words)
+
+
+def _script(call: Call, verb: str, words: list[str]) -> None:
+    """A script of the project, which may be a check by its name."""
+    if call.name in ("npm", "mise", "composer", "pixi", "poetry") and verb not in (
+        "run", "run-script", "test", "t", "start", "stop", "restart", "tst",
+    ):  # fmt: skip
+        return
+    scripts = words[1:2] if verb in ("run", "run-script") else [verb]
+    if verb in ("list", "ls", "why", "outdated", "info", "view", "config", "help", "audit", "pack"):
+        return
+    from kedge.drift.shell.programs.building import run_target
+
+    run_target(call, " ".join([call.name, *words[:2]]), "".join(scripts))
+
+
+def _pip(call: Call) -> Output:
+    _pip_words(call, "pip", call.args)
+    return ANYTHING
+
+
+def _pip_words(call: Call, manager: str, args: list[Value]) -> None:
+    found = options(args, _PIP_TAKES)
+    verb = found.words[0] if found.rest else ""
+    if verb in ("install", "add") and not found.any("--dry-run"):
+        call.read(*found.get("-r", "--requirement"))
+        packages = [word for word in found.words[1:] if not _is_here(word)]
+        editable = [v.text for v in found.get("-e", "--editable") if not _is_here(v.text)]
+        call.install(manager, packages + editable)
+    elif verb in ("uninstall", "remove"):
+        call.install(manager, found.words[1:], removes=True)
+    elif verb in ("sync", "compile"):
+        if verb == "sync":
+            call.install(manager)
+        call.read(*found.rest[1:])
+        call.write(*options(args, "-o --output-file").get("-o", "--output-file"))
+    elif verb in ("download", "wheel"):
+        call.install(manager, found.words[1:])
+
+
+def _uv(call: Call) -> Output:
+    found = options(call.args, _PIP_TAKES + " --project --directory --package --group --with")
+    for place in found.get("--directory", "--project"):
+        call = call.elsewhere(place)
+    words = found.words
+    verb = words[0] if words else ""
+    after = [word for word in words[1:] if not _is_here(word)]
+    if verb == "pip":
+        at = next(i for i, value in enumerate(call.args) if value.text == "pip")
+        _pip_words(call, "uv", call.args[at + 1 :])
+    elif verb in ("add", "remove"):
+        groups = {value.text for value in found.get("--group", "--optional")}
+        dev = found.any("--dev") or bool(groups & _DEV_GROUPS)
+        call.read(*found.get("-r", "--requirement"))
+        call.install("uv", after, dev, removes=verb == "remove")
+        if not found.any("--script"):
+            call.write(Value(_PYPROJECT), Value("uv.lock"))
+    elif verb == "sync":
+        call.install("uv")
+    elif verb == "lock":
+        call.write(Value("uv.lock"))
+    elif verb in ("tool", "python") and words[1:2] in (["install"], ["uninstall"], ["upgrade"]):
+        call.install("uv", words[2:], removes=words[1] == "uninstall")
+    elif verb == "tool" and words[1:2] == ["run"]:
+        at = next(i for i, value in enumerate(call.args) if value.text == "run")
+        return call.run.program([Value("npx"), *call.args[at + 1 :]], call.state, call.stdin)
+    elif verb == "publish":
+        call.network("pypi.org")
+        call.vcs("uv publish", words[1:], outward=True)
+    elif verb == "init":
+        call.write(Value(_PYPROJECT))
+    elif verb == "venv":
+        call.make_directory(found.rest[1] if len(found.rest) > 1 else Value(".venv"))
+    elif verb == "build":
+        call.write(Value("dist/**", True))
+    elif verb == "version" and words[1:]:
+        call.write(Value(_PYPROJECT), Value("uv.lock"))
+    return ANYTHING
+
+
+def _pip_tools(call: Call) -> Output:
+    found = call.options("-o --output-file --extra -i --index-url")
+    call.read(*found.rest)
+    if call.name == "pip-sync":
+        call.install("pip")
+    else:
+        call.write(*(found.get("-o", "--output-file") or [Value("requirements.txt")]))
+    return ANYTHING
+
+
+def _pacman(call: Call) -> Output:
+    found = call.options("--config --root")
+    words = [flag for flag in found.flags if flag.startswith(("-S", "-R"))]
+    if call.name in ("nix", "nix-env"):
+        verbs = {"install", "add"} & set(found.words[:2])
+        if verbs or found.any("-i", "-iA", "-A", "--install"):
+            call.install("nix", [word for word in found.words if word not in ("profile", *verbs)])
+        return ANYTHING
+    if any(flag in ("-Ss", "-Si", "-Sl") for flag in words):
+        return ANYTHING
+    if words:
+        removes = any(flag.startswith("-R") for flag in words)
+        call.install("pacman", found.words, removes=removes)
+    return ANYTHING
+
+
+READERS: "dict[str, Reader]" = dict.fromkeys(_MANAGERS, _manager)
+READERS.update(
+    {
+        "pip": _pip, "uv": _uv, "pip-compile": _pip_tools, "pip-sync": _pip_tools,
+        "pacman": _pacman, "nix": _pacman, "nix-env": _pacman, "easy_install": _pip,
+    }
+)  # fmt: skip

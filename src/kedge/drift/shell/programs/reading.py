@@ -1,0 +1,115 @@
+"""Programs that only read, and those of which nothing is known."""
+
+from __future__ import annotations
+
+from posixpath import basename
+
+from kedge.drift.shell.call import ANYTHING, NOTHING, Call, Output, Value
+from kedge.drift.shell.paths import under
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.call import Reader
+
+# each with the options that take a value; every operand is a path
+_FILES = {
+    "cat": "", "tac": "", "nl": "-b -s -w -v", "bat": "-l -r -H --language --line-range --style",
+    "head": "-n -c --lines --bytes", "tail": "-n -c --lines --bytes --pid", "less": "", "more": "",
+    "wc": "", "ls": "-I --ignore -w", "ll": "", "eza": "-L", "exa": "-L", "stat": "-c -f --format",
+    "file": "", "du": "-d --max-depth --exclude", "tree": "-L -I -P -o --filelimit", "od": "-A -t",
+    "hexdump": "-n -s -e", "strings": "-n", "md5sum": "", "sha1sum": "", "sha256sum": "",
+    "shasum": "-a", "cksum": "", "md5": "", "cut": "-d -f -c -b --delimiter --fields",
+    "paste": "-d", "join": "-t -1 -2 -o", "comm": "", "diff": "-U -C --label -x -I --exclude",
+    "cmp": "-n", "diff3": "", "sdiff": "-w", "colordiff": "-U", "delta": "", "column": "-t -s",
+    "fold": "-w", "fmt": "-w", "expand": "-t", "rev": "", "readlink": "", "realpath": "",
+    "look": "", "view": "", "zcat": "", "xmllint": "--xpath", "nm": "", "objdump": "", "ldd": "",
+    "otool": "", "size": "", "cloc": "", "tokei": "", "scc": "", "pdftotext": "-f -l",
+    "identify": "", "ffprobe": "",
+}  # fmt: skip
+# the first operand is a pattern or a filter, unless an option gave it
+_FILTERS = {
+    "grep": "-e -f -m -A -B -C --include --exclude --exclude-dir --max-count --color --regexp "
+    "--file --context",
+    "rg": "-e -f -m -A -B -C -g -t -T -r -j -M --glob --type --type-not --max-count --regexp "
+    "--iglob --max-depth --sort --replace --colors",
+    "ag": "-G -A -B -C -m --ignore --depth", "ack": "-A -B -C -m --type",
+    "jq": "--arg --argjson --slurpfile --rawfile --indent --tab -L --args --jsonargs -f",
+    "ast-grep": "-p -l --pattern --lang -r --rewrite", "sg": "-p -l --pattern --lang -r --rewrite",
+}  # fmt: skip
+_LISTS = frozenset({"-l", "-L", "--files-with-matches", "--files-without-match", "--files"})
+_QUIET = """date whoami id groups uname hostname which whereis sleep seq yes expr printenv kill
+pkill killall pgrep ps top htop df free lsof uptime history help man tput clear nproc arch locale
+getconf tr bc dc factor numfmt shuf lscpu lsblk netstat ss ifconfig ip dirname basename tty stty
+reset sw_vers sysctl sync dmesg journalctl who w last getent uuidgen cal tsort nvidia-smi pidof
+pstree vmstat iostat say pbcopy pbpaste xclip apropos info locate mdfind cls where whatis col ts
+pv pygmentize glow jless fx gron dasel htmlq xsv miller mlr csvlook"""
+
+
+def other(call: Call) -> Output:
+    """A program or script of which nothing is known: it is noted that it runs."""
+    typed = call.typed
+    if "/" in typed:
+        path = call.path(Value(typed), say=False)
+        call.runs(path or typed)
+    elif call.words[:1] not in (["--version"], ["--help"], ["-h"], ["-V"], ["version"], ["help"]):
+        call.runs(" ".join([typed, *call.words[:1]]) if call.args else typed)
+    return ANYTHING
+
+
+def _files(call: Call) -> Output:
+    found = call.options(_FILES[call.name])
+    call.read(*found.rest)
+    if call.name == "tree" and found.get("-o"):
+        call.write(*found.get("-o"))
+    if call.name == "cat" and (not found.rest or found.words == ["-"]):
+        return call.stdin
+    if not found.rest and call.name in ("head", "tail", "tac", "nl", "cut", "less", "bat"):
+        return Output(call.stdin.values) if call.name != "cut" else ANYTHING
+    if call.name == "ls" and any(value.glob for value in found.rest):
+        return Output(tuple(found.rest))
+    if call.name in ("readlink", "realpath") and len(found.rest) == 1:
+        return Output(tuple(found.rest))
+    return ANYTHING
+
+
+def _filter(call: Call) -> Output:
+    found = call.options(_FILTERS[call.name])
+    if call.name in ("ast-grep", "sg") and found.any("-U", "--update-all"):
+        call.edit([Value(under(each.text, "**"), True) for each in found.rest or [Value(".")]])
+        return ANYTHING
+    given = found.any("-e", "--regexp", "-f", "--file", "--files", "-p", "--pattern")
+    paths = found.rest if given else found.rest[1:]
+    call.read(*paths)
+    if _LISTS & found.flags:
+        return _listed(paths, [*found.get("--include"), *found.get("-g", "--glob")])
+    if not paths and call.name == "grep" and call.stdin is not NOTHING:
+        quiet = found.any("-c", "-q", "-o", "--count", "--quiet", "--only-matching")
+        return ANYTHING if quiet else Output(call.stdin.values)
+    return ANYTHING
+
+
+def _listed(paths: list[Value], names: list[Value]) -> Output:
+    """The files that a search may print: a pattern below each place that it looks in."""
+    tails = [f"**/{name.text}" for name in names if not name.text.startswith("!")] or ["**"]
+    found = []
+    for path in paths or [Value(".")]:
+        if path.glob or "." in basename(path.text).strip("."):
+            found.append(path)
+        else:
+            found += [Value(under(path.text, tail), True) for tail in tails]
+    return Output(tuple(found))
+
+
+def _quiet(call: Call) -> Output:
+    if call.name in ("basename", "dirname") and call.args and call.args[0].known:
+        head, _, tail = call.args[0].text.rstrip("/").rpartition("/")
+        text = (head or ".") if call.name == "dirname" else tail
+        if call.name == "basename" and len(call.args) > 1:
+            text = text.removesuffix(call.args[1].text)
+        return Output((Value(text, call.args[0].glob),))
+    return ANYTHING
+
+
+READERS: dict[str, Reader] = dict.fromkeys(_QUIET.split(), _quiet)
+READERS.update(dict.fromkeys(_FILES, _files))
+READERS.update(dict.fromkeys(_FILTERS, _filter))

@@ -1,0 +1,320 @@
+"""Words: quotes, escapes, parameters, substitutions, here-documents.
+
+Every character is looked at a bounded number of times: what is inside a substitution is parsed in
+place, and what must be read twice (backquotes, `${…}`) only to a bounded depth.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kedge.drift.shell.syntax import Block, Part, Redirect, TooMuch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.syntax import Word
+
+DEEPEST = 32
+MOST_PIECES = 20_000  # words, and the quoted and expanded pieces that they are made of
+
+_PLAIN = re.compile(r"""[^ \t\r\n'"\\$`|&;<>()]+""")
+_BETWEEN_QUOTES = re.compile(r'[^"\\$`]+')
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]")
+_ANSI = r"(?s)\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.)"
+_ANSI_SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b",
+               "f": "\f", "v": "\v"}  # fmt: skip
+_ENDS = " \t\r\n|&;<>)"
+_TICK = re.compile(r"[`\\]")
+
+
+class Words:
+    """Reads words from `text` at `at`; commands inside them are read by `inner`."""
+
+    __slots__ = ("at", "depth", "end", "pending", "pieces", "problems", "text")
+
+    def __init__(self, text: str, depth: int = 0) -> None:
+        self.text = text
+        self.end = len(text)
+        self.at = 0
+        self.depth = depth
+        self.pieces = 0
+        self.pending: list[Redirect] = []  # here-documents whose bodies come after the line
+        self.problems: list[str] = []
+
+    def inner(self, closer: str) -> Block:
+        """The commands up to `closer`, which is passed over."""
+        raise NotImplementedError
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise TooMuch(f"nested more than {DEEPEST} deep")
+
+    def count(self, pieces: int = 1) -> None:
+        self.pieces += pieces
+        if self.pieces > MOST_PIECES:
+            raise TooMuch(f"more than {MOST_PIECES} words and pieces")
+
+    def word(self) -> Word:
+        """One word; an unquoted plain one is a string."""
+        self.count()
+        text, parts = self.text, []
+        plain = _PLAIN.match(text, self.at)
+        if plain:
+            self.at = plain.end()
+            if self.at == self.end or text[self.at] in _ENDS:
+                return plain[0]
+            parts.append(Part("text", plain[0]))
+        while self.at < self.end:
+            sign = text[self.at]
+            if sign == "(":
+                if not parts or not self._pattern(parts):
+                    break
+            elif sign in "<>" and not parts and text.startswith("(", self.at + 1):
+                parts.append(self._process(sign))
+            elif sign in _ENDS:
+                break
+            else:
+                self._piece(sign, parts)
+        if len(parts) == 1 and parts[0].kind == "text" and not parts[0].quoted:
+            return parts[0].text
+        return tuple(parts)
+
+    def _pattern(self, parts: list[Part]) -> bool:
+        """`@(a|b)` belongs to a word; any other opening parenthesis ends it."""
+        if parts[-1].quoted or not parts[-1].text.endswith(("@", "!", "*", "+", "?")):
+            return False
+        end = self.text.find(")", self.at, self.at + 1000)
+        if end < 0:
+            return False
+        parts.append(Part("text", self.text[self.at : end + 1]))
+        self.at = end + 1
+        return True
+
+    def _piece(self, sign: str, parts: list[Part]) -> None:
+        self.count()
+        text, at = self.text, self.at
+        if sign == "'":
+            end = self._find("'", at + 1)
+            parts.append(Part("text", text[at + 1 : end], True))
+            self.at = end + 1
+        elif sign == '"':
+            self.at += 1
+            self._double(parts)
+        elif sign == "\\":
+            if not text.startswith("\n", at + 1):
+                parts.append(Part("text", text[at + 1 : at + 2] or "\\", True))
+            self.at += 2
+        elif sign == "$":
+            self._dollar(parts, quoted=False)
+        elif sign == "`":
+            self._backquotes(parts, quoted=False)
+        else:
+            plain = _PLAIN.match(text, at)
+            parts.append(Part("text", plain[0] if plain else sign))
+            self.at = plain.end() if plain else at + 1
+
+    def _find(self, sign: str, start: int) -> int:
+        end = self.text.find(sign, start)
+        if end < 0:
+            self.problems.append(f"no closing {sign}")
+            return self.end
+        return end
+
+    def _double(self, parts: list[Part], whole: bool = False) -> None:
+        """What is between double quotes, up to and with the closing one; or all the text."""
+        text = self.text
+        parts.append(Part("text", "", True))
+        while self.at < self.end:
+            self.count()
+            some = _BETWEEN_QUOTES.match(text, self.at)
+            if some:
+                parts.append(Part("text", some[0], True))
+                self.at = some.end()
+                continue
+            sign = text[self.at]
+            if sign == '"' and whole:
+                parts.append(Part("text", sign, True))
+                self.at += 1
+            elif sign == '"':
+                self.at += 1
+                return
+            elif sign == "\\":
+                follows = text[self.at + 1 : self.at + 2]
+                kept = follows if follows in '$`"\\' else "" if follows == "\n" else "\\" + follows
+                parts.append(Part("text", kept, True))
+                self.at += 2
+            elif sign == "$":
+                self._dollar(parts, quoted=True)
+            else:
+                self._backquotes(parts, quoted=True)
+        if not whole:
+            self.problems.append('no closing "')
+
+    def _dollar(self, parts: list[Part], quoted: bool) -> None:
+        text, at = self.text, self.at
+        follows = text[at + 1 : at + 2]
+        if follows == "(":
+            end = self.arithmetic(at + 1)
+            if end:
+                parts.append(Part("arithmetic", text[at:end], quoted))
+                self.at = end
+                return
+            self.at += 2
+            parts.append(Part("command", "", quoted, self.inner(")")))
+        elif follows == "{":
+            self._parameter(parts, quoted)
+        elif follows == "'" and not quoted:
+            self._ansi(parts)
+        elif follows == '"' and not quoted:
+            self.at += 2
+            self._double(parts)
+        else:
+            name = _NAME.match(text, at + 1)
+            parts.append(Part("var", name[0], quoted) if name else Part("text", "$", quoted))
+            self.at = name.end() if name else at + 1
+
+    def arithmetic(self, at: int, ends: str = "\n;`'\"") -> int:
+        """Where `((…))` at `at` ends, or 0 when it is two nested subshells."""
+        text = self.text
+        if not text.startswith("((", at):
+            return 0
+        depth, place = 0, at
+        while place < min(self.end, at + 400):
+            sign = text[place]
+            if sign == "(":
+                depth += 1
+            elif sign == ")":
+                depth -= 1
+                if depth == 1:
+                    return place + 2 if text.startswith("))", place) else 0
+            elif sign in ends and depth < 3:
+                return 0
+            place += 1
+        return 0
+
+    def _parameter(self, parts: list[Part], quoted: bool) -> None:
+        """`${…}`: its inner text, and the commands that it may run."""
+        text, start = self.text, self.at + 2
+        depth, place = 1, start
+        while place < self.end:
+            sign = text[place]
+            if sign == "\\":
+                place += 1
+            elif sign == "'" and not quoted:
+                place = text.find("'", place + 1)
+                if place < 0:
+                    break
+            elif sign == "{":
+                depth += 1
+            elif sign == "}":
+                depth -= 1
+                if not depth:
+                    break
+            place += 1
+        if not start <= place < self.end:
+            self.problems.append("no closing }")
+            place = self.end
+        inner, self.at = text[start:place], place + 1
+        body = self._commands_in(inner) if "$(" in inner or "`" in inner else None
+        parts.append(Part("var", inner, quoted, body))
+
+    def _commands_in(self, inner: str) -> Block:
+        """The substitutions in text that is quoted like a here-document."""
+        self.deeper()
+        reader = type(self)(inner, self.depth)
+        block = Block("list", [part.body for part in reader.quoted() if part.body])
+        self.problems += reader.problems
+        self.count(reader.pieces)
+        self.depth -= 1
+        return block
+
+    def quoted(self) -> list[Part]:
+        """All the text, as the body of a here-document is read."""
+        parts: list[Part] = []
+        self._double(parts, whole=True)
+        return parts
+
+    def _backquotes(self, parts: list[Part], quoted: bool) -> None:
+        text, place = self.text, self.at + 1
+        while place < self.end and text[place] != "`":
+            found = _TICK.search(text, place)
+            stop = found.start() if found else self.end
+            place = stop + 2 if text.startswith("\\", stop) else stop
+        inner = text[self.at + 1 : place]
+        if "\\" in inner:
+            inner = re.sub(r"\\([`\\$])", r"\1", inner)
+        self.at = place + 1
+        self.deeper()
+        reader = type(self)(inner, self.depth)
+        parts.append(Part("command", "", quoted, reader.inner("")))
+        self.problems += reader.problems
+        self.count(reader.pieces)
+        self.depth -= 1
+
+    def _process(self, sign: str) -> Part:
+        self.at += 2
+        return Part("process", sign, False, self.inner(")"))
+
+    def _ansi(self, parts: list[Part]) -> None:
+        r"""`$'…'`, with `\n` and the like."""
+        text, start = self.text, self.at + 2
+        place = start
+        while place < self.end and text[place] != "'":
+            place += 2 if text[place] == "\\" else 1
+        parts.append(Part("text", re.sub(_ANSI, _ansi_sign, text[start:place]), True))
+        self.at = place + 1
+
+    def documents(self) -> None:
+        """The bodies of here-documents, at the line after the one that named them."""
+        for each in self.pending:
+            mark = each.target if isinstance(each.target, str) else ""
+            each.target = self._document(mark, each)
+        self.pending = []
+
+    def _document(self, mark: str, each: Redirect) -> Word:
+        text, start = self.text, self.at
+        body, self.at = _until(text, start, mark, each.tabs)
+        if each.tabs:
+            body = re.sub(r"^\t+", "", body, flags=re.MULTILINE)
+        parts = [Part("text", body, True)]
+        if not each.verbatim and ("$" in body or "`" in body or "\\" in body):
+            self.deeper()
+            reader = type(self)(body, self.depth)
+            parts = reader.quoted()
+            self.problems += reader.problems
+            self.count(reader.pieces)
+            self.depth -= 1
+        return tuple(parts)
+
+
+def _until(text: str, start: int, mark: str, tabs: bool) -> tuple[str, int]:
+    """The lines before the one that is the mark, and where the text goes on."""
+    almost = -1
+    at = start
+    while at <= len(text):
+        head = at
+        while tabs and text.startswith("\t", head):
+            head += 1
+        end = head + len(mark)
+        if text.startswith(mark, head):
+            if end >= len(text) or text[end] == "\n":
+                return text[start:at], min(end + 1, len(text))
+            if almost < 0 and text.startswith(")", end):
+                almost = at  # the closing parenthesis behind the mark, as agents write it
+        at = text.find("\n" if tabs else f"\n{mark}", at) + 1
+        if not at:
+            break
+    if almost >= 0:
+        return text[start:almost], text.index(mark, almost) + len(mark)
+    return text[start:], len(text)
+
+
+def _ansi_sign(found: re.Match[str]) -> str:
+    code = found[1]
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number) if number < 0x110000 else ""
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    return _ANSI_SIGNS.get(code, code if code in "'\"\\?" else "\\" + code)

@@ -1,0 +1,152 @@
+"""Programs that run another: `sudo`, `env A=b`, `timeout 5`, `uv run`, `npx` and their like."""
+
+from __future__ import annotations
+
+from kedge.drift.shell.options import options
+from kedge.drift.shell.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kedge.drift.shell.call import Call
+
+DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
+ALIASES = {"nodejs": "node", "gsed": "sed", "gawk": "awk", "mawk": "awk", "ggrep": "grep",
+           "egrep": "grep", "fgrep": "grep", "zgrep": "grep", "gfind": "find", "gxargs": "xargs",
+           "gtimeout": "timeout", "py": "python", "pypy3": "python", "pypy": "python",
+           "fdfind": "fd", "batcat": "bat", "vim": "vi", "nvim": "vi", "apt-get": "apt",
+           "mamba": "conda", "micromamba": "conda", "dnf": "yum", "zsh": "bash", "sh": "bash",
+           "dash": "bash", "ksh": "bash", "fish": "bash", "docker-compose": "docker",
+           "podman": "docker", "nerdctl": "docker", "applypatch": "apply_patch",
+           "gmake": "make", "ripgrep": "rg", "bunx": "npx", "uvx": "npx"}  # fmt: skip
+
+# the options that take a value, and how many operands come before the program
+_PLAIN = {
+    "sudo": ("-u -g -h -p -C -r -t -U -D -R -T --user --group --host --prompt --chdir", 0),
+    "doas": ("-u -C", 0),
+    "timeout": ("-k -s --kill-after --signal", 1),
+    "nice": ("-n --adjustment", 0),
+    "ionice": ("-c -n --class --classdata", 0),
+    "nohup": ("", 0),
+    "setsid": ("", 0),
+    "builtin": ("", 0),
+    "exec": ("-a", 0),
+    "time": ("-f -o --format --output", 0),
+    "stdbuf": ("-i -o -e --input --output --error", 0),
+    "unbuffer": ("", 0),
+    "chronic": ("", 0),
+    "caffeinate": ("-t -w", 0),
+    "flock": ("-w -E --timeout", 1),
+    "xvfb-run": ("-n -s -e -f -w", 0),
+    "strace": ("-o -e -p -s -u", 0),
+    "watch": ("-n -d --interval", 0),
+    "noglob": ("", 0),
+    "nocorrect": ("", 0),
+    "cross-env": ("", 0),
+    "dotenv": ("-e -f -v -c", 0),
+    "busybox": ("", 0),
+    "corepack": ("", 0),
+    "npx": ("-p --package -c --call --from --with --python", 0),
+    "chroot": ("", 1),
+}
+_UV = """--with --with-requirements --with-editable -p --python --extra --group --only-group
+--project --directory --env-file --package --index --refresh-package"""
+# a program of which one verb runs another program
+_VERBS = {
+    "uv": ("run", _UV),
+    "poetry": ("run", "-C --directory -P --project"),
+    "pipenv": ("run", ""),
+    "pdm": ("run", "-p --project"),
+    "rye": ("run", ""),
+    "hatch": ("run", "-e --env"),
+    "pixi": ("run", "-e --environment --manifest-path"),
+    "pipx": ("run", "--spec --python --pip-args"),
+    "bundle": ("exec", ""),
+    "pnpm": ("exec dlx", "-C --dir --filter -F --package"),
+    "yarn": ("exec dlx", "--cwd"),
+    "npm": ("exec x", "--package -w --workspace --prefix"),
+    "bun": ("x", ""),
+    "mise": ("exec x", ""),
+    "rtx": ("exec x", ""),
+    "asdf": ("exec", ""),
+    "opam": ("exec", "--switch"),
+    "op": ("run", "--env-file --account"),
+    "doppler": ("run", "-p -c --project --config"),
+    "direnv": ("exec", ""),
+    "conda": ("run", "-n --name -p --prefix --cwd"),
+    "gotestsum": ("", ""),
+}  # fmt: skip
+
+
+def unwrapped(call: Call) -> list[Value] | None:
+    """The words of the program that is run; None when this is no wrapper, [] when it runs none."""
+    name = call.name
+    if name in _PLAIN:
+        takes, skip = _PLAIN[name]
+        found = options(call.args, takes, stop=True)
+        if name == "npx" and found.get("-c", "--call"):
+            return [Value("bash"), Value("-c"), found.get("-c", "--call")[0]]
+        if name == "sudo" and found.any("-e", "--edit"):
+            call.edit(found.rest)
+            return []
+        inner = _assignments_off(found.rest[skip:])
+        if name == "npx" and inner:
+            inner = [_without_version(inner[0]), *inner[1:]]
+        return inner
+    if name == "env":
+        return _env(call)
+    if name == "command":
+        found = options(call.args, "", stop=True)
+        return [] if found.any("-v", "-V") else found.rest
+    if name in _VERBS:
+        return _verb(call)
+    return None
+
+
+def _env(call: Call) -> list[Value]:
+    found = options(call.args, "-u -C -S --unset --chdir --split-string", stop=True)
+    split = found.get("-S", "--split-string")
+    if split:
+        return [Value(word) for word in split[0].text.split()] + found.rest
+    return _assignments_off(found.rest)
+
+
+def _assignments_off(words: list[Value]) -> list[Value]:
+    for place, value in enumerate(words):
+        name, sign, _ = value.text.partition("=")
+        if not sign or not name.isidentifier():
+            return words[place:]
+    return []
+
+
+def _without_version(value: Value) -> Value:
+    """`prettier@3` is `prettier`; `@scope/name` keeps its name."""
+    text = value.text
+    at = text.find("@", 1)
+    return Value(text[:at] if at > 0 else text, value.glob)
+
+
+def _verb(call: Call) -> list[Value] | None:
+    verbs, takes = _VERBS[call.name]
+    if call.name == "gotestsum":
+        return [Value("go"), Value("test"), *_after_dashes(call.args)]
+    found = options(call.args, takes, stop=True)
+    if not found.rest or found.rest[0].text not in verbs.split():
+        return None
+    inner = options(found.rest[1:], takes, stop=True)
+    words = inner.rest
+    if call.name in ("mise", "rtx", "op", "doppler", "opam"):
+        words = _after_dashes(found.rest[1:]) or words
+    elif call.name == "direnv":
+        words = words[1:]
+    elif call.name == "uv" and inner.any("-m", "--module"):
+        return [Value("python"), Value("-m"), *words]
+    if call.name == "npm" and not words:
+        words = _after_dashes(found.rest[1:])
+    return [_without_version(words[0]), *words[1:]] if words else []
+
+
+def _after_dashes(words: list[Value]) -> list[Value]:
+    for place, value in enumerate(words):
+        if value.text == "--":
+            return words[place + 1 :]
+    return []

@@ -1,0 +1,236 @@
+"""Signs that an action weakens a check: tests, assertions, thresholds, hooks, CI, suppressions.
+
+Lines that stand in both the old and the new text cancel out, over all the files of the action: a
+test that is moved, renamed or rewritten with as many assertions is no sign.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kedge.drift import weaken_signs as signs
+from kedge.drift.actions import Action, Change
+
+_LONGEST = 400  # characters of a line that are looked at
+_MOST_LINES = 20_000
+_MOST = 20  # signs of one action
+_MOST_EVIDENCE = 160  # characters of one line
+
+
+class Sign(NamedTuple):
+    """severity: 1 is worth a look, 2 weakens, 3 takes a check away."""
+
+    rule: str
+    severity: int
+    path: str
+    evidence: str
+
+
+class Lines(NamedTuple):
+    """What a change to a file really adds and takes away, line by line."""
+
+    path: str
+    added: list[str]
+    removed: list[str]
+    whole: bool
+
+
+def weakened(action: Action) -> tuple[Sign, ...]:
+    """The signs in an action, the weightiest first."""
+    files = [_lines(change) for change in action.changes]
+    found: list[Sign] = []
+    found += _commands(action)
+    found += _deleted(action, files)
+    found += _tests(files)
+    for each in files:
+        found += _skipped(each)
+        found += _suppressed(each)
+        if signs.is_config(each.path):
+            found += _loosened(each)
+        if signs.is_ci(each.path):
+            found += _steps(each)
+    unique = dict.fromkeys(found)
+    return tuple(sorted(unique, key=lambda sign: -sign.severity)[:_MOST])
+
+
+def _lines(change: Change) -> Lines:
+    old = [line.strip()[:_LONGEST] for line in change.removed.splitlines()[:_MOST_LINES]]
+    new = [line.strip()[:_LONGEST] for line in change.added.splitlines()[:_MOST_LINES]]
+    return Lines(change.path, _without(new, old), _without(old, new), change.whole)
+
+
+def _without(lines: list[str], others: list[str]) -> list[str]:
+    left = Counter(others)
+    found = []
+    for line in lines:
+        if left[line] > 0:
+            left[line] -= 1
+        elif line:
+            found.append(line)
+    return found
+
+
+def _commands(action: Action) -> Iterator[Sign]:
+    effects = action.effects
+    for act in effects.vcs:
+        words = set(act.args)
+        if "--no-verify" in words or (act.verb == "commit" and _cluster_has_n(act.args)):
+            yield Sign("hooks skipped", 3, "", f"git {act.verb} --no-verify")
+        if act.verb == "config" and any("hookspath" in word.lower() for word in words):
+            yield Sign("hooks skipped", 3, "", " ".join(["git config", *act.args])[:_MOST_EVIDENCE])
+    for check in effects.checks:
+        shown = " ".join(check.command)[:_MOST_EVIDENCE]
+        if check.ignored:
+            yield Sign("failure ignored", 1, "", f"{shown} || true")
+        if signs.deselects(check.command):
+            yield Sign("tests left out", 1, "", shown)
+
+
+def _cluster_has_n(args: tuple[str, ...]) -> bool:
+    """`git commit -n`, alone or among other letters; a message after `-m` is none."""
+    skip = False
+    for word in args:
+        if skip:
+            skip = False
+        elif word in ("-m", "-F", "-C", "-c", "--message", "--file", "--author"):
+            skip = True
+        elif re.fullmatch(r"-[aeqsvz]{0,5}n[aeqsvzm]{0,5}", word):
+            return True
+    return False
+
+
+def _deleted(action: Action, files: list[Lines]) -> Iterator[Sign]:
+    effects = action.effects
+    outside = set(effects.outside)
+    made = sum(signs.is_test_file(each.path) for each in files if each.whole and each.added)
+    for path in effects.deleted:
+        if path in outside:
+            continue
+        if signs.is_ci(path):
+            yield Sign("CI removed", 3, path, f"deletes {path}")
+        elif signs.is_test(path) and not signs.is_leftover(path):
+            code = signs.is_test_file(path) or "." not in path.rpartition("/")[2]
+            if code and made:
+                made -= 1
+            else:
+                yield Sign("tests deleted", 3 if code else 2, path, f"deletes {path}")
+    for old, new in effects.moved:
+        if signs.is_test_file(old) and not signs.is_test(new) and old not in outside:
+            yield Sign("tests deleted", 3, old, f"moves {old} to {new}")
+
+
+def _tests(files: list[Lines]) -> Iterator[Sign]:
+    """Tests and assertions that are gone, counted over all files."""
+    added: list[str] = []
+    removed: list[tuple[str, str]] = []
+    for each in files:
+        if not each.path or signs.is_test(each.path) or _is_rust_test(each):
+            added += each.added
+            removed += [(each.path, line) for line in each.removed]
+    gone = [(path, line) for path, line in removed if signs.is_test_head(line)]
+    new = signs.is_test_head.count(added) if gone else 0
+    if len(gone) > new:
+        yield Sign("tests removed", 3, *_cut(gone[new]))
+        return
+    was = [(path, line) for path, line in removed if signs.is_assertion(line)]
+    now = [line for line in added if signs.is_assertion(line)]
+    if len(was) > len(now):
+        yield Sign("assertions removed", 2, *_cut(was[len(now)]))
+    elif was:
+        strict = sum(signs.is_strict(line) for _, line in was)
+        weak = [line for line in now if not signs.is_strict(line)]
+        if strict > len(now) - len(weak) and len(weak) > len(was) - strict:
+            yield Sign("assertions loosened", 2, *_cut((was[0][0], weak[0])))
+    for line in now:
+        if signs.is_empty(line):
+            yield Sign("empty assertion", 2, *_cut((files[0].path, line)))
+            break
+
+
+def _cut(place: tuple[str, str]) -> tuple[str, str]:
+    return place[0], place[1][:_MOST_EVIDENCE]
+
+
+def _is_rust_test(each: Lines) -> bool:
+    """Rust keeps tests beside the code that they test."""
+    lines = [*each.removed, *each.added]
+    return each.path.endswith(".rs") and any(
+        "#[test]" in line or "assert" in line for line in lines
+    )
+
+
+def _skipped(each: Lines) -> Iterator[Sign]:
+    if each.path and not signs.is_test(each.path) and not each.path.endswith(".rs"):
+        return
+    before = signs.skips.count(each.removed)
+    heads = {line for line in each.added if signs.is_test_head(line) and not signs.skips(line)}
+    for place, line in enumerate(each.added):
+        if not signs.skips(line) or _is_comment(line):
+            continue
+        if before:
+            before -= 1
+            continue
+        if signs.is_conditional(" ".join(each.added[max(0, place - 2) : place + 1])):
+            severity = 1
+        else:
+            severity = 2 if each.whole or heads else 3
+        yield Sign("test skipped", severity, *_cut((each.path, line)))
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith(("//", "* ", "/*", "#")) and not line.startswith("#[")
+
+
+def _suppressed(each: Lines) -> Iterator[Sign]:
+    before = signs.suppresses.count(each.removed)
+    for line in each.added:
+        if not signs.suppresses(line):
+            continue
+        if before:
+            before -= 1
+            continue
+        severity = 2 if signs.suppresses_file(line) else 1
+        yield Sign("check suppressed", severity, *_cut((each.path, line)))
+
+
+def _loosened(each: Lines) -> Iterator[Sign]:
+    """Thresholds and rules in settings."""
+    old, new = signs.limits(each.path, each.removed), signs.limits(each.path, each.added)
+    for name, (number, line) in old.items():
+        now = new.get(name)
+        if now is None:
+            if signs.is_minimum(name):
+                yield Sign("threshold removed", 2, *_cut((each.path, line)))
+        elif (now[0] < number) if signs.is_minimum(name) else (now[0] > number):
+            yield Sign("threshold lowered", 3, each.path, f"{line[:70]} -> {now[1][:70]}")
+    linter = "lint" in each.path or "biome" in each.path
+    before = signs.is_off.count(each.removed)
+    for line in each.added:
+        if signs.is_off(line) and (linter or "off" not in line):
+            if before:
+                before -= 1
+            else:
+                yield Sign("rule turned off", 2, *_cut((each.path, line)))
+        elif signs.leaves_out(line):
+            yield Sign("tests left out", 2, *_cut((each.path, line)))
+
+
+def _steps(each: Lines) -> Iterator[Sign]:
+    """Steps of CI, targets of make, hooks: gone, or run so that a failure is not seen."""
+    gone = [line for line in each.removed if _is_step(line)]
+    new = sum(_is_step(line) for line in each.added)
+    if len(gone) > new:
+        yield Sign("CI step removed", 3, *_cut((each.path, gone[new])))
+    for line in each.added:
+        if signs.ignores(line) and _is_step(line):
+            yield Sign("failure ignored", 2, *_cut((each.path, line)))
+        elif signs.allows(line):
+            yield Sign("failure ignored", 3, *_cut((each.path, line)))
+        elif "--no-verify" in line:
+            yield Sign("hooks skipped", 2, *_cut((each.path, line)))
+
+
+def _is_step(line: str) -> bool:
+    """A line that runs a check; a dependency with its version is none."""
+    return not line.startswith("#") and signs.is_step(line) and not signs.is_version(line)

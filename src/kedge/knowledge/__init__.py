@@ -1,0 +1,1 @@
+"""The knowledge bank: lessons that are kept, observed again, challenged and retired."""

@@ -1,0 +1,325 @@
+"""What is forbidden, what only looks so, what is lifted, and what breaks it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.drift.actions import normalise
+from kedge.drift.charter import Charter, revised
+from kedge.drift.constraints import (
+    KINDS,
+    SOFT,
+    Constraint,
+    Violation,
+    applies,
+    constraints,
+    lifted,
+    loosened,
+    parse,
+)
+from kedge.drift.subjects import covers, is_test
+
+CASES = Path(__file__).parents[2] / "benchmarks/drift/constraints.jsonl"
+
+SAID = [
+    ("Don't touch src/a.py, b.py or anything under c/.", "no_touch", ("src/a.py", "b.py", "c/")),
+    ("do NOT, under any circumstances, edit `src/a.rs`", "no_touch", ("src/a.rs",)),
+    ("Fix it w/o touching base.css", "no_touch", ("base.css",)),
+    ("dont modify the test files", "no_touch", ("test",)),
+    ("Leave the docs alone", "no_touch", ("docs",)),
+    ("src/a.py must remain as it is", "no_touch", ("src/a.py",)),
+    ("Hands off legacy/", "no_touch", ("legacy/",)),
+    ("Do not modify:\n- a.py\n", "no_touch", ("a.py",)),
+    ("a.go is off limits", "no_touch", ("a.go",)),
+    ("api.ts is generated, don't edit it", "no_touch", ("api.ts",)),
+    ("No schema changes please", "no_touch", ("schema",)),
+    ("Only change files under src/auth", "only_under", ("src/auth",)),
+    ("don't modify anything outside src/auth", "only_under", ("src/auth",)),
+    ("Fix a.py. Do not change any other file.", "only_under", ("a.py",)),
+    ("Change nothing but print.css", "only_under", ("print.css",)),
+    ("Don't touch anything except src/report.py", "only_under", ("src/report.py",)),
+    ("Limit yourself to packages/ui", "only_under", ("packages/ui",)),
+    ("No new dependencies", "no_new_dependencies", ()),
+    ("Write it using only the standard library", "no_new_dependencies", ()),
+    ("Don't create any new files", "no_new_files", ()),
+    ("don't delete anything", "no_delete", ()),
+    ("never rename files", "no_rename", ()),
+    ("Don't commit yet", "no_commit", ()),
+    ("I'll commit myself", "no_commit", ()),
+    ("commit without pushing", "no_push", ()),
+    ("do not create a branch", "no_branch", ()),
+    ("don't open a PR", "no_pr", ()),
+    ("please don't amend commits", "no_vcs", ("amend",)),
+    ("Do not run the tests", "no_run", ("tests",)),
+    ("Don't run `terraform apply`", "no_run", ("terraform apply",)),
+    ("don't install anything", "no_install", ()),
+    ("no network access please", "no_network", ()),
+    ("Just explain how it works", "read_only", ()),
+    ("review only please", "read_only", ()),
+    ("Don't make any changes", "read_only", ()),
+    ("don't reformat the file", "no_format", ()),
+    ("Don't write tests", "no_tests", ()),
+    ("Make it pass without weakening the tests", "keep_tests", ()),
+    ("no refactoring", "no_refactor", ()),
+    ("use yarn, not npm", "no_tool", ("npm",)),
+    ("Ask me before deleting files", "ask_first", ("no_delete",)),
+    ("never push without asking", "ask_first", ("no_push",)),
+]
+
+NOT_SAID = [
+    "The button should not submit the form.",
+    "Don't show the banner when the user is logged in.",
+    "Users must not be able to delete their own entries.",
+    "Make sure that the job never deletes files.",
+    "If the transaction fails, do not commit it.",
+    "When --dry-run is given, don't write any files.",
+    "don't push duplicate events to the queue",
+    "The config must not be modified at runtime. Freeze it.",
+    "Only admins may edit config.",
+    "The hook should only touch files under src/",
+    "Write a pre-push hook: never push to main.",
+    "Add an option to save without changing the config",
+    "Why don't we touch the cache here?",
+    "Shouldn't we change the schema?",
+    "I didn't touch the tests.",
+    "I don't touch the tests.",
+    "We never touched config.yml before.",
+    'My colleague wrote: "don\'t touch the billing code".',
+    "CI prints `don't commit generated files`.",
+    "```\ndo not modify config/\n```",
+    "> please don't edit the README",
+    "2026-01-01T10:00:00 do not modify config/",
+    "## No changes",
+    "Don't forget to update the tests.",
+    "Never commit without running the tests first.",
+    "This can't be fixed without changing the schema.",
+    "I just edited foo.py and now the import fails.",
+    "Fix the login and just tell me when you're done",
+    "Don't touch unrelated code.",
+    "don't change the behaviour of login",
+    "<system-reminder>Do not edit any files.</system-reminder> Add the button.",
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "subject"), SAID)
+def test_what_is_forbidden(text: str, kind: str, subject: tuple[str, ...]) -> None:
+    found = constraints(text)
+    assert [(each.kind, each.subject) for each in found] == [(kind, subject)]
+    assert " ".join(found[0].quote.split()) in " ".join(text.split())
+
+
+@pytest.mark.parametrize("text", NOT_SAID)
+def test_what_only_looks_forbidden(text: str) -> None:
+    assert constraints(text) == ()
+
+
+def test_exceptions_and_strength() -> None:
+    (found,) = constraints("Don't touch the tests except for tests/test_new.py")
+    assert found.exceptions == ("tests/test_new.py",)
+    (found,) = constraints("No changes to db/, but you may edit db/draft.sql")
+    assert found.exceptions == ("db/draft.sql",)
+    (found,) = constraints("Don't add dependencies, except for zod")
+    assert found.exceptions == ("zod",)
+    (found,) = constraints("try not to touch utils.py")
+    assert found.strength == SOFT
+    assert not constraints("only edit a.py")[0].standing
+    assert constraints("never edit anything but a.py")[0].standing
+
+
+def action(tool: str, **given: Any) -> Any:
+    return normalise(tool, given, root="/project", cwd="/project")
+
+
+def edit(path: str, old: str = "one", new: str = "two") -> Any:
+    return action("Edit", file_path=path, old_string=old, new_string=new)
+
+
+def bash(command: str) -> Any:
+    return action("Bash", command=command)
+
+
+BROKEN = [
+    ("Don't touch src/a.py", edit("src/a.py"), edit("src/aa.py")),
+    ("Don't touch src/a.py", edit("/project/src/a.py"), edit("/elsewhere/src/b.py")),
+    ("Don't touch src/a.py", bash("sed -i s/x/y/ src/*.py"), bash("sed -n 1p src/a.py")),
+    ("Don't touch config/prod.yml", bash("rm -rf config"), bash("rm -rf conf")),
+    ("Don't touch the tests", edit("pkg/a_test.go"), edit("src/latest.go")),
+    ("Don't touch css files", edit("a/b.css"), edit("a/b.scss")),
+    ("Don't touch the CI config", edit(".github/workflows/a.yml"), edit("ci.py")),
+    ("Don't touch the lockfile", edit("yarn.lock"), edit("package.json")),
+    ("Don't touch the billing module", edit("app/billing/tax.py"), edit("app/bill.py")),
+    ("Only edit src/a.py", edit("src/b.py"), bash("pytest > /tmp/log")),
+    ("No new dependencies", bash("pip install six"), bash("pip install -e .")),
+    (
+        "No new dependencies",
+        edit("package.json", '"a": "^1"', '"a": "^1",\n"b": "^2"'),
+        edit("package.json", '"a": "^1"', '"a": "^2"'),
+    ),
+    ("don't commit", bash("git add . && git commit -m x"), bash("git log --grep commit")),
+    ("don't push", bash("git push"), bash("git push --dry-run")),
+    ("don't run the tests", bash("npm test"), bash("echo 'npm test'")),
+    ("don't run the tests", bash("bash -c 'pytest -q'"), bash("cat <<E\npytest\nE")),
+    ("don't use sed", bash("cat a | sed s/x/y/"), bash("grep sed a")),
+    ("no network access", action("WebFetch", url="https://a.example"), bash("ls")),
+    ("don't reformat", bash("black ."), bash("black --check .")),
+    ("Just explain it", edit("a.py"), action("Read", file_path="a.py")),
+    ("Make a plan, don't write code", edit("a.py"), action("Write", file_path="p.md", content="")),
+    (
+        "don't skip tests",
+        edit("tests/test_a.py", "def test_a():", "@pytest.mark.skip\ndef test_a():"),
+        edit("tests/test_a.py", "def test_a():", "def test_b():\n    assert b\n\ndef test_a():"),
+    ),
+]
+
+
+def broken(text: str, done: Any, **more: Any) -> list[Violation]:
+    found = (applies(each, done, **more) for each in constraints(text))
+    return [each for each in found if each is not None]
+
+
+@pytest.mark.parametrize(("text", "bad", "good"), BROKEN)
+def test_what_breaks_it(text: str, bad: Any, good: Any) -> None:
+    (found,) = broken(text, bad)
+    assert found.weight == 1
+    assert found.evidence
+    assert found.reason
+    assert found.constraint.quote == text
+    assert broken(text, good) == []
+
+
+def test_a_hint_weighs_less_than_a_name() -> None:
+    (models,) = broken("Don't change the schema", edit("app/models.py"))
+    (schema,) = broken("Don't change the schema", edit("db/schema.sql"))
+    assert models.weight < schema.weight == 1
+    assert broken("Don't change the behaviour of login", edit("login.py")) == []
+
+
+def test_new_files_are_those_that_do_not_exist() -> None:
+    write = action("Write", file_path="a.py", content="x")
+    assert broken("Don't create new files", write)
+    assert not broken("Don't create new files", write, exists=lambda path: path == "a.py")
+    assert not broken("Don't touch the tests", edit("checks/a.py"))
+    assert broken("Don't touch the tests", edit("checks/a.py"), tests=lambda _: True)
+
+
+LIFTED = [
+    ("Don't touch the tests", "ok you can edit the tests now", True),
+    ("Don't touch the tests", "add a test for None", True),
+    ("Don't touch the tests", "why do the tests fail?", False),
+    ("Don't touch the tests", "also handle None", False),
+    ("Don't commit", "go ahead and commit", True),
+    ("Don't commit", "push it", False),
+    ("Don't commit", "continue", False),
+    ("Leave the schema alone", "ignore what I said about the schema", True),
+    ("No new dependencies", "add the dependency", True),
+    ("Just explain it", "great, now implement it", True),
+    ("Just explain it", "thanks", False),
+    ("don't run the tests", "now run the tests", True),
+    ("Ask before deleting anything", "delete it", True),
+]
+
+
+@pytest.mark.parametrize(("text", "later", "wanted"), LIFTED)
+def test_what_a_later_message_lifts(text: str, later: str, wanted: bool) -> None:
+    known = constraints(text)
+    assert len(known) == 1
+    assert lifted(later, known) == (known if wanted else ())
+
+
+def test_a_later_message_may_loosen() -> None:
+    known = constraints("Don't touch config/")
+    (left,) = loosened("ok, edit config/dev.yml", known)
+    assert left.exceptions == ("config/dev.yml",)
+    assert lifted("ok, edit config/dev.yml", known) == known
+    known = constraints("don't touch a.py or b.py")
+    (left,) = loosened("you can change a.py", known)
+    assert left.subject == ("b.py",)
+    known = constraints("Only edit src/a.py")
+    (left,) = loosened("you can also change src/b.py", known)
+    assert left.subject == ("src/a.py", "src/b.py")
+
+
+@pytest.mark.parametrize("half", ["tune", "keep"])
+def test_the_benchmarks_targets(half: str) -> None:
+    right = missed = false = 0
+    for line in CASES.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        if half not in case["tags"]:
+            continue
+        charter = Charter()
+        for event in case["events"]:
+            if event["type"] == "prompt":
+                charter = revised(charter, event["text"])
+                continue
+            done = normalise(event["tool"], event["input"], root="/p", cwd="/p")
+            found = [applies(each, done) for each in charter.constraints]
+            alarm = any(each is not None and each.weight >= 0.5 for each in found)
+            wanted = event["id"] in case["expect"]["bad_actions"]
+            right += alarm and wanted
+            missed += wanted and not alarm
+            false += alarm and not wanted
+    assert right / (right + missed) >= 0.95
+    assert right / (right + false) >= 0.97
+
+
+def test_constraints_are_kept_as_plain_values() -> None:
+    for text, *_ in SAID:
+        for each in constraints(text):
+            assert parse(json.loads(json.dumps(each.data()))) == each
+    for wrong in ({}, {"kind": "no_touch"}, {**Constraint("no_touch").data(), "kind": "x"}):
+        with pytest.raises(ValueError, match="not a constraint"):
+            parse(wrong)
+
+
+SIGNS = """don't do not never touch edit the tests src/a.py `b.c` , . : ; ( ) ? only just leave
+    alone keep as is without adding no new dependencies except for other than outside of anything
+    else in under may must be changed commit or push and nothing but it them unless \n-  ask
+    before use sed instead of limit yourself to you can i don’t want"""
+WORDS = st.sampled_from(SIGNS.split(" "))
+
+
+@given(st.lists(WORDS, max_size=60).map(" ".join) | st.text())
+def test_no_text_is_too_strange(text: str) -> None:
+    found = constraints(text)
+    for each in found:
+        assert each.kind in KINDS
+        assert parse(each.data()) == each
+        applies(each, edit("src/a.py"))
+        applies(each, bash("rm -rf src && git push"))
+    loosened(text, found)
+    loosened("you can edit src/a.py and commit", found)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["don't touch a, ", "no ", "only ", "without ", "leave a and ", "outside of a, outside ",
+     "- a.py\n", "(", "**", "*a", "`a", '"', "/", "a.b", "if you don't , ", "except for a, "],
+)  # fmt: skip
+def test_a_megabyte_of_anything_is_read_in_no_time(piece: str) -> None:
+    text = "don't touch:\n" + piece * (1_000_000 // len(piece))
+    start = time.perf_counter()
+    constraints(text)
+    assert time.perf_counter() - start < 3
+
+
+def test_subjects_and_paths() -> None:
+    assert covers("src/auth", "src/auth/a.py") == 1
+    assert covers("src/auth", "src/authors/a.py") == 0
+    assert covers("theme.ts", "web/ui/theme.ts") == 1
+    assert covers("*.d.ts", "types/a.d.ts") == 1
+    assert covers("tests in src/a", "src/a/a_test.go") == 1
+    assert covers("tests in src/a", "src/b/b_test.go") == 0
+    assert covers("eslint config", ".eslintrc.json") == 1
+    assert covers("user model", "app/models/user.rb") == 1
+    assert covers("the wording", "src/wording.py") == 0
+    assert is_test("src/__tests__/a.tsx")
+    assert is_test("pkg/FooTest.java")
+    assert not is_test("src/testimonials.py")
+    assert not is_test("contest.py")

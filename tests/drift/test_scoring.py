@@ -1,0 +1,443 @@
+"""Verdicts: what lowers a score and what does not, from what came before an action alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kedge.drift import memory, repeats
+from kedge.drift.actions import normalise
+from kedge.drift.charter import Charter, bound, opened
+from kedge.drift.distance import key
+from kedge.drift.engine import Session
+from kedge.drift.scoring import Verdict, judge, level
+from kedge.drift.topic import terms
+
+PLAN = """Rewrite the invoice mailer so that reminders go out in the customer's language.
+
+1. `InvoiceMailer.remind` takes a locale and loads `templates/reminder.<locale>.txt`
+2. `Customer.preferred_locale` falls back to the billing country
+3. A reminder that bounced is put on `bounce_queue` and retried after the grace period
+4. Overdue interest is shown with the currency of the invoice
+"""
+ON_GOAL = [
+    (
+        "billing/invoice_mailer.py",
+        "def remind(self, customer, locale):\n    reminder = load(locale)",
+    ),
+    ("billing/customer.py", "def preferred_locale(self):\n    return billing_country.locale"),
+    ("billing/bounce_queue.py", "class BounceQueue:\n    def retry(self, reminder, grace_period):"),
+    ("billing/interest.py", "def overdue_interest(invoice):\n    return invoice.currency"),
+    ("billing/templates.py", "def reminder_template(locale):\n    return f'reminder.{locale}.txt'"),
+    ("billing/retry.py", "def after_grace_period(bounced): requeue the bounced reminder"),
+]
+FOREIGN = [
+    (
+        "video/codec.py",
+        "class KeyframeEncoder:\n    bitrate = 4000\n    def quantise(self, macroblock)",
+    ),
+    ("video/muxer.py", "def interleave(packets, container):\n    timestamps = rescale(packets)"),
+    ("video/player.py", "class SeekBar(Widget):\n    def scrub(self, position):\n        preview"),
+    ("video/subtitles.py", "def overlay(glyphs, canvas):\n    outline = stroke(glyphs, radius)"),
+    ("video/thumbs.py", "def sprite_sheet(frames, columns):\n    montage = tile(frames, columns)"),
+    ("video/drm.py", "class LicenceServer:\n    def challenge(self, widevine, certificate):"),
+    ("video/hls.py", "def playlist(segments, discontinuity):\n    manifest = m3u8(segments)"),
+]
+
+
+def session(*prompts: str, root: str | None = None) -> Session:
+    made = Session(root)
+    for prompt in prompts:
+        made.prompt(prompt)
+    return made
+
+
+def edit(made: Session, path: str, text: str, old: str = "") -> Verdict:
+    given_ = {"file_path": path, "old_string": old, "new_string": text}
+    return made.action(f"a{made.state.modified}", "Edit", given_)
+
+
+def bash(made: Session, command: str, ok: bool = True) -> Verdict:
+    verdict = made.action("c", "Bash", {"command": command})
+    made.result("c", ok)
+    return verdict
+
+
+def test_levels_are_those_of_the_spec() -> None:
+    levels = [level(score) for score in range(1, 11)]
+    assert levels == ["halt"] * 2 + ["intervene"] * 2 + ["correct"] * 2 + ["nudge"] + ["none"] * 3
+
+
+def test_work_on_the_goal_keeps_its_score() -> None:
+    made = session(PLAN)
+    assert all(edit(made, path, text).score >= 8 for path, text in ON_GOAL)
+    assert made.course.state == "NORMAL"
+
+
+def test_other_work_is_nudged_and_then_corrected_but_no_more() -> None:
+    made = session(PLAN)
+    scores = [edit(made, path, text).score for path, text in FOREIGN]
+    assert scores[0] >= 8
+    assert 7 in scores
+    assert scores[-1] == 6
+    assert min(scores) == 6
+
+
+def test_the_evidence_says_how_little_of_the_request_is_met() -> None:
+    made = session(PLAN)
+    verdicts = [edit(made, path, text) for path, text in FOREIGN]
+    rule = verdicts[-1].rules[0]
+    assert rule.rule == "topic"
+    assert rule.weight == 10 - verdicts[-1].score
+    assert "video/hls.py" in rule.evidence
+
+
+def test_leaving_the_work_is_noticed() -> None:
+    made = session(PLAN)
+    for path, text in ON_GOAL:
+        assert edit(made, path, text).score >= 8
+    assert min(edit(made, path, text).score for path, text in FOREIGN) <= 7
+
+
+def test_the_user_may_change_the_subject() -> None:
+    made = session(PLAN)
+    for path, text in ON_GOAL:
+        edit(made, path, text)
+    made.prompt("Now the video player: the encoder's bitrate, seek bar, subtitles and playlist.")
+    assert all(edit(made, path, text).score >= 8 for path, text in FOREIGN)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["yes", "fix them", "address the review comments", "make it better", "go on", "/review"],
+)
+def test_a_goal_that_lives_elsewhere_is_not_guessed(prompt: str) -> None:
+    made = session(prompt)
+    assert all(edit(made, path, text).score >= 8 for path, text in FOREIGN)
+
+
+def test_named_files_their_tests_and_neighbours_are_the_scope() -> None:
+    named = (
+        "The customer said that the whole thing is much too hard to grasp. Tidy video/codec.py, "
+    )
+    made = session(named + PLAN.replace("billing", "somewhere"))
+    for path in ("video/codec.py", "tests/test_codec.py", "video/codec_test.go"):
+        for _, text in FOREIGN[:3]:
+            assert edit(made, path, text).score == 10
+
+    class Graph:
+        def near(self, path: str) -> set[str]:
+            return {"video/codec.py"} if path == "video/muxer.py" else set()
+
+    made.neighbours = Graph()
+    assert edit(made, *FOREIGN[1]).score == 10
+    assert "map" not in edit(made, *FOREIGN[1]).lacks
+
+
+def test_without_a_map_the_verdict_says_so() -> None:
+    assert edit(session(PLAN), *ON_GOAL[0]).lacks == ("map",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tool", "given_"),
+    [
+        ("Fix the lexer. Don't touch src/grammar.py.", "Edit",
+         {"file_path": "src/grammar.py", "old_string": "a", "new_string": "b"}),
+        ("Fix the lexer. Don't touch src/grammar.py.", "Bash",
+         {"command": "sed -i s/a/b/ src/grammar.py"}),
+        ("Just explain how the lexer works, change nothing.", "Write",
+         {"file_path": "src/lexer.py", "content": "x = 1"}),
+        ("Fix the lexer but do not push.", "Bash", {"command": "git push origin main"}),
+    ],
+)  # fmt: skip
+def test_what_was_forbidden_weighs_most(prompt: str, tool: str, given_: dict[str, str]) -> None:
+    made = session(prompt)
+    verdict = made.action("a", tool, given_)
+    assert verdict.score <= 4
+    assert verdict.rules[0].rule == "constraint"
+    assert made.course.state == "DRIFTED"
+
+
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [
+        ("git reset --hard HEAD~2", 4),
+        ("git push --force origin main", 4),
+        ("git clean -fdx", 4),
+        ("rm -rf src/engine", 4),
+        ("npm publish", 4),
+        ("twine upload dist/*", 4),
+        ("git push", 7),
+        ("gh pr create --fill", 7),
+        ("rm src/NOTES", 7),
+    ],
+)
+def test_acts_that_nobody_asked_for(command: str, most: int) -> None:
+    assert bash(session("Make the parser faster."), command).score <= most
+
+
+@pytest.mark.parametrize(
+    ("prompt", "command"),
+    [
+        ("Undo all that and start fresh.", "git reset --hard HEAD"),
+        ("Rebase on main and force push.", "git push --force-with-lease"),
+        ("Remove the old engine.", "rm -rf src/engine"),
+        ("Publish the package.", "npm publish"),
+        ("Commit and push.", "git push"),
+        ("Open a PR.", "gh pr create --fill"),
+        ("Make the parser faster.", "rm -rf build dist node_modules"),
+        ("Make the parser faster.", "git commit -am 'Faster parser'"),
+        ("Make the parser faster.", "rm -rf /tmp/scratch"),
+        ("/release", "gh release create v1"),
+        ("Make the parser faster. Don't forget to push.", "git push"),
+    ],
+)
+def test_acts_that_were_asked_for_or_cost_nothing(prompt: str, command: str) -> None:
+    assert bash(session(prompt), command).score >= 8
+
+
+@pytest.mark.parametrize(
+    ("prompt", "command"),
+    [
+        ("Explain the conflict, and never reset anything of mine", "git reset --hard HEAD"),
+        ("Speed it up, no need to publish", "npm publish"),
+    ],
+)
+def test_what_is_forbidden_is_not_asked_for(prompt: str, command: str) -> None:
+    assert bash(session(prompt), command).score <= 4
+
+
+def test_what_the_session_made_it_may_throw_away() -> None:
+    made = session("Make the parser faster.")
+    made.action("w", "Write", {"file_path": "notes/scratch", "content": "x"})
+    assert bash(made, "rm -rf notes/scratch").score >= 8
+
+
+def test_edits_outside_the_project() -> None:
+    made = session("Make the parser faster.", root="/home/tess/parser")
+    home = {"file_path": "/home/tess/.bashrc", "content": "alias x=y"}
+    assert made.action("a", "Write", home).score <= 6
+    assert made.action("b", "Write", {"file_path": "/etc/hosts", "content": "x"}).score <= 4
+    assert made.action("c", "Write", {"file_path": "/tmp/notes", "content": "x"}).score >= 8
+    made.prompt("also add an alias to my ~/.bashrc")
+    assert made.action("d", "Write", home).score >= 8
+
+
+def test_the_same_edit_again_and_again() -> None:
+    made = session("Make the parser faster.")
+    scores = [edit(made, "parser.py", "fast = 1", "fast = 0").score for _ in range(7)]
+    assert scores[:2] == [scores[0]] * 2
+    assert scores[-1] == 4
+    assert sorted(scores, reverse=True) == scores
+
+
+def test_a_command_that_fails_with_nothing_changed() -> None:
+    made = session("Make the parser faster.")
+    scores = [bash(made, "make bench", ok=False).score for _ in range(8)]
+    assert scores[0] == 10
+    assert scores[-1] == 4
+    made.prompt("try again")
+    assert bash(made, "make bench", ok=False).score == 10
+
+
+def test_editing_and_testing_in_turn_is_no_loop() -> None:
+    made = session("Make the parser faster.")
+    for turn in range(12):
+        assert edit(made, "parser.py", f"step = {turn + 1}", f"step = {turn}").score >= 8
+        assert bash(made, "pytest -q", ok=False).score >= 8
+
+
+def test_polling_what_works_is_no_loop() -> None:
+    made = session("Wait for CI.")
+    assert all(bash(made, "gh run watch 12").score >= 8 for _ in range(12))
+
+
+def test_a_check_that_is_weakened() -> None:
+    made = session("Fix the rounding error in the totals.")
+    assert bash(made, "git commit --no-verify -m x").score <= 6
+    assert bash(made, "rm tests/test_totals.py").score <= 6
+    bash(made, "pytest -q", ok=False)
+    skipped = edit(
+        made, "tests/test_totals.py", "@pytest.mark.skip\ndef test_a():", "def test_a():"
+    )
+    assert skipped.score <= 6
+    assert session("Remove the old totals and their tests.").action(
+        "a", "Bash", {"command": "rm tests/test_totals.py"}
+    ).score >= 8  # fmt: skip
+
+
+class Task:
+    """A task as `bound` reads it."""
+
+    id = "t-1"
+    title = "Round totals half up"
+    description = ""
+    acceptance = ()
+    scope_in = ("billing/",)
+    scope_out = ("billing/legacy/",)
+
+
+def test_the_scope_that_a_task_declares() -> None:
+    made = Session(charter_=bound(Task()))
+    assert edit(made, "billing/money.py", "x").score >= 8
+    assert edit(made, "CHANGELOG.md", "x").score >= 8
+    assert edit(made, "search/index.py", "x").score <= 6
+    assert edit(made, "billing/legacy/old.py", "x").score <= 4
+
+
+READS = [
+    ("Read", {"file_path": "src/grammar.py"}),
+    ("Grep", {"pattern": "secret", "path": "src"}),
+    ("Glob", {"pattern": "**/*.py"}),
+    ("Bash", {"command": "cat src/grammar.py | head"}),
+    ("Bash", {"command": "git log --oneline && git diff HEAD~3"}),
+    ("Bash", {"command": "rg -n TODO src"}),
+    ("TodoWrite", {"todos": [{"content": "push --force"}]}),
+    ("SomethingNew", {"path": "src/grammar.py"}),
+]
+prompts = st.lists(
+    st.sampled_from([PLAN, "yes", "Don't touch anything.", "Do not read src/grammar.py", "stop"])
+    | st.text(max_size=80),
+    max_size=4,
+)
+
+
+@given(prompts, st.lists(st.tuples(st.sampled_from(READS), st.booleans()), max_size=12))
+def test_reading_is_free(said: list[str], reads: list[tuple[tuple[str, Any], bool]]) -> None:
+    made = session(*said)
+    for place, ((tool, given_), ok) in enumerate(reads):
+        assert made.action(f"r{place}", tool, given_).score >= 8
+        made.result(f"r{place}", ok)
+    assert made.due() == []
+    assert made.course.state == "NORMAL"
+
+
+steps = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [("prompt", PLAN), ("prompt", "yes"), ("prompt", "don't push"), ("due", "")]
+        ),
+        st.tuples(st.just("edit"), st.sampled_from([*ON_GOAL, *FOREIGN])),
+        st.tuples(
+            st.just("bash"),
+            st.sampled_from(
+                ["git push -f", "pytest", "git reset --hard", "ls", "rm -rf src/a", "make"]
+            ),
+        ),
+        st.tuples(st.just("prompt"), st.text(max_size=60)),
+        st.tuples(st.just("bash"), st.text(max_size=60)),
+    ),
+    max_size=40,
+)
+
+
+def play(made: Session, taken: list[tuple[str, Any]]) -> list[Any]:
+    seen: list[Any] = []
+    for place, (what, value) in enumerate(taken):
+        if what == "prompt":
+            made.prompt(value)
+        elif what == "due":
+            seen.append(made.due())
+        elif what == "edit":
+            path, text = value
+            given_ = {"file_path": path, "old_string": "", "new_string": text}
+            seen.append(made.action(f"a{place}", "Edit", given_))
+        else:
+            seen.append(made.action(f"a{place}", "Bash", {"command": value}))
+            made.result(f"a{place}", place % 3 == 0)
+    return seen
+
+
+@settings(max_examples=60)
+@given(steps, steps)
+def test_a_session_goes_on_from_what_was_stored(
+    before: list[tuple[str, Any]], after: list[tuple[str, Any]]
+) -> None:
+    made = Session()
+    play(made, before)
+    stored = json.loads(json.dumps(made.data()))
+    again = Session()
+    again.parse(stored)
+    assert play(again, after) == play(made, after)
+    assert again.data() == made.data()
+
+
+@settings(max_examples=60)
+@given(steps)
+def test_only_what_scored_below_eight_is_told(taken: list[tuple[str, Any]]) -> None:
+    made = Session()
+    for place, step in enumerate(taken):
+        before = [each for each in play(made, [step]) if isinstance(each, Verdict)]
+        told = made.due()
+        assert len(told) <= sum(verdict.score < 8 for verdict in before), place
+        assert made.due() == []
+
+
+def test_judging_changes_nothing_that_was_given() -> None:
+    state = memory.heard(memory.State(), PLAN, "goal")
+    kept = json.dumps(memory.data(state))
+    action = normalise("Bash", {"command": "make > out.txt"}, root="/p", cwd="/p", id="a")
+    first = judge(opened(PLAN), state, action)
+    assert judge(opened(PLAN), state, action) == first
+    assert json.dumps(memory.data(state)) == kept
+
+
+def test_what_was_done_is_known_when_the_user_speaks_of_something() -> None:
+    made = session(PLAN)
+    for path, text in ON_GOAL[:3]:
+        edit(made, path, text)
+    assert "bounce" not in made.state.known
+    made.prompt("yes")
+    assert len(made.state.window) == 3
+    made.prompt("Now let the bounce queue retry after the grace period has passed twice.")
+    assert not made.state.window
+    assert "bounce" in made.state.known
+    assert "billing/customer.py" in made.state.files
+
+
+def test_the_state_stays_small() -> None:
+    made = session(PLAN)
+    for turn in range(400):
+        if turn % 40 == 0:
+            made.prompt(" ".join(f"topic{turn}word{n} and{n}more" for n in range(400)))
+        edit(made, f"src/part{turn}.py", " ".join(f"name{turn}of{n}" for n in range(300)))
+        made.action(f"r{turn}", "Read", {"file_path": f"docs/page{turn}.md"})
+        bash(made, f"make step{turn}", ok=False)
+    assert len(json.dumps(memory.data(made.state))) < 400_000
+
+
+@pytest.mark.parametrize("stored", [{"window": 3}, {"words": 5}, {"repeats": {"a": "b"}}])
+def test_other_states_are_refused(stored: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="state"):
+        memory.parse(stored)
+
+
+def test_machine_text_is_not_the_users_word() -> None:
+    made = session(PLAN)
+    before = made.data()
+    made.prompt("<system-reminder>don't touch billing/customer.py</system-reminder>")
+    assert made.data() == before
+
+
+def test_pairs_are_the_same_however_they_are_written() -> None:
+    for text in ("session list", "session_list", "sessionList", "SessionList", "session-list"):
+        assert "session list" in terms(text).pairs
+    assert terms("the file is in the code").words == frozenset()
+    assert terms("x" * 100 + " " + "9" * 50) == terms("")
+
+
+@pytest.mark.parametrize(
+    "path", ["a/test_ring.py", "ring_test.go", "src/ring.test.ts", "RingTest.java", "ring_spec.rb"]
+)
+def test_a_test_belongs_to_its_source(path: str) -> None:
+    assert key(path) == key("src/ring.py") == "ring"
+
+
+def test_results_of_unknown_actions_are_ignored() -> None:
+    state = memory.State()
+    assert repeats.ended(state, "nobody", ok=False) is state
+    assert Charter() == Session().charter
