@@ -186,6 +186,7 @@ def test_the_whole_path_with_edits_at_each_step_and_drift_in_between(work: Kedge
     # Drift again, accepted this time.
     (root / "src" / "b.py").write_text("two = 22\n")
     ran = begin(work, "validator", code=4)
+    assert ran.out == "changed\tin\tsrc/b.py\t\n"
     assert "the working tree is not what reviewer left" in ran.err
     assert_clear(begin(work, "validator", code=1), code=1, says="is not what reviewer left")
     assert shown(work)["coordination"]["validator"]["drift_budget"] == 1
@@ -271,6 +272,21 @@ def test_a_typo_in_a_task_sweeps_nothing(work: Kedge) -> None:
     ran = work("context", "sweep", "--ttl", "0s", code=1)
     assert "not all tasks could be read" in ran.err
     assert folder(work).exists()
+
+
+def test_work_trees_keep_their_own_snapshots(work: Kedge, tmp_path: Path) -> None:
+    root, side = work.directory, tmp_path / "side"
+    git(root, "add", ".kedge")
+    git(root, "commit", "-qm", "tasks")
+    git(root, "worktree", "add", "-q", "-b", "side", str(side))
+    (root / "src" / "a.py").write_text("here = 1\n")
+    snapshot(work, "implementer")
+    work("context", "init", "t1", cwd=side)
+    (side / "src" / "a.py").write_text("there = 1\n")
+    snapshot(work, "implementer", cwd=side)
+    work("context", "purge", "t1", "--yes", cwd=side)
+    assert work("context", "verify", "t1").code == 0
+    assert "here = 1" in git(root, "show", "refs/kedge/t1/implementer:src/a.py")
 
 
 def test_a_look_at_an_older_snapshot_opens_nothing(work: Kedge) -> None:

@@ -12,7 +12,7 @@ from kedge import config
 from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
-from kedge.errors import KedgeError, UsageError
+from kedge.errors import CheckFound, KedgeError, UsageError
 
 if TYPE_CHECKING:
     from kedge.handoff.context import Context
@@ -98,7 +98,11 @@ def begin(
     actor: str | None,
 ) -> Reply:
     desk, found = _desk(here, task, actor)
-    made = desk.begin(_name(agent), found, accept_stale=accept_stale, session=session)
+    try:
+        made = desk.begin(_name(agent), found, accept_stale=accept_stale, session=session)
+    except CheckFound as error:
+        _tell_paths(here, error)
+        raise
     return Reply(made.data(), f"{agent} is at work on {task}", desk.warnings)
 
 
@@ -211,7 +215,11 @@ def unblock(here: Edge, task: str, agent: str, finding: str | None, actor: str |
 def verify(here: Edge, task: str, expected_agent: str | None, actor: str | None) -> Reply:
     desk, _ = _desk(here, task, actor)
     named = None if expected_agent is None else _name(expected_agent)
-    same = desk.checked(named)
+    try:
+        same = desk.checked(named)
+    except CheckFound as error:
+        _tell_paths(here, error)
+        raise
     data = {"state": "same", "since": same.since, "tree": same.now, "what": same.what, "drift": []}
     return Reply(data, f"the working tree is what {same.since} left ({same.what})", desk.warnings)
 
@@ -473,6 +481,17 @@ def _me(settings: config.Settings) -> str:
     import getpass
 
     return settings.tasks.actor or getpass.getuser()
+
+
+def _tell_paths(here: Edge, error: CheckFound) -> None:
+    """Every path, what became of it, and whether it is in scope."""
+    if here.json or not isinstance(error.data, dict):
+        return
+    rows = [
+        (one["change"], one["scope"], one["path"], one.get("old_path", ""))
+        for one in error.data["drift"]
+    ]
+    click.echo(table(("change", "scope", "path", "was"), rows), nl=False)
 
 
 def _name(agent: str) -> str:

@@ -13,6 +13,7 @@ from kedge.handoff import gather, scopes, snapshots, steps, views
 from kedge.handoff.artifacts import MAX_BYTES, Artifacts
 from kedge.handoff.changes import Change
 from kedge.handoff.context import Agent, Context, Drift, Kept
+from kedge.handoff.keeping import refs_of
 from kedge.handoff.normalise import sealed, sha256
 from kedge.handoff.store import Store
 from kedge.host import clock
@@ -104,7 +105,7 @@ class Desk:
             if named is None:
                 raise HandoffRefused(f"no commit {base!r}", hint="give a commit of this repository")
             commit = named.decode().strip()
-        start = snapshots.base(self.project, f"refs/kedge/{self.task}/base", commit)
+        start = snapshots.base(self.project, self._ref("base"), commit)
         changed = [one.path for one in snapshots.compare(self.project, start.tree, self.look())]
         if changed:
             many = f"{len(changed)} paths are" if len(changed) > 1 else f"{changed[0]} is"
@@ -172,7 +173,7 @@ class Desk:
         )
 
     def _keep(self, context: Context, name: str, allow: Collection[str]) -> Kept:
-        ref = f"refs/kedge/{self.task}/{name}"
+        ref = self._ref(name)
         base = str(context.git["base_tree"])
         known = {*allow, *context.audit.get("allowed_secrets", ())}
         for path, text in self._added(base):
@@ -349,8 +350,10 @@ class Desk:
             "checks, findings and events were not"
         )
         agents = {name: Agent() for name in steps.ROLES}
-        for name, kept in snapshots.kept(self.project, self.task):
-            if name != "base":
+        tail = refs_of(self.project)
+        for whole, kept in snapshots.kept(self.project, self.task):
+            name = whole.removesuffix(tail)
+            if name != "base" and whole == name + tail and "." not in name[:1]:
                 known = Kept(tree=kept.tree, commit=kept.commit, ref=kept.ref, at=kept.at, actor="")
                 agents[name] = Agent(status="done", snapshot=known, completed_at=kept.at)
 
@@ -377,6 +380,9 @@ class Desk:
                 hint=f"kedge context rebuild {self.task} makes it right from its sources",
             )
         return loaded.context
+
+    def _ref(self, name: str) -> str:
+        return f"refs/kedge/{self.task}/{name}{refs_of(self.project)}"
 
     def look(self) -> str:
         return snapshots.look(self.project)

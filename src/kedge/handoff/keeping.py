@@ -15,6 +15,7 @@ from kedge.handoff import listing, private_index, shadow_git, working_tree
 from kedge.handoff.listing import LINK, Entry, shown
 from kedge.handoff.shadow_git import ShadowGit, TreeId, object_id
 from kedge.host import files, git
+from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.model.ids import RULE, is_id
 
@@ -107,6 +108,14 @@ def refs(project: Project, prefix: str) -> list[str]:
     repo = shadow_git.of(project).repo
     out = repo.git("for-each-ref", "--format=%(refname)", REFS + prefix)
     return out.decode("utf-8", "surrogateescape").splitlines()
+
+
+def refs_of(project: Project) -> str:
+    """How the names of a linked work tree's snapshots end: contexts are not shared, refs are."""
+    repo = project.repo
+    if repo is None or not repo.linked:
+        return ""
+    return f".wt-{digest([os.fsencode(repo.git_dir)])[:8]}"
 
 
 class Ref(NamedTuple):

@@ -6,7 +6,17 @@ from enum import StrEnum
 
 from kedge.handoff import private_index, shadow_git
 from kedge.handoff.changes import Change, Lines, compare, diff, stat
-from kedge.handoff.keeping import Snapshot, base, drop, is_clean, kept, look, take, tree_of
+from kedge.handoff.keeping import (
+    Snapshot,
+    base,
+    drop,
+    is_clean,
+    kept,
+    look,
+    refs_of,
+    take,
+    tree_of,
+)
 from kedge.handoff.restore import Restored, restore
 from kedge.handoff.shadow_git import ShadowGit, TreeId, object_id
 from kedge.host.project import Project
@@ -25,6 +35,7 @@ __all__ = [
     "drop",
     "kept",
     "look",
+    "refs_of",
     "restore",
     "stat",
     "take",

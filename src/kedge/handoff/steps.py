@@ -15,7 +15,7 @@ ROLES = ("implementer", "reviewer", "validator")
 
 def checked_name(name: str) -> str:
     """An agent's name: it becomes part of a ref."""
-    if not is_id(name) or name in ("base", "kept"):
+    if not is_id(name) or name == "base" or ".wt-" in name:
         raise HandoffRefused(
             f"{name!r} is no name for an agent",
             hint="letters, digits, '.', '_' and '-'; such as reviewer or validator-unit",

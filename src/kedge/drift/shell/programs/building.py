@@ -64,7 +64,7 @@ def _cargo(call: Call) -> Output:
     elif verb in ("update", "generate-lockfile"):
         call.write(manifest[1])
     elif verb in ("publish", "yank", "owner"):
-        call.network("crates.io")
+        call.network("package registry")
         if not found.any("--dry-run", "-n"):
             call.vcs(f"cargo {verb}", words[1:], verb == "yank", outward=True)
     elif verb in ("new", "init"):

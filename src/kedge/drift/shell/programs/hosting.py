@@ -87,7 +87,7 @@ def _twine(call: Call) -> Output:
     found = call.options("-r -u -p --repository --repository-url")
     call.read(*found.rest[1:])
     if found.words[:1] == ["upload"]:
-        call.network("pypi.org")
+        call.network("package registry")
         call.vcs("twine upload", found.words[1:], outward=True)
     return ANYTHING
 

@@ -229,7 +229,7 @@ def _uv(call: Call) -> Output:
         at = next(i for i, value in enumerate(call.args) if value.text == "run")
         return call.run.program([Value("npx"), *call.args[at + 1 :]], call.state, call.stdin)
     elif verb == "publish":
-        call.network("pypi.org")
+        call.network("package registry")
         call.vcs("uv publish", words[1:], outward=True)
     elif verb == "init":
         call.write(Value(_PYPROJECT))
