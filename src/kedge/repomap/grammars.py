@@ -8,6 +8,7 @@ covers, except for these:
     @declarator  C and C++: the declarator that holds the name
     @head        the statement that begins the signature: `const` of `const a = 1, b = 2`
     @body        where the signature ends, if not at the node's own body
+    @made        the function that a name is given: the signature ends at its body
     @last        the last thing in the signature
     @value       the value of a constant
     @fold        shown as {…}
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 QUERIES = Path(__file__).with_name("queries")
 _HELPERS = frozenset(
-    {"name", "in", "declarator", "head", "body", "last", "value", "fold", "inside"}
+    {"name", "in", "declarator", "head", "body", "made", "last", "value", "fold", "inside"}
 )
 _CAPTURE = re.compile(rb"@([a-z]+)")
 # How deep in the tree definitions for others to use are looked for: measured on public code, these

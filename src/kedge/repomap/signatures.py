@@ -145,7 +145,7 @@ def _end(match: Match) -> int:
         return captures["last"][-1].end_byte
     if "body" in captures:
         return captures["body"][0].start_byte
-    body = node.child_by_field_name("body")
+    body = captures.get("made", (node,))[0].child_by_field_name("body")
     if body is not None and body.type != "ordered_field_declaration_list":
         if node.type in _WITH_MORE:
             more = (child for child in node.children if child.type in _BEFORE_BODY)
@@ -167,7 +167,7 @@ def _value(match: Match, end: int) -> int | None:
     captures = match.captures
     if "value" in captures:
         return int(captures["value"][0].start_byte)
-    if "body" in captures or "last" in captures:
+    if "body" in captures or "made" in captures or "last" in captures:
         return None
     for node in (match.node, *captures.get("declarator", ())):
         for sign, value in pairwise(node.children):

@@ -11,15 +11,11 @@
 (program
   (_ (variable_declarator
     name: (identifier) @name
-    value: [(arrow_function body: (_) @body)
-            (function_expression body: (_) @body)
-            (generator_function body: (_) @body)]) @function) @head)
+    value: [(arrow_function) (function_expression) (generator_function)] @made) @function) @head)
 (export_statement
   (_ (variable_declarator
     name: (identifier) @name
-    value: [(arrow_function body: (_) @body)
-            (function_expression body: (_) @body)
-            (generator_function body: (_) @body)]) @function) @head)
+    value: [(arrow_function) (function_expression) (generator_function)] @made) @function) @head)
 
 ; A constant that holds an object: its functions are members.
 (program
@@ -34,7 +30,7 @@
 (variable_declarator
   value: (object
     (pair key: (_) @name
-          value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method))
+          value: [(arrow_function) (function_expression)] @made) @method))
 
 (program
   (_ (variable_declarator name: (identifier) @name) @variable) @head
@@ -48,7 +44,7 @@
     left: (member_expression
       object: (member_expression object: (_) @in property: (_) @_prototype)
       property: (property_identifier) @name)
-    right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method
+    right: [(arrow_function) (function_expression)] @made) @method
   (#match? @_prototype "^prototype$"))
 (expression_statement
   (assignment_expression
@@ -58,7 +54,7 @@
 (expression_statement
   (assignment_expression
     left: (member_expression object: (_) @in property: (property_identifier) @name)
-    right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function)
+    right: [(arrow_function) (function_expression)] @made) @function)
 
 ; What a call is given at top level, such as the body of a test. Where it is a function expression,
 ; it may be the body of a module: define(function () {…}).

@@ -1,5 +1,5 @@
 (class_body
   (field_definition
     property: (property_identifier) @name
-    value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method)
+    value: [(arrow_function) (function_expression)] @made) @method)
 (class_body (field_definition property: (property_identifier) @name) @property)

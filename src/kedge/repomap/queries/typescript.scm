@@ -17,7 +17,7 @@
 (class_body
   (public_field_definition
     name: (property_identifier) @name
-    value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method)
+    value: [(arrow_function) (function_expression)] @made) @method)
 (class_body (public_field_definition name: (property_identifier) @name) @property)
 (ambient_declaration
   (_ (variable_declarator name: (identifier) @name) @variable) @head)
