@@ -478,6 +478,7 @@ def test_checks_are_run_and_compared_with_the_first(work: Kedge) -> None:
     data = work("--json", *run).data
     assert data["exit_code"] == 1
     assert data["compared"]["regressed"] is True
+    assert "; worse than the baseline: " in work("context", "show", "t1").out
     first, second = shown(work)["checks"]
     assert (first["baseline"], second["baseline"]) == (True, False)
     assert first["tree"] != second["tree"]

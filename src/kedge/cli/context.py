@@ -285,7 +285,7 @@ def record_qa(
         made = [run(desk, name, [one], allow, watch) for one in frozen]
     if not made:
         raise UsageError(f"the context of {task} names no checks", hint="give one: … -- make test")
-    data = made[0].data if len(made) == 1 else [one.data for one in made]
+    data = made[0] if len(made) == 1 else made
     return Reply(data, lambda: "\n".join(map(recorded, made)), desk.warnings)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from kedge.cli.plain import clean
 from kedge.context.diff import patch
 from kedge.handoff.context import Context
 from kedge.handoff.normalise import canonical
-
-if TYPE_CHECKING:
-    from kedge.handoff.recording import Recorded
 
 
 def sheet(context: Context) -> str:
@@ -34,10 +32,8 @@ def sheet(context: Context) -> str:
     return clean("\n".join(lines))
 
 
-def recorded(made: Recorded) -> str:
-    lines = [_check(made.data)]
-    lines += [f"  {line}" for line in made.compared]
-    return clean("\n".join(lines))
+def recorded(made: Mapping[str, Any]) -> str:
+    return clean(_check(made))
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
@@ -47,4 +43,6 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
 
 def _check(one: Any) -> str:
     base = ", baseline" if one.get("baseline") else ""
-    return f"{one['text']}; by {one['agent']}{base}"
+    compared = one.get("compared", {}).get("text", "")
+    line = f"{one['text']}; by {one['agent']}{base}"
+    return f"{line}; {compared}" if compared else line

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kedge.errors import FileError, InvalidValue
 from kedge.handoff import evidence
@@ -27,20 +27,13 @@ _LINES = re.compile(r"L?([0-9]{1,9})(?:-L?([0-9]{1,9}))?\Z")
 _LOG = 200_000_000  # bytes of a log that is read
 
 
-class Recorded(NamedTuple):
-    """A check as the context keeps it, and how it compares with the baseline."""
-
-    data: dict[str, Any]
-    compared: tuple[str, ...]
-
-
 def run(
     desk: Desk,
     agent: str,
     command: Sequence[str],
     allow: Collection[str],
     watch: Callable[[bytes], None] | None,
-) -> Recorded:
+) -> dict[str, Any]:
     """Run a check in the project's directory, and keep how it ended on which tree."""
     desk.read()  # says so when there is none, before anything is run
     before = desk.look()
@@ -59,7 +52,7 @@ def run(
 
 def imported(
     desk: Desk, agent: str, log: Path, exit_code: int | None, allow: Collection[str]
-) -> Recorded:
+) -> dict[str, Any]:
     """Take over the log of a check that somebody else ran."""
     data = files.read_bytes(log)
     if data is None:
@@ -118,7 +111,7 @@ def changed_evidence(project: Project, context: Context) -> list[dict[str, str]]
     return told
 
 
-def _kept(desk: Desk, agent: str, ran: Ran, tree: str, allow: Collection[str]) -> Recorded:
+def _kept(desk: Desk, agent: str, ran: Ran, tree: str, allow: Collection[str]) -> dict[str, Any]:
     context = desk.read()
     known = {*allow, *context.audit.get("allowed_secrets", ())}
     refuse("the log", ran.log.decode("utf-8", "replace"), known)
@@ -138,17 +131,14 @@ def _kept(desk: Desk, agent: str, ran: Ran, tree: str, allow: Collection[str]) -
         "baseline": baseline is None and ran.exit_code not in (NOT_FOUND, NOT_STARTED),
         "text": made.text,
     }
-    compared: tuple[str, ...] = ()
     if baseline is not None:
-        comparison = compare.compare(parse_result(baseline), made)
-        entry["compared"] = comparison.data()
-        compared = (comparison.text,)
+        entry["compared"] = compare.compare(parse_result(baseline), made).data()
     desk.change(
         lambda one: replace(one, checks=(*one.checks, entry)),
         f"check by {agent}",
         allow,
     )
-    return Recorded(entry, compared)
+    return entry
 
 
 def _span(text: str | None) -> tuple[int, int] | None:
