@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Kedge, assert_clear, git
 
-from kedge.config import Settings
 from kedge.context import anchor
 from kedge.context.workplace import Workplace
 from kedge.host import project, tokens
+from kedge.settings import Settings
 
 ACCEPT = ["no plain password is stored", "old hashes are still read"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import shlex
 import shutil
@@ -72,7 +74,7 @@ def test_everything_is_set_up_and_every_byte_comes_back(lived_in: Kedge) -> None
     made = tree(root)
     assert {name for name in made if name.startswith(".kedge/")} == {f".kedge/{n}" for n in OWN}
     assert "AGENTS.md\tsection added\n" in ran.out
-    assert ran.out.endswith("git add AGENTS.md CLAUDE.md .kedge   share it\n")
+    assert re.search(r"  git add AGENTS\.md CLAUDE\.md \.kedge +share it\n\Z", ran.out)
     for name in ("AGENTS.md", "CLAUDE.md"):
         assert b"BEGIN KEDGE MANAGED SECTION v1" in made[name][1]
     for name in (".claude/settings.local.json", ".codex/hooks.json"):
@@ -346,6 +348,27 @@ def test_uninstall_asks_first(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     before = tree(repo)
     assert_clear(kedge("uninstall", code=1), code=1, says="uninstall asks before")
+    assert tree(repo) == before
+
+
+def test_no_is_an_answer(repo: Path, kedge: Kedge) -> None:
+    kedge("init")
+    before = tree(repo)
+    ours, theirs = pty.openpty()
+    os.write(ours, b"n\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "kedge", "uninstall"],
+        cwd=repo,
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert (done.returncode, done.stdout) == (0, "nothing was removed\n")
+    assert "AGENTS.md" in done.stderr
+    assert "Remove all this? [y/N]" in done.stderr
     assert tree(repo) == before
 
 

@@ -9,9 +9,9 @@ import click
 from kedge import config
 from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
-from kedge.cli.plain import table
-from kedge.context.anchor import Anchor
+from kedge.cli.parts_view import explained
 from kedge.errors import UsageError
+from kedge.settings import LEAST, MOST, SOURCES
 
 # What agents call the session in the environment of their commands.
 _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
@@ -19,8 +19,8 @@ _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
 
 @edge.command("Print what matters for a task, within a budget of tokens.")
 @click.argument("task", required=False)
-@click.option("--sources", metavar="A,B,…", help="What to say: " + ", ".join(config.SOURCES) + ".")
-@click.option("--tokens", type=click.IntRange(config.LEAST, config.MOST), help="The budget.")
+@click.option("--sources", metavar="A,B,…", help="What to say: " + ", ".join(SOURCES) + ".")
+@click.option("--tokens", type=click.IntRange(LEAST, MOST), help="The budget.")
 @click.option(
     "--mode",
     type=click.Choice(["full", "delta", "small"]),
@@ -75,12 +75,8 @@ def command(
         made = anchor.delta(place, who)
     else:
         made = anchor.full(place, who)
-    return Reply(made.data(), (lambda: explained(made)) if explain else made.text, made.warnings)
 
+    def why() -> str:
+        return explained(made.parts, made.tokens, made.budget, made.unchanged)
 
-def explained(made: Anchor) -> str:
-    """Tokens by source, what was cut and why."""
-    rows = [(one.part.source, str(one.tokens), str(one.cut or ""), one.why) for one in made.parts]
-    rows += [(source, "0", "", "as in the last anchor") for source in made.unchanged]
-    rows.append(("all", str(made.tokens), "", f"of {made.budget}"))
-    return table(("source", "tokens", "cut", "why"), rows)
+    return Reply(made.data(), why if explain else made.text, made.warnings)

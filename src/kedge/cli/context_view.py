@@ -11,6 +11,19 @@ from kedge.handoff.context import Context
 from kedge.handoff.normalise import canonical
 
 
+def frozen(context: Context) -> str:
+    """What was just frozen, in a line."""
+    task = context.immutable["task_snapshot"]
+    count = len(task["acceptance_criteria"])
+    criteria = "1 criterion" if count == 1 else f"{count} criteria"
+    scope = ", ".join(context.immutable["repo_paths"]) or "everything"
+    checks = ", ".join(context.immutable["validation_baseline"]["commands"]) or "none"
+    base = str(context.git.get("head") or "no commit")[:10]
+    return clean(
+        f"{context.task_id} is frozen at {base}: {criteria}; scope: {scope}; checks: {checks}\n"
+    )
+
+
 def sheet(context: Context) -> str:
     task = context.immutable["task_snapshot"]
     lines = [f"{context.task_id}  {task['title']}  (revision {context.revision})", ""]

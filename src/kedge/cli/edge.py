@@ -66,6 +66,14 @@ class Edge:
         watched = not (self.quiet or self.json) and sys.stderr.isatty()
         return Progress(what) if watched else Silent(what)
 
+    def agreed(self, question: str, refusal: str, hint: str, shown: str = "") -> bool:
+        """What the user says to a question. Where nobody can be asked, that is refused."""
+        if self.json or not sys.stdin.isatty():
+            raise KedgeError(refusal, hint=hint)
+        if shown:
+            click.echo(shown, err=True)
+        return click.confirm(question, err=True)
+
     def note(self, text: str) -> None:
         """Something to know with `--verbose` only."""
         if self.verbose:

@@ -70,4 +70,4 @@ def _share(plan: Plan) -> str:
     local = {line.lstrip("/") for line in plan.exclude}
     paths = [change.path for change in plan.changes if change.path not in local]
     names = dict.fromkeys(".kedge" if path.startswith(".kedge/") else path for path in paths)
-    return f"git add {' '.join(names)}   share it"
+    return f"{'git add ' + ' '.join(names):<52}share it"

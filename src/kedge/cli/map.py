@@ -16,6 +16,7 @@ from kedge.context import mapfile
 from kedge.errors import CheckFound, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.settings import LEAST, MOST, Settings
 
 if TYPE_CHECKING:
     from kedge.repomap.build import Map
@@ -29,8 +30,8 @@ class Tokens(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if value == "auto":
             return 0
-        if not (str(value).isdecimal() and config.LEAST <= int(value) <= config.MOST):
-            self.fail(f"give {config.LEAST} to {config.MOST}, or auto, not {value!r}", param, ctx)
+        if not (str(value).isdecimal() and LEAST <= int(value) <= MOST):
+            self.fail(f"give {LEAST} to {MOST}, or auto, not {value!r}", param, ctx)
         return int(value)
 
 
@@ -131,7 +132,7 @@ def _project(here: Edge) -> Project:
         return Project(here.directory.resolve(), None)
 
 
-def _about(project: Project, settings: config.Settings, task_id: str) -> str:
+def _about(project: Project, settings: Settings, task_id: str) -> str:
     from kedge.tasks import choose
     from kedge.tasks.board import Board
 

@@ -7,13 +7,13 @@ import click
 from kedge import config
 from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
-from kedge.cli.plain import table
-from kedge.context.prompt import Prompt
+from kedge.cli.parts_view import explained
+from kedge.settings import LEAST_PROMPT, MOST
 
 
 @edge.command("Print the prompt that an agent gets for a task.")
 @click.argument("task")
-@click.option("--tokens", type=click.IntRange(config.LEAST_PROMPT, config.MOST), help="The budget.")
+@click.option("--tokens", type=click.IntRange(LEAST_PROMPT, MOST), help="The budget.")
 @click.option("--explain", is_flag=True, help="Show tokens by section, what was cut and why.")
 @click.pass_obj
 def command(here: Edge, task: str, tokens: int | None, explain: bool) -> Reply:
@@ -26,10 +26,8 @@ def command(here: Edge, task: str, tokens: int | None, explain: bool) -> Reply:
     here.warn(*loaded.warnings)
     place = Workplace(project, loaded.settings, task)
     made = prompt.make(place, rules.find(place.tasks, task))
-    return Reply(made.data(), (lambda: _explained(made)) if explain else made.text, made.warnings)
 
+    def why() -> str:
+        return explained(made.parts, made.tokens, made.budget)
 
-def _explained(made: Prompt) -> str:
-    rows = [(one.part.source, str(one.tokens), str(one.cut or ""), one.why) for one in made.parts]
-    rows.append(("all", str(made.tokens), "", f"of {made.budget}"))
-    return table(("section", "tokens", "cut", "why"), rows)
+    return Reply(made.data(), why if explain else made.text, made.warnings)

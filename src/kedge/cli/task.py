@@ -13,6 +13,7 @@ from kedge.cli import edge, task_input, task_view
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
 from kedge.errors import KedgeError
+from kedge.host import who
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, block_type, unique
 from kedge.tasks import choose, rules
@@ -48,15 +49,7 @@ class Desk:
     @property
     def actor(self) -> str:
         """Who acts: the name that was set, or that of the operating system's user."""
-        if self.settings.actor:
-            return self.settings.actor
-        import getpass
-        import os
-
-        try:
-            return getpass.getuser()
-        except (KeyError, OSError):  # a container's user need not have a name
-            return f"uid-{os.getuid()}"
+        return self.settings.actor or who.user()
 
     def tasks(self) -> dict[TaskId, Task]:
         found = self.board.tasks()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from kedge.cli import edge, setup_view
 from kedge.cli.edge import Edge, Reply
-from kedge.errors import KedgeError
 
 
 @edge.command("Take out what kedge wrote, and leave what is yours.")
@@ -24,7 +21,9 @@ def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
         patch = setup_view.diff(plan)
         return Reply(setup_view.data(plan, diff=patch), patch)
     if plan.changes and not yes:
-        _ask(here, setup_view.text(plan, nothing=""))
+        asks, shown = "uninstall asks before it removes things", setup_view.text(plan, nothing="")
+        if not here.agreed("Remove all this?", asks, "kedge uninstall --yes", shown):
+            return Reply(setup_view.data(setup.Plan()), "nothing was removed")
         plan = setup.removal(project) + hooking.removed(project)  # as things are after the answer
     saved = setup.apply(project, plan)
     plan += installed.removed_home(project)
@@ -32,10 +31,3 @@ def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
     return Reply(
         setup_view.data(plan, backups=saved), setup_view.text(plan, nothing=nothing, saved=saved)
     )
-
-
-def _ask(here: Edge, shown: str) -> None:
-    if here.json or not sys.stdin.isatty():
-        raise KedgeError("uninstall asks before it removes things", hint="kedge uninstall --yes")
-    click.echo(shown, err=True)
-    click.confirm("Remove all this?", abort=True, err=True)

@@ -42,14 +42,11 @@ class Anchor(NamedTuple):
     warnings: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        rows = [
-            {"source": one.part.source, "tokens": one.tokens, "cut": one.cut} for one in self.parts
-        ]
         return {
             "text": self.text,
             "tokens": self.tokens,
             "budget": self.budget,
-            "sections": rows,
+            "sections": [one.data() for one in self.parts],
             "unchanged": list(self.unchanged),
         }
 

@@ -6,7 +6,7 @@ Every cut is said where it was made, with how much is left out and the command t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kedge.host import tokens
 from kedge.host.text import clean
@@ -32,6 +32,9 @@ class Given(NamedTuple):
     text: str
     tokens: int
     cut: int
+
+    def data(self) -> dict[str, Any]:
+        return {"source": self.part.source, "tokens": self.tokens, "cut": self.cut}
 
     @property
     def why(self) -> str:

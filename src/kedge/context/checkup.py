@@ -19,6 +19,7 @@ from kedge.context.setup import apply
 from kedge.errors import BrokenSection, KedgeError
 from kedge.host import files, git, tokens
 from kedge.host.project import Project
+from kedge.settings import Settings
 
 ALWAYS = 2500  # tokens that kedge may add to every session
 CHAIN = 32 * 1024  # bytes of AGENTS.md files that Codex reads; the rest it drops in silence
@@ -68,7 +69,7 @@ def settings(project: Project) -> Iterator[Finding]:
         yield Finding("settings", "note", warning, "unset the variable")
 
 
-def sections(project: Project, wanted: config.Settings) -> Iterator[Finding]:
+def sections(project: Project, wanted: Settings) -> Iterator[Finding]:
     try:
         plan = installed.stale(project, wanted)
     except BrokenSection as error:
@@ -95,7 +96,7 @@ def _older(project: Project) -> list[str]:
     return [name for name in _OLDER if (project.root / name).is_file()]
 
 
-def map_(project: Project, wanted: config.Settings) -> Iterator[Finding]:
+def map_(project: Project, wanted: Settings) -> Iterator[Finding]:
     if not installed.full(project):
         return
     from kedge.repomap.progress import no_tick
@@ -266,7 +267,7 @@ def errors(project: Project) -> Iterator[Finding]:
             "hooks",
             "note",
             f"a hook failed {times}, last at {last.get('at')}: {str(last.get('error'))[:200]}",
-            f"kedge doctor again after mending it; {log} has all",
+            f"mend it, then kedge doctor --fix sets the record aside; {log} has all",
             lambda: log.rename(log.with_suffix(".old")),
         )
 

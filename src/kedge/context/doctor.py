@@ -13,6 +13,7 @@ from kedge.context.checkup import Finding, fine
 from kedge.context.probe import probe
 from kedge.errors import KedgeError
 from kedge.host.project import Project
+from kedge.settings import Settings
 
 
 def examine(project: Project, *, live: bool) -> Iterator[Finding]:
@@ -20,7 +21,7 @@ def examine(project: Project, *, live: bool) -> Iterator[Finding]:
     yield from checkup.programs(project)
     broken = list(checkup.settings(project))
     yield from broken
-    wanted = config.Settings()
+    wanted = Settings()
     if not any(found.state == "problem" for found in broken):
         wanted = config.load(project).settings
     try:

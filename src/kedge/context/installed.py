@@ -8,13 +8,13 @@ import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kedge.config import Settings
 from kedge.context import defaults, hooking, mapfile, targets
 from kedge.context.diff import patch
 from kedge.context.setup import Change, Plan, apply, own_files, sections
 from kedge.errors import FileError
 from kedge.host import files
 from kedge.host.project import HOME_VARIABLE, Project
+from kedge.settings import Settings
 
 if TYPE_CHECKING:
     from kedge.repomap.progress import Tick

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from kedge.host.project import Project
 
 if TYPE_CHECKING:
-    from kedge.config import Settings
     from kedge.repomap.build import Map
     from kedge.repomap.cache import Cache
     from kedge.repomap.progress import Tick
+    from kedge.settings import Settings
 
 FILE = "map.md"
 

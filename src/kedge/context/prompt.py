@@ -29,9 +29,7 @@ class Prompt(NamedTuple):
     warnings: tuple[str, ...]
 
     def data(self) -> dict[str, Any]:
-        rows = [
-            {"source": one.part.source, "tokens": one.tokens, "cut": one.cut} for one in self.parts
-        ]
+        rows = [one.data() for one in self.parts]
         return {"text": self.text, "tokens": self.tokens, "budget": self.budget, "sections": rows}
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from kedge.config import Settings
 from kedge.errors import KedgeError, TaskError
 from kedge.host.project import Project
 from kedge.model.attempt import Attempt
 from kedge.model.ids import TaskId
 from kedge.model.task import Status, Task
+from kedge.settings import Settings
 from kedge.tasks import choose, rules
 from kedge.tasks.backend import Backend
 from kedge.tasks.board import Board

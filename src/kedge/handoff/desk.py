@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
-from kedge.config import Settings
 from kedge.errors import BrokenContext, CheckFound, ContextNotFound, HandoffRefused
 from kedge.handoff import gather, scopes, snapshots, steps, views
 from kedge.handoff.artifacts import MAX_BYTES, Artifacts
@@ -22,6 +21,7 @@ from kedge.host.project import Project
 from kedge.host.redact import redact, redact_value
 from kedge.host.secrets import refuse
 from kedge.model.task import Task
+from kedge.settings import Settings
 
 BIG = 10_000_000  # bytes of a diff that is worth a word
 _TOLD = 5000  # paths of an event that are kept

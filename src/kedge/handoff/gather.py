@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kedge.config import Settings
 from kedge.errors import HandoffRefused, KedgeError
 from kedge.handoff import citations, scopes
 from kedge.handoff.normalise import (
@@ -24,6 +23,7 @@ from kedge.handoff.normalise import (
 from kedge.host import files
 from kedge.host.project import Project
 from kedge.model.task import Task
+from kedge.settings import Settings
 
 LARGE = 2048  # bytes of a field, above which it is said
 _CHECKED = ("test", "lint", "typecheck")

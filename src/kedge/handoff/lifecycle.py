@@ -14,7 +14,7 @@ from kedge.handoff.normalise import canonical, sha256
 from kedge.handoff.store import Store
 from kedge.host import clock, files
 from kedge.host.project import Project
-from kedge.model.ids import task_id
+from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Task
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -119,12 +119,12 @@ def purge(project: Project, task: str) -> bool:
     return removed
 
 
-def orphans(project: Project, tasks: Mapping[str, Task], ttl: str) -> list[Orphan]:
+def orphans(project: Project, tasks: Mapping[TaskId, Task], ttl: str) -> list[Orphan]:
     """Contexts whose task is gone or finished, and that nobody wrote for that long."""
     limit = datetime.now(UTC) - _duration(ttl)
     store, found = Store(project), []
     for name in store.tasks():
-        task = tasks.get(name)
+        task = tasks.get(TaskId(name))
         if task is not None and not task.finished:
             continue
         try:

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from kedge.config import Settings
 from kedge.errors import FileError, InvalidValue
 from kedge.host import files
 from kedge.host.project import Project
@@ -19,6 +18,7 @@ from kedge.knowledge.entries import Entry, Page
 from kedge.knowledge.fields import ANCHOR
 from kedge.knowledge.finished import Clock
 from kedge.knowledge.view import places, plain
+from kedge.settings import Settings
 from kedge.tasks import documents
 
 DIRECTORIES = ("docs/knowledge-bank", ".kedge/knowledge")

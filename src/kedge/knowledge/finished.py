@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kedge.config import TaskSettings
 from kedge.errors import BrokenTasks, FileError, GitError, KedgeError
 from kedge.host.project import Project
 from kedge.model.task import Status
+from kedge.settings import TaskSettings
 from kedge.tasks import documents
 from kedge.tasks.words import status_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kedge.config import TaskSettings
 from kedge.host.project import Project
+from kedge.settings import TaskSettings
 from kedge.tasks.backend import Backend
 
 

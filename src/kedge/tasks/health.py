@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kedge.config import TaskSettings
 from kedge.errors import KedgeError
 from kedge.host.project import Project
 from kedge.model.task import Status
+from kedge.settings import TaskSettings
 from kedge.tasks import choose, rules
 from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
