@@ -127,6 +127,7 @@ def test_the_errors_are_what_they_are() -> None:
         "ContextNotFound": ("context-not-found", 1),
         "ContextExists": ("context-exists", 1),
         "BrokenContext": ("broken-context", 1),
+        "NewerContext": ("newer-context", 1),
         "TaskError": ("task", 1),
         "TaskNotFound": ("task-not-found", 1),
         "TaskExists": ("task-exists", 1),

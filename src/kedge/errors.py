@@ -17,6 +17,7 @@
     │   ├── ContextNotFound
     │   ├── ContextExists
     │   └── BrokenContext       a context file that cannot be understood
+    │       └── NewerContext    one that a newer kedge wrote
     └── TaskError               an operation on tasks that was refused
         ├── TaskNotFound
         ├── TaskExists
@@ -119,6 +120,11 @@ class ContextExists(HandoffRefused):
 class BrokenContext(HandoffRefused):
     code = "broken-context"
     usual_hint = "kedge context rebuild TASK makes it anew from its sources"
+
+
+class NewerContext(BrokenContext):
+    code = "newer-context"
+    usual_hint = "update kedge"
 
 
 class TaskError(KedgeError):

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from kedge.errors import BrokenContext
+from kedge.errors import BrokenContext, NewerContext
 
 VERSION = 1
+OTHERS = ".wt-"  # how the part of a snapshot's name begins that tells linked work trees apart
 STATUSES = ("pending", "in_progress", "done", "blocked")
 T = TypeVar("T")
 
@@ -128,9 +129,7 @@ def parse(data: Any) -> Context:
     if not isinstance(data, dict) or type(data.get("version")) is not int:
         raise BrokenContext("it has no version")
     if data["version"] > VERSION:
-        raise BrokenContext(
-            f"it has version {data['version']}, which a newer kedge wrote", hint="update kedge"
-        )
+        raise NewerContext(f"it has version {data['version']}, which a newer kedge wrote")
     try:
         values = {**_known(Context, data)}
         values["coordination"] = {

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from kedge.errors import BrokenContext, CheckFound, ContextNotFound, HandoffRefused
+from kedge.errors import BrokenContext, ContextNotFound, HandoffRefused, NewerContext
 from kedge.handoff import gather, scopes, snapshots, steps, views
+from kedge.handoff.additions import additions
 from kedge.handoff.artifacts import MAX_BYTES, Artifacts
-from kedge.handoff.changes import Change
 from kedge.handoff.context import Agent, Context, Drift, Kept
-from kedge.handoff.keeping import refs_of
-from kedge.handoff.normalise import sealed, sha256
+from kedge.handoff.normalise import is_sealed, sha256
 from kedge.handoff.store import Store
+from kedge.handoff.verified import Verified, drifted, row, shown
 from kedge.host import clock
 from kedge.host.digest import digest
 from kedge.host.project import Project
@@ -25,21 +24,6 @@ from kedge.settings import Settings
 
 BIG = 10_000_000  # bytes of a diff that is worth a word
 _TOLD = 5000  # paths of an event that are kept
-_SCANNED = 2_000_000  # bytes of a binary file that are looked at for secrets
-
-
-class Verified(NamedTuple):
-    """How the tree compares with what an agent left: each path, what became of it, its scope."""
-
-    since: str
-    before: Kept
-    now: str
-    what: str
-    drift: tuple[Mapping[str, Any], ...]
-
-    @property
-    def same(self) -> bool:
-        return not self.drift
 
 
 class Desk:
@@ -79,6 +63,19 @@ class Desk:
         found = gather.gather(self.project, self.settings, task, commands)
         self.warnings += found.warnings
 
+        made = self._created(task, found, {}, base=base, allow=allow)
+        self._manifest(made, found, export=export)
+        return made, found
+
+    def _created(
+        self,
+        task: Task,
+        found: gather.Gathered,
+        agents: Mapping[str, Agent],
+        *,
+        base: str | None,
+        allow: Collection[str],
+    ) -> Context:
         def make() -> Context:
             return Context(
                 task_id=task.id,
@@ -86,12 +83,10 @@ class Desk:
                 created_by=self.actor,
                 git=self._git(base, gather.task_sha(task)),
                 immutable=found.immutable,
-                coordination={name: Agent() for name in steps.ROLES},
+                coordination={**{name: Agent() for name in steps.ROLES}, **agents},
             )
 
-        made = self.store.create(task.id, make, actor=self.actor, allow=allow)
-        self._manifest(made, found, export=export)
-        return made, found
+        return self.store.create(task.id, make, actor=self.actor, allow=allow)
 
     def _git(self, base: str | None, sha: str) -> dict[str, Any]:
         repo = self.project.repo
@@ -143,11 +138,11 @@ class Desk:
                 data={"stale": reasons},
             )
         self.warnings += [f"stale: {one}" for one in reasons]
-        if context.snapshots and steps.expected(context):
+        if context.snapshots:
             found = self.verify(None)
             if not found.same:
                 self._open(found, name)
-                raise _drift(self.task, found)
+                raise drifted(self.task, found)
         last = [kept.tree for _, kept in context.snapshots[-1:]]
 
         def act(one: Context) -> Context:
@@ -176,7 +171,7 @@ class Desk:
         ref = self._ref(name)
         base = str(context.git["base_tree"])
         known = {*allow, *context.audit.get("allowed_secrets", ())}
-        for path, text in self._added(base):
+        for path, text in additions(self.project, base, self.look()):
             refuse(f"the diff of {redact(path)}", f"{path}\n{text}", known)
         taken = snapshots.take(self.project, ref)
         self.warnings += taken.warnings
@@ -184,7 +179,7 @@ class Desk:
         changes = snapshots.compare(self.project, base, taken.tree)
         lines = snapshots.stat(self.project, base, taken.tree)
         in_scope = scopes.matcher(context.immutable["repo_paths"])
-        outside = [_shown(one.path) for one in changes if not in_scope(one.path)]
+        outside = [shown(one.path) for one in changes if not in_scope(one.path)]
         return Kept(
             tree=taken.tree,
             commit=taken.commit,
@@ -201,20 +196,6 @@ class Desk:
             outside=tuple(outside) if context.immutable["repo_paths"] else (),
             vanished=tuple(scopes.vanished(self.project, context.immutable["repo_paths"])),
         )
-
-    def _added(self, base: str) -> Iterator[tuple[str, str]]:
-        """What the working tree adds, by file."""
-        diff = snapshots.diff(self.project, base, self.look())
-        for part in re.split(rb"^diff --git ", diff, flags=re.MULTILINE)[1:]:
-            named = re.search(rb'^(?:\+\+\+|rename to) "?(?:b/)?([^\n"]*)', part, re.MULTILINE)
-            named = named or re.match(rb'"?a/.*? "?b/([^\n"]*)', part)
-            path = named[1].decode("utf-8", "backslashreplace") if named else ""
-            if b"\nGIT binary patch\n" in part:
-                where = self.project.root / path
-                if where.is_file() and where.stat().st_size <= _SCANNED:
-                    yield path, _binary(where.read_bytes())
-            else:
-                yield path, _added(part)
 
     def _kept_diff(self, diff: bytes) -> str:
         """Keep the diff as an artifact, unless it is larger than any; its hash."""
@@ -235,9 +216,10 @@ class Desk:
             )
         name, kept = found
         now = self.look()
-        in_scope = scopes.matcher(context.immutable["repo_paths"])
-        changes = snapshots.compare(self.project, kept.tree, now) if now != kept.tree else []
-        rows = tuple(_row(one, in_scope, bool(context.immutable["repo_paths"])) for one in changes)
+        paths = context.immutable["repo_paths"]
+        in_scope = scopes.matcher(paths) if paths else None
+        changes = snapshots.compare(self.project, kept.tree, now)
+        rows = tuple(row(one, in_scope) for one in changes)
         what = str(snapshots.describe(self.project, kept.tree, kept.head, now))
         return Verified(name, kept, now, what, rows)
 
@@ -249,7 +231,7 @@ class Desk:
         if not found.same and not at_work and found.since == context.snapshots[-1][0]:
             self._open(found, None)
         if not found.same:
-            raise _drift(self.task, found)
+            raise drifted(self.task, found)
         return found
 
     def _open(self, found: Verified, name: str | None) -> None:
@@ -311,7 +293,9 @@ class Desk:
             base = earlier[-1].tree if earlier else base
         return snapshots.diff(self.project, base, kept.tree)
 
-    def change(self, act: Any, what: str, allow: Collection[str] = ()) -> Context:
+    def change(
+        self, act: Callable[[Context], Context], what: str, allow: Collection[str] = ()
+    ) -> Context:
         """Any other step, as `steps` has it."""
         return self.store.change(self.task, act, actor=self.actor, what=what, allow=allow)
 
@@ -326,9 +310,9 @@ class Desk:
             before = loaded.context
             if loaded.edited:  # what it says of checks, findings and events proves nothing
                 before = self._recovered(task, found, allow)
-        except BrokenContext as error:
-            if "newer kedge" in error.message:
-                raise
+        except NewerContext:
+            raise
+        except BrokenContext:
             before = self._recovered(task, found, allow)
 
         def act(one: Context) -> Context:
@@ -349,32 +333,17 @@ class Desk:
             f"the context cannot be trusted and is kept as {aside}; snapshots were found again, "
             "checks, findings and events were not"
         )
-        agents = {name: Agent() for name in steps.ROLES}
-        tail = refs_of(self.project)
-        for whole, kept in snapshots.kept(self.project, self.task):
-            name = whole.removesuffix(tail)
-            if name != "base" and whole == name + tail and "." not in name[:1]:
+        agents = {}
+        for name, kept in snapshots.kept(self.project, self.task):
+            if name != "base":
                 known = Kept(tree=kept.tree, commit=kept.commit, ref=kept.ref, at=kept.at, actor="")
                 agents[name] = Agent(status="done", snapshot=known, completed_at=kept.at)
-
-        def make() -> Context:
-            return Context(
-                task_id=task.id,
-                created_at=clock.now(),
-                created_by=self.actor,
-                git=self._git(None, gather.task_sha(task)),
-                immutable=found.immutable,
-                coordination=agents,
-            )
-
-        return self.store.create(task.id, make, actor=self.actor, allow=allow)
+        return self._created(task, found, agents, base=None, allow=allow)
 
     def _whole(self) -> Context:
         """The context, when nothing but kedge has written it."""
         loaded = self.store.read(self.task)
-        if loaded.edited or sealed(dict(loaded.context.immutable)) != dict(
-            loaded.context.immutable
-        ):
+        if loaded.edited or not is_sealed(loaded.context.immutable):
             raise HandoffRefused(
                 f"the context of {self.task} was edited by something other than kedge",
                 hint=f"kedge context rebuild {self.task} makes it right from its sources",
@@ -382,50 +351,7 @@ class Desk:
         return loaded.context
 
     def _ref(self, name: str) -> str:
-        return f"refs/kedge/{self.task}/{name}{refs_of(self.project)}"
+        return snapshots.ref_of(self.project, self.task, name)
 
     def look(self) -> str:
         return snapshots.look(self.project)
-
-
-def _row(one: Change, in_scope: Any, scoped: bool) -> dict[str, Any]:
-    scope = ("in" if in_scope(one.path) else "out") if scoped else "none"
-    row = {"path": _shown(one.path), "change": one.change, "scope": scope}
-    if one.old_path is not None and one.old_path != one.path:
-        row["old_path"] = _shown(one.old_path)
-    return row
-
-
-def _shown(path: str) -> str:
-    """A path as text, whatever bytes its name has."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def _drift(task: str, found: Verified) -> CheckFound:
-    names = ", ".join(str(one["path"]) for one in found.drift[:5])
-    more = f" and {len(found.drift) - 5} more" if len(found.drift) > 5 else ""
-    return CheckFound(
-        f"the working tree is not what {found.since} left ({found.what}): {names}{more}",
-        hint=f"kedge context resolve {task} --accept or --revert, with --note",
-        data={
-            "state": "drift",
-            "since": found.since,
-            "at": found.before.at,
-            "what": found.what,
-            "drift": [dict(one) for one in found.drift],
-        },
-    )
-
-
-def _added(part: bytes) -> str:
-    """The lines that a part of a diff adds: what is taken out is in git already."""
-    _, _, hunks = part.partition(b"\n@@ ")
-    lines = (line[1:] for line in hunks.split(b"\n") if line[:1] == b"+")
-    return b"\n".join(lines).decode("utf-8", "replace")
-
-
-def _binary(data: bytes) -> str:
-    """What may be text in a file that git takes for binary: without NULs, and as UTF-16."""
-    texts = [data.replace(b"\0", b"").decode("utf-8", "replace")]
-    texts += [data.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")]
-    return "\n".join(texts)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kedge.errors import GitError, InvalidValue
 from kedge.handoff import listing, private_index, shadow_git, working_tree
+from kedge.handoff.context import OTHERS
 from kedge.handoff.listing import LINK, Entry, shown
 from kedge.handoff.shadow_git import ShadowGit, TreeId, object_id
 from kedge.host import files, git
@@ -110,12 +111,16 @@ def refs(project: Project, prefix: str) -> list[str]:
     return out.decode("utf-8", "surrogateescape").splitlines()
 
 
-def refs_of(project: Project) -> str:
-    """How the names of a linked work tree's snapshots end: contexts are not shared, refs are."""
+def ref_of(project: Project, task: str, name: str) -> str:
+    """What a snapshot is called. Work trees share refs, not contexts: each has its own names."""
+    return checked(f"{task}/{name}{_tail(project)}")
+
+
+def _tail(project: Project) -> str:
     repo = project.repo
     if repo is None or not repo.linked:
         return ""
-    return f".wt-{digest([os.fsencode(repo.git_dir)])[:8]}"
+    return f"{OTHERS}{digest([os.fsencode(repo.git_dir)])[:8]}"
 
 
 class Ref(NamedTuple):
@@ -128,14 +133,18 @@ class Ref(NamedTuple):
 
 
 def kept(project: Project, task: str) -> list[tuple[str, Ref]]:
-    """The snapshots of a task by their names, the oldest first."""
+    """The snapshots of a task in this work tree by their names, the oldest first."""
     form = (
         "%(refname)%00%(objectname)%00%(tree)%00%(committerdate:format:%Y-%m-%dT%H:%M:%S.000000Z)"
     )
     repo = shadow_git.of(project).repo
     out = repo.git("for-each-ref", f"--format={form}", REFS + checked(f"{task}/x").split("/")[2])
     rows = [line.split("\0") for line in out.decode("utf-8", "surrogateescape").splitlines()]
-    found = [(row[0].rsplit("/", 1)[1], Ref(*row)) for row in rows if len(row) == 4]
+    found = []
+    for one in (Ref(*row) for row in rows if len(row) == 4):
+        name, mark, tail = one.ref.rsplit("/", 1)[1].partition(OTHERS)
+        if mark + tail == _tail(project):
+            found.append((name, one))
     return sorted(found, key=lambda pair: pair[1].at)
 
 

@@ -111,11 +111,8 @@ def purge(project: Project, task: str) -> bool:
     store = Store(project)
     with store.lock():
         removed = store.remove(task)
-        tail = snapshots.refs_of(project)
-        for name, _ in snapshots.kept(project, task):
-            mine = name.endswith(tail) if tail else ".wt-" not in name
-            if mine:
-                snapshots.drop(project, f"{task}/{name}")
+        for _, kept in snapshots.kept(project, task):
+            snapshots.drop(project, kept.ref)
     return removed
 
 

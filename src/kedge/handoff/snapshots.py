@@ -13,7 +13,7 @@ from kedge.handoff.keeping import (
     is_clean,
     kept,
     look,
-    refs_of,
+    ref_of,
     take,
     tree_of,
 )
@@ -35,7 +35,7 @@ __all__ = [
     "drop",
     "kept",
     "look",
-    "refs_of",
+    "ref_of",
     "restore",
     "stat",
     "take",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kedge.errors import HandoffRefused
-from kedge.handoff.context import STATUSES, Context, Drift, Finding, Kept
+from kedge.handoff.context import OTHERS, STATUSES, Context, Drift, Finding, Kept
 from kedge.model.ids import is_id
 
 ROLES = ("implementer", "reviewer", "validator")
@@ -15,7 +15,7 @@ ROLES = ("implementer", "reviewer", "validator")
 
 def checked_name(name: str) -> str:
     """An agent's name: it becomes part of a ref."""
-    if not is_id(name) or name == "base" or ".wt-" in name:
+    if not is_id(name) or name == "base" or OTHERS in name:
         raise HandoffRefused(
             f"{name!r} is no name for an agent",
             hint="letters, digits, '.', '_' and '-'; such as reviewer or validator-unit",

@@ -12,7 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kedge.errors import BrokenContext, ContextExists, ContextNotFound, FileError
+from kedge.errors import (
+    BrokenContext,
+    ContextExists,
+    ContextNotFound,
+    FileError,
+    NewerContext,
+)
 from kedge.handoff.context import Context, parse
 from kedge.handoff.normalise import SEAL, canonical, is_sealed, sealed
 from kedge.host import clock, files
@@ -67,11 +73,12 @@ class Store:
             raise BrokenContext(
                 f"the context of {task} is not JSON ({error})", hint=f"kedge context rebuild {task}"
             ) from error
+        except NewerContext as error:
+            raise NewerContext(f"the context of {task} cannot be used: {error.message}") from error
         except BrokenContext as error:
-            newer = "newer kedge" in error.message
             raise BrokenContext(
                 f"the context of {task} cannot be used: {error.message}",
-                hint=error.hint if newer else f"kedge context rebuild {task}",
+                hint=f"kedge context rebuild {task}",
             ) from error
         if context.task_id != task:
             raise BrokenContext(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kedge.tasks.feature_docs import ids
+from kedge.tasks.feature_docs import ids, tokens
 from kedge.tasks.feature_docs.ids import Id
 from kedge.tasks.feature_docs.references import (
     DESIGN,
@@ -26,36 +26,6 @@ from kedge.tasks.feature_docs.references import (
     type_of_field,
 )
 
-_LONGEST = 4000  # of a value, in characters; what is behind that is prose
-_TYPE = (
-    r"(?<![\w-])(?P<type>plan|(?:technical |tech )?design|spec(?:ification)?|prd|architecture)"
-    r"(?P<more>[ \t]+(?:doc(?:ument)?|refs?|references?|sections?))?(?![\w-]|\.md)[ \t]*:?"
-)
-_FILE = (
-    r"(?:[\w.-]{1,80}/){0,8}(?P<file>plan|design|spec|prd|requirements)\.md"
-    r"(?:#(?P<anchor>[\w%.-]{1,200})|:(?P<row>[0-9]{1,6}))?"
-)
-_TOKEN = re.compile(
-    r"(?P<space>[ \t]++)"
-    r"|\[(?P<label>[^\[\]\n]{0,200})\]\((?P<target>[^()\s]{1,300})\)"
-    r"|[\"“„«](?P<quote>[^\"“”„«»]{1,150})[\"”“»]"
-    rf"|{_FILE}"
-    rf"|{_TYPE}"
-    r"|(?P<sect>§{1,2}|(?<![\w-])sec(?:tion)?s?\b\.?(?=[ \t]))"
-    rf"|(?P<kind>(?<![\w-]){ids.WORD}(?![\w-]))(?:[ \t]*[#№])?"
-    rf"|(?<![\w.])(?P<code>{ids.CODE})(?!\w)(?!-[A-Za-z](?![A-Za-z]{{0,4}}-?[0-9]))"
-    rf"|(?<![\w.])(?P<bare>{ids.NUMBER})(?![\w%])"
-    r"|(?P<sep>[,;/&+|·•]|(?<!\w)(?:and|plus|or)(?!\w))"
-    r"|(?P<to>–|—|-|\.\.\.?|…|(?<!\w)(?:to|through|thru)(?!\w))"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])"
-    r"|(?P<text>[\w.'’/-]++|.)",
-    re.IGNORECASE,
-)
-_CHAIN = re.compile(r"[ \t](?:>|→|»|::)[ \t]")
-_PATH = re.compile(
-    r"\b(plan|design|spec|prd|components?|interfaces?|steps?|phases?|decisions?)/(?=\w)",
-    re.IGNORECASE,
-)
 _VERBS = frozenset(
     """
     implements implement implementing covers cover per see from of in the traces trace to refs
@@ -75,9 +45,9 @@ class Found(NamedTuple):
 
 def scan(text: str, lexicon: Lexicon, field: str = "", *, strict: bool = False) -> Found:
     """The references in the value of a field, or in any text; strict for what is but prose."""
-    value = re.sub(r"[*`~]+|(?<!\w)_+|_+(?!\w)", "", text[:_LONGEST])
-    value = _CHAIN.sub(" § ", _PATH.sub(lambda found: found[1] + " ", value))
-    found = _Scan(value, lexicon, type_of_field(field), prefix_of_field(field) if field else "")
+    found = _Scan(
+        tokens.plain(text), lexicon, type_of_field(field), prefix_of_field(field) if field else ""
+    )
     found.strict = found.never_loose = strict
     found.run()
     return Found(tuple(dict.fromkeys(found.found)), found.loose, found.first)
@@ -89,7 +59,7 @@ class _Scan:
     def __init__(self, text: str, lexicon: Lexicon, type_: str | None, prefix: str) -> None:
         self.text = text
         self.lexicon = lexicon
-        self.tokens = [token for token in _TOKEN.finditer(text) if not token["space"]]
+        self.tokens = tokens.read(text)
         self.place = 0
         self.found: list[Reference] = []
         self.loose = 0  # words that belong to no reference
@@ -164,7 +134,7 @@ class _Scan:
 
     def named_title(self, type_: str, said: str) -> bool:
         """Whether the words behind a document's name are a title: in capitals, or known."""
-        words, _ = self.words()
+        words, _ = tokens.title(self.text, self.tokens, self.place, self.lexicon)
         if self.lexicon.titled(words, type_) == type_:
             return True
         return not self.strict and said[:1].isupper() and words[:1].isupper()
@@ -185,7 +155,7 @@ class _Scan:
                 self.place += letter[1]
                 self.refer(ids.make(prefix, letter[0]), self.tokens[self.place - 1].end())
             return
-        words, _ = self.words()
+        words, _ = tokens.title(self.text, self.tokens, self.place, self.lexicon)
         known = self.lexicon.titled(words, self.type)
         wanted = self.type or TYPE_OF.get(prefix)
         if self.ahead("text") and not self.strict and (known or (self.typed or self.default)):
@@ -304,7 +274,7 @@ class _Scan:
 
     def section(self, token: re.Match[str]) -> None:
         if self.open_at >= 0 and self.ahead("text", "quote", "code", "kind", "bare"):
-            words, count = self.words()
+            words, count = tokens.title(self.text, self.tokens, self.place, self.lexicon)
             self.place += count
             end = self.tokens[self.place - 1].end() if count else token.end()
             before = self.found.pop()
@@ -393,7 +363,7 @@ class _Scan:
             self.capture()
 
     def link(self, token: re.Match[str]) -> None:
-        target = re.fullmatch(_FILE, token["target"], re.IGNORECASE)
+        target = re.fullmatch(tokens.FILE, token["target"], re.IGNORECASE)
         label = token["label"]
         if target and not target[0].startswith("../"):
             type_ = NAMES[target["file"].lower()]
@@ -428,7 +398,7 @@ class _Scan:
             return
         if self.fresh and not self.strict:
             self.place -= 1
-            words, count = self.words()
+            words, count = tokens.title(self.text, self.tokens, self.place, self.lexicon)
             type_ = self.lexicon.titled(words, self.type)
             short = self.default in (DESIGN, PLAN) and 0 < len(words.split()) <= 6
             if type_ or (short and words[:1].isupper()):
@@ -443,7 +413,7 @@ class _Scan:
 
     def capture(self) -> None:
         """Take the words that follow as a title."""
-        words, count = self.words()
+        words, count = tokens.title(self.text, self.tokens, self.place, self.lexicon)
         if count:
             self.place += count
             self.title(words, self.tokens[self.place - 1].end(), firm=True, start=self.start)
@@ -457,36 +427,6 @@ class _Scan:
             self.last = None
         else:
             self.strict = True
-
-    def words(self) -> tuple[str, int]:
-        """The words up to what ends a title, and the tokens that they take."""
-        start = self.place
-        stop, cut = start, -1
-        while stop < len(self.tokens) and stop < start + 24:
-            token = self.tokens[stop]
-            sign = token[0].lower()
-            spaced = self.text[token.start() - 1 : token.start()].isspace()
-            if sign in (",", ";", "|", "·", "•", "§", "§§", "(", "[", "{", ")", "]", "}", ":"):
-                break
-            if (token["to"] and spaced and sign in "—–-") or (sign in "/+" and spaced):
-                break
-            if token["type"] and self.place < stop and token[0][:1].isupper():
-                break
-            if sign in ("and", "&") and cut < 0 and stop > start:
-                cut = stop
-            stop += 1
-        text = self.span(start, stop)
-        if cut >= 0 and not self.lexicon.titled(text):
-            head = self.span(start, cut)
-            if self.lexicon.titled(head):
-                return head, cut - start
-        return text, stop - start
-
-    def span(self, start: int, stop: int) -> str:
-        if stop <= start:
-            return ""
-        text = self.text[self.tokens[start].start() : self.tokens[stop - 1].end()]
-        return text.strip(" \t.\"'")
 
 
 def _is_next(first: Id, one: Id) -> bool:
