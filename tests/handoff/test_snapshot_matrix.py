@@ -16,7 +16,6 @@ from handoff.snapshot_support import (
     TEXT,
     applied,
     found,
-    make,
     untouched,
 )
 from support import git
@@ -25,18 +24,6 @@ from kedge.handoff import snapshots
 from kedge.handoff.snapshots import State
 
 Facts = set[tuple[str, ...]]
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def work(template: Path, tmp_path: Path) -> Path:
-    """A copy of a repository with a bit of everything."""
-    subprocess.run(["cp", "-a", template, tmp_path / "repo"], check=True)
-    return tmp_path / "repo"
 
 
 def _append(path: Path, text: str = "more\n") -> None:

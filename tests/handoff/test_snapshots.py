@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from handoff.snapshot_support import BINARY, TEXT, applied, found, make, objects, untouched
+from handoff.snapshot_support import BINARY, TEXT, applied, found, objects, untouched
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import git
@@ -23,18 +23,6 @@ from support import git
 from kedge.errors import FileError, GitError, InvalidValue, KedgeError, NoRepository
 from kedge.handoff import shadow_git, snapshots
 from kedge.host.project import Project
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("template"))
-
-
-@pytest.fixture
-def work(template: Path, tmp_path: Path) -> Path:
-    """A copy of a repository with a bit of everything."""
-    subprocess.run(["cp", "-a", template, tmp_path / "repo"], check=True)
-    return tmp_path / "repo"
 
 
 def _tree_in_python(root: Path) -> str:

@@ -57,46 +57,7 @@ def find_reader(name: str) -> Reader:
 
 
 def _readers(module: str) -> dict[str, Reader]:
-    if module == "builtins":
-        from kedge.drift.shell.programs import builtins
+    from importlib import import_module
 
-        return builtins.READERS
-    if module == "git":
-        from kedge.drift.shell.programs import git
-
-        return git.READERS
-    if module == "files":
-        from kedge.drift.shell.programs import files
-
-        return files.READERS
-    if module == "editing":
-        from kedge.drift.shell.programs import editing
-
-        return editing.READERS
-    if module == "finding":
-        from kedge.drift.shell.programs import finding
-
-        return finding.READERS
-    if module == "hosting":
-        from kedge.drift.shell.programs import hosting
-
-        return hosting.READERS
-    if module == "packages":
-        from kedge.drift.shell.programs import packages
-
-        return packages.READERS
-    if module == "building":
-        from kedge.drift.shell.programs import building
-
-        return building.READERS
-    if module == "checking":
-        from kedge.drift.shell.programs import checking
-
-        return checking.READERS
-    if module == "scripts":
-        from kedge.drift.shell.programs import scripts
-
-        return scripts.READERS
-    from kedge.drift.shell.programs import remote
-
-    return remote.READERS
+    found: dict[str, Reader] = import_module(f"{__name__}.{module}").READERS
+    return found
