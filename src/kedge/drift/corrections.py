@@ -40,10 +40,11 @@ _ASK = "If you think that it is needed, say why and let the user decide."
 
 
 class Correction(NamedTuple):
-    """Text for the agent, by level."""
+    """Text for the agent, by level, about an action."""
 
     level: str
     text: str
+    action: str = ""
 
 
 def build(level: str, goal: str, rules: Sequence[Rule], earlier: Sequence[str] = ()) -> Correction:

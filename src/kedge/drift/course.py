@@ -65,7 +65,9 @@ class Spoke(NamedTuple):
 
 
 class Due(NamedTuple):
-    """Text can be given to the agent here."""
+    """Text can be given to the agent here: about these actions, or about all."""
+
+    actions: tuple[str, ...] | None = None
 
 
 class Deliver(NamedTuple):
@@ -106,8 +108,10 @@ def step(course: Course, event: Event) -> tuple[Course, tuple[Command, ...]]:
     if isinstance(event, Spoke):
         released: tuple[Command, ...] = (Release(),) if course.state == FORCED else ()
         return Course(score=course.score), released
-    delivered = tuple(Deliver(each.action, each.level) for each in course.pending)
-    return course._replace(pending=()), delivered
+    asked = event.actions
+    now = [each for each in course.pending if asked is None or each.action in asked]
+    left = tuple(each for each in course.pending if each not in now)
+    return course._replace(pending=left), tuple(Deliver(each.action, each.level) for each in now)
 
 
 def _judged(course: Course, event: Judged) -> tuple[Course, tuple[Command, ...]]:

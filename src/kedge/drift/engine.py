@@ -9,7 +9,7 @@ from kedge.drift.actions import Action, normalise
 from kedge.drift.prompts import kind, users_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
@@ -89,15 +89,23 @@ class Session:
         """The result of an action came back."""
         self.state = repeats.ended(self.state, id, ok)
 
-    def due(self) -> list[Correction]:
-        """The corrections to give now; each is given once."""
+    def due(
+        self, actions: tuple[str, ...] | None = None, earlier: Sequence[str] = ()
+    ) -> list[Correction]:
+        """The corrections to give now, about these actions or about all; each is given once.
+
+        `earlier` are steps on the goal to go back to.
+        """
         from kedge.drift.corrections import build
 
         rules = {each.action: each.rules for each in self.told}
-        self.course, commands = course.step(self.course, course.Due())
-        self.told = ()
+        self.course, commands = course.step(self.course, course.Due(actions))
+        waiting = {each.action for each in self.course.pending}
+        self.told = tuple(each for each in self.told if each.action in waiting)
         return [
-            build(each.level, self.charter.goal, rules.get(each.action, ()))
+            build(each.level, self.charter.goal, rules.get(each.action, ()), earlier)._replace(
+                action=each.action
+            )
             for each in commands
             if isinstance(each, course.Deliver)
         ]

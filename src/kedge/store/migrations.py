@@ -27,7 +27,57 @@ def anchors(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (map_cache, anchors)
+def sessions(db: sqlite3.Connection) -> None:
+    """Agents' sessions: what was asked, every step with its verdict, where they strayed.
+
+    Lists and objects are JSON. `engine` is all that the next event of a session needs.
+    """
+    db.execute(
+        "CREATE TABLE session (id TEXT PRIMARY KEY, agent TEXT NOT NULL, project TEXT NOT NULL,"
+        " task TEXT, policy TEXT NOT NULL, goal TEXT NOT NULL DEFAULT '',"
+        " scope TEXT NOT NULL DEFAULT '[]', constraints TEXT NOT NULL DEFAULT '[]',"
+        " keywords TEXT NOT NULL DEFAULT '[]', score REAL NOT NULL DEFAULT 10,"
+        " course TEXT NOT NULL DEFAULT 'NORMAL', escalation INTEGER NOT NULL DEFAULT 0,"
+        " steps INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL DEFAULT 'active',"
+        " transcript TEXT NOT NULL DEFAULT '', needs_review INTEGER NOT NULL DEFAULT 0,"
+        " started_at TEXT NOT NULL, checked_at TEXT NOT NULL, ended_at TEXT,"
+        " engine TEXT NOT NULL DEFAULT '', summary TEXT)"
+    )
+    db.execute(
+        "CREATE TABLE charter (session TEXT NOT NULL, revision INTEGER NOT NULL, at TEXT NOT NULL,"
+        " said TEXT NOT NULL, goal TEXT NOT NULL, constraints TEXT NOT NULL, scope TEXT NOT NULL,"
+        " PRIMARY KEY (session, revision)) WITHOUT ROWID"
+    )
+    db.execute(
+        "CREATE TABLE step (number INTEGER PRIMARY KEY, session TEXT NOT NULL, id TEXT NOT NULL,"
+        " position INTEGER NOT NULL, subagent TEXT NOT NULL, tool TEXT NOT NULL,"
+        " action_type TEXT NOT NULL, files TEXT NOT NULL, folders TEXT NOT NULL,"
+        " command TEXT NOT NULL, reasoning TEXT NOT NULL, drift_score INTEGER NOT NULL,"
+        " drift_type TEXT NOT NULL, level TEXT NOT NULL, rules TEXT NOT NULL,"
+        " recalled TEXT NOT NULL, decision TEXT NOT NULL, correction_given TEXT NOT NULL,"
+        " is_key_decision INTEGER NOT NULL, is_validated INTEGER NOT NULL,"
+        " keywords TEXT NOT NULL, ok INTEGER, at TEXT NOT NULL, UNIQUE (session, id))"
+    )
+    db.execute("CREATE INDEX step_decisions ON step (number) WHERE is_key_decision")
+    db.execute(
+        "CREATE TABLE step_term (kind TEXT NOT NULL, term TEXT NOT NULL, step INTEGER NOT NULL,"
+        " PRIMARY KEY (kind, term, step)) WITHOUT ROWID"
+    )
+    db.execute(
+        "CREATE TABLE drift_event (number INTEGER PRIMARY KEY, session TEXT NOT NULL,"
+        " step TEXT NOT NULL, at TEXT NOT NULL, score INTEGER NOT NULL, level TEXT NOT NULL,"
+        " before TEXT NOT NULL, after TEXT NOT NULL, escalation INTEGER NOT NULL,"
+        " evidence TEXT NOT NULL)"
+    )
+    db.execute("CREATE INDEX drift_event_session ON drift_event (session)")
+    db.execute(
+        "CREATE TABLE guard_error (number INTEGER PRIMARY KEY, at TEXT NOT NULL,"
+        " agent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, kedge TEXT NOT NULL,"
+        " error TEXT NOT NULL)"
+    )
+
+
+STEPS: tuple[Step, ...] = (map_cache, anchors, sessions)
 
 
 def migrate(db: sqlite3.Connection) -> None:
