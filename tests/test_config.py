@@ -34,6 +34,7 @@ KEYS = [
     "context.check_timeout",
     "context.commands",
     "context.require_citations",
+    "drift.policy",
     "knowledge.stale_after",
     "map.commit",
     "map.tokens",

@@ -80,12 +80,17 @@ class KnowledgeSettings(NamedTuple):
     stale_after: int = 10
 
 
+class DriftSettings(NamedTuple):
+    policy: str = "advise"
+
+
 class Settings(NamedTuple):
     tasks: TaskSettings = TaskSettings()
     map: MapSettings = MapSettings()
     anchor: AnchorSettings = AnchorSettings()
     prompt: PromptSettings = PromptSettings()
     context: ContextSettings = ContextSettings()
+    drift: DriftSettings = DriftSettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
 
 
@@ -141,6 +146,11 @@ ABOUT = {
     "context.commands": About(
         "what is run to validate a task that names no checks; empty for what the project's own "
         "configuration says"
+    ),
+    "drift.policy": About(
+        "off; observe to keep records only; advise to correct, and to ask about what was "
+        "forbidden; enforce to deny what strays too far",
+        choices=("off", "observe", "advise", "enforce"),
     ),
     "knowledge.stale_after": About(
         "how many features, or tasks, may finish before a lesson that nobody saw again is stale",

@@ -24,8 +24,9 @@ from kedge.host.project import Project
 
 SLACK = 60.0  # a guard against quadratic work, not a measure
 
-OURS = calling("'/usr/bin/python3' -I '/opt/kedge/hook.py' claude")
-OTHER = calling("'/venv/bin/python3.13' -I '/venv/lib/kedge/hook.py' claude")
+TWO = HOOKS[:2]
+OURS = calling("'/usr/bin/python3' -I '/opt/kedge/hook.py' claude", TWO)
+OTHER = calling("'/venv/bin/python3.13' -I '/venv/lib/kedge/hook.py' claude", TWO)
 MORE = (
     *OTHER,
     Hook("Stop", None, OTHER[0].command, None),
@@ -304,7 +305,7 @@ def test_the_command_survives_a_shell_and_is_known_again(name: str, agent: str) 
         return
     line = command(python, file, agent)
     assert is_ours(line)
-    assert shlex.split(line) == [str(python), "-I", str(file), agent]
+    assert shlex.split(line) == [str(python), "-I", "-S", str(file), agent]
 
 
 def test_a_shell_runs_the_command(tmp_path: Path) -> None:
@@ -414,10 +415,12 @@ def test_where_hooks_go() -> None:
     assert claude.settings_file() == ".claude/settings.local.json"
     assert claude.settings_file(shared=True) == ".claude/settings.json"
     assert codex.settings_file() == codex.settings_file(shared=True) == ".codex/hooks.json"
-    assert [hook[:2] for hook in HOOKS] == [
-        ("SessionStart", "startup|resume|clear"),
-        ("SessionStart", "compact"),
-    ]
+    starts = [hook.matcher for hook in HOOKS if hook.event == "SessionStart"]
+    assert starts == ["startup|resume|clear", "compact"]
+    assert {hook.event for hook in HOOKS} == {
+        *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+        *("Stop", "SubagentStop", "PreCompact", "SessionEnd"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
 
 
 def command(interpreter: Path, hook_file: Path, agent: str) -> str:
-    """What runs kedge's hook on this machine: no PATH, no settings of Python play a part."""
+    """What runs kedge's hook on this machine: no PATH, no settings of Python, no site of its
+    packages play a part."""
     python, file = (_quoted(str(path)) for path in (interpreter, hook_file))
-    line = f"{python} -I {file} {agent}"
+    line = f"{python} -I -S {file} {agent}"
     if not line.isprintable() or not is_ours(line):
         raise InvalidValue(
             f"{line!r} cannot be the command of a hook",

@@ -23,6 +23,9 @@ TIMEOUT = 10
 _HINT = "mend that line; kedge has changed nothing"
 _GROUPS = 2  # how deep the arrays of groups are: what is above a group may have been made for it
 
+# Tools whose result matters: those that may change something. What only reads is free.
+CHANGING = "Edit|Write|MultiEdit|NotebookEdit|Bash|apply_patch|Task|Agent|mcp__.*"
+
 
 class Hook(NamedTuple):
     """A command that the agent runs on an event; `matcher` says on which of its kinds."""
@@ -37,6 +40,14 @@ class Hook(NamedTuple):
 HOOKS = (
     Hook("SessionStart", "startup|resume|clear"),
     Hook("SessionStart", "compact"),
+    Hook("UserPromptSubmit", None),
+    Hook("PreToolUse", None),
+    Hook("PostToolUse", CHANGING),
+    Hook("PostToolUseFailure", CHANGING),
+    Hook("Stop", None),
+    Hook("SubagentStop", None),
+    Hook("PreCompact", None),
+    Hook("SessionEnd", None),
 )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sqlite3
 import time
+from contextlib import closing
 from typing import Any
 
 from kedge import __version__, config
@@ -15,6 +17,7 @@ from kedge.errors import FileError, KedgeError, TaskError
 from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.host.redact import redact
+from kedge.store import sessions, sqlite
 
 ERRORS = "hook-errors.jsonl"
 _MAP_SECONDS = 2.0
@@ -62,13 +65,18 @@ def last_beat(project: Project, agent: str, *, probe: bool = False) -> dict[str,
     return found if isinstance(found, dict) else None
 
 
-def record_error(project: Project | None, agent: str, error: Exception) -> None:
-    """Keep what went wrong in an agent's path, without secrets."""
-    if project is None:
-        return  # not in a project: there is nothing to watch, and no place to write to
+def record_error(
+    project: Project, agent: str, error: Exception, session: str = "", event: str = ""
+) -> None:
+    """Keep what went wrong in an agent's path, without secrets: in the database, or beside it."""
     said = redact(f"{type(error).__name__}: {error}")[:2000]
-    line = {"at": clock.now(), "agent": agent, "kedge": __version__, "error": said}
-    files.append_line(project.home() / "logs" / ERRORS, json.dumps(line).encode())
+    line = {"at": clock.now(), "agent": agent[:100], "session": session[:100]}
+    line |= {"event": event[:100], "kedge": __version__, "error": said}
+    try:
+        with closing(sqlite.connect(project.home())[0]) as db:
+            sessions.add_error(db, **line)
+    except (sqlite3.Error, KedgeError):
+        files.append_line(project.home() / "logs" / ERRORS, json.dumps(line).encode())
 
 
 def errors(project: Project) -> list[dict[str, Any]]:
@@ -77,7 +85,11 @@ def errors(project: Project) -> list[dict[str, Any]]:
     for line in (files.read_bytes(project.home() / "logs" / ERRORS) or b"").splitlines():
         with contextlib.suppress(ValueError):
             found.append(json.loads(line))
-    return [one for one in found if isinstance(one, dict)]
+    if (project.home() / sqlite.FILE).exists():
+        with closing(sqlite.connect(project.home())[0]) as db:
+            found += sessions.errors(db)
+    told = [one for one in found if isinstance(one, dict)]
+    return sorted(told, key=lambda one: str(one.get("at")))
 
 
 def _beat(project: Project, agent: str, session: str, source: str) -> None:

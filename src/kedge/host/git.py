@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.errors import BareRepository, GitError, NoRepository, ProgramError
+from kedge.host import plain_repo
 
 if TYPE_CHECKING:
     from kedge.host import proc
 
 TIMEOUT = 60.0
-_MOST = 1 << 20  # bytes of a file of git's own that are read here
-_LIMITS = ("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
 # Where the user's own settings are: a repository may be trusted there.
 _SETTINGS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT")
-_KEPT = ("GIT_EXEC_PATH", *_LIMITS, *_SETTINGS)
+_KEPT = ("GIT_EXEC_PATH", *plain_repo.LIMITS, *_SETTINGS)
 _KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 _SET = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -114,20 +112,20 @@ class Repo(NamedTuple):
 
     def _plain_head(self) -> str | None:
         """The common cases without a process: a commit, or a branch in a file as git writes it."""
-        found = _small(self.git_dir / "HEAD").removesuffix(b"\n")
+        found = plain_repo.small(self.git_dir / "HEAD").removesuffix(b"\n")
         if re.fullmatch(rb"ref: refs/heads/[\w/.-]+", found) and b".." not in found:
             name = found[5:]
             own = self.common_dir / name.decode()
             if os.path.lexists(own):
-                found = _small(own).removesuffix(b"\n")
+                found = plain_repo.small(own).removesuffix(b"\n")
             else:
-                packed = b"\n" + _small(self.common_dir / "packed-refs")
+                packed = b"\n" + plain_repo.small(self.common_dir / "packed-refs")
                 found = packed.partition(b" " + name + b"\n")[0].rpartition(b"\n")[2]
         return found.decode() if re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", found) else None
 
     def shallow(self) -> str:
         """Names what of the history is there: another text when a shallow clone gets more."""
-        return str(zlib.crc32(_small(self.common_dir / "shallow")))
+        return str(zlib.crc32(plain_repo.small(self.common_dir / "shallow")))
 
     def branch(self) -> str | None:
         """The branch's name, also while it has no commit; None when HEAD is detached."""
@@ -146,8 +144,8 @@ class Repo(NamedTuple):
 
 def find(start: Path) -> Repo:
     """The work tree that holds `start`. NoRepository and BareRepository say why there is none."""
-    found = _find_plainly(start)
-    return found if found is not None else _find_by_git(start)
+    plain = plain_repo.find(str(start))
+    return Repo(*map(Path, plain)) if plain is not None else _find_by_git(start)
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -186,20 +184,6 @@ def heard(
         raise _failure(args, done)
     said = done.stderr.decode("utf-8", "surrogateescape")
     return done.stdout, [line for line in said.splitlines() if line.strip()]
-
-
-def _small(path: Path) -> bytes:
-    """A plain file of git's own; nothing for anything else."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(fd, _MOST) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
 
 
 def is_directory(path: Path) -> bool:
@@ -250,45 +234,6 @@ def _failure(args: Sequence[str], done: proc.Finished) -> GitError:
     lines = [line for line in said.splitlines() if not line.startswith("hint:")]
     reason = lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "no message"
     return GitError(f"git {args[0]} failed: {reason}", hint="git status may tell more")
-
-
-def _find_plainly(start: Path) -> Repo | None:
-    """The common case without a process: the nearest `.git`, when it is what git writes.
-
-    Anything unusual (a ceiling, another work tree, a bare repository) is left to git itself.
-    """
-    if any(os.environ.get(name) for name in _LIMITS):
-        return None
-    try:
-        here = Path(os.path.realpath(start, strict=True))
-        device = here.stat().st_dev
-        if not here.is_dir():
-            return None
-        for root in (here, *here.parents):
-            if root.stat().st_dev != device:
-                return None
-            dot_git = root / ".git"
-            if dot_git.is_dir():
-                return Repo(root, dot_git, dot_git) if _plain(root, dot_git) else None
-            if dot_git.exists() or ((root / "HEAD").is_file() and (root / "objects").is_dir()):
-                return None
-    except OSError:
-        return None
-    return None
-
-
-def _plain(root: Path, dot_git: Path) -> bool:
-    """Whether git would take this `.git` directory, and this as its work tree."""
-    if not all(path.stat().st_uid == os.geteuid() for path in (root, dot_git)):
-        return False
-    if dot_git.is_symlink() or not all((dot_git / name).is_dir() for name in ("objects", "refs")):
-        return False
-    if not re.match(rb"ref: refs/|[0-9a-f]{40}", _small(dot_git / "HEAD")):
-        return False
-    if not (found := _small(dot_git / "config")):
-        return False
-    settings = found.lower().replace(b"bare = false", b"")
-    return b"bare" not in settings and b"worktree" not in settings
 
 
 def _find_by_git(start: Path) -> Repo:

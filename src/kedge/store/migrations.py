@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
-
 from kedge.host import clock
 
-Step = Callable[[sqlite3.Connection], None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    Step = Callable[[sqlite3.Connection], None]
 
 
 def map_cache(db: sqlite3.Connection) -> None:
@@ -55,7 +57,8 @@ def sessions(db: sqlite3.Connection) -> None:
         " command TEXT NOT NULL, reasoning TEXT NOT NULL, drift_score INTEGER NOT NULL,"
         " drift_type TEXT NOT NULL, level TEXT NOT NULL, rules TEXT NOT NULL,"
         " recalled TEXT NOT NULL, decision TEXT NOT NULL, correction_given TEXT NOT NULL,"
-        " is_key_decision INTEGER NOT NULL, is_validated INTEGER NOT NULL,"
+        " changes INTEGER NOT NULL, is_key_decision INTEGER NOT NULL,"
+        " is_validated INTEGER NOT NULL,"
         " keywords TEXT NOT NULL, ok INTEGER, at TEXT NOT NULL, UNIQUE (session, id))"
     )
     db.execute("CREATE INDEX step_decisions ON step (number) WHERE is_key_decision")
@@ -77,7 +80,20 @@ def sessions(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (map_cache, anchors, sessions)
+def map_neighbours(db: sqlite3.Connection) -> None:
+    """Which files are near which, in the trees that maps were made of."""
+    db.execute(
+        "CREATE TABLE map_tree (number INTEGER PRIMARY KEY, version TEXT NOT NULL,"
+        " repo TEXT NOT NULL, place TEXT NOT NULL, past TEXT NOT NULL, state TEXT NOT NULL,"
+        " made INTEGER NOT NULL, UNIQUE (repo, place, past))"
+    )
+    db.execute(
+        "CREATE TABLE map_near (tree INTEGER NOT NULL, file BLOB NOT NULL, data BLOB NOT NULL,"
+        " PRIMARY KEY (tree, file)) WITHOUT ROWID"
+    )
+
+
+STEPS: tuple[Step, ...] = (map_cache, anchors, sessions, map_neighbours)
 
 
 def migrate(db: sqlite3.Connection) -> None:

@@ -27,7 +27,8 @@ _BY_TERM = (
     " session = ? DESC, number DESC LIMIT ?"
 )
 _DECISIONS = (
-    f"SELECT {_SHOWN} FROM step WHERE is_key_decision AND number IN (SELECT number FROM step"  # noqa: S608
+    f"SELECT {_SHOWN} FROM step WHERE is_key_decision AND drift_score >= 5"  # noqa: S608
+    " AND number IN (SELECT number FROM step"
     " WHERE is_key_decision ORDER BY number DESC LIMIT 400) ORDER BY session = ? DESC, number DESC"
     " LIMIT ?"
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
 _LISTS = ("scope", "constraints", "keywords", "files", "folders", "rules", "recalled", "evidence")
-_TRUTHS = ("is_key_decision", "is_validated", "needs_review", "ok")
+_TRUTHS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
 
 
 @contextlib.contextmanager
@@ -37,8 +37,10 @@ def get(db: sqlite3.Connection, session: str) -> dict[str, Any] | None:
     return _one(db, "SELECT * FROM session WHERE id = ?", (session,))
 
 
-def add(db: sqlite3.Connection, session: str, **values: Any) -> None:
+def add(db: sqlite3.Connection, session: str, **values: Any) -> dict[str, Any]:
+    """Begin a session; its row."""
     _insert(db, "session", {"id": session, **values})
+    return _all(db, "SELECT * FROM session WHERE id = ?", (session,))[0]
 
 
 def change(db: sqlite3.Connection, session: str, **values: Any) -> None:
@@ -105,8 +107,10 @@ def named(db: sqlite3.Connection, beginning: str) -> list[str]:
     return [name for (name,) in db.execute(query, (len(beginning), beginning))]
 
 
-def steps(db: sqlite3.Connection, session: str) -> list[dict[str, Any]]:
-    return _all(db, "SELECT * FROM step WHERE session = ? ORDER BY position", (session,))
+def steps(db: sqlite3.Connection, session: str, *, last: int | None = None) -> list[dict[str, Any]]:
+    """The session's steps in their order, or only the last of them."""
+    query = "SELECT * FROM step WHERE session = ? ORDER BY position DESC LIMIT ?"
+    return _all(db, query, (session, -1 if last is None else last))[::-1]
 
 
 def charters(db: sqlite3.Connection, session: str) -> list[dict[str, Any]]:

@@ -1,0 +1,418 @@
+"""Agents' events, one at a time: each is judged, kept, and answered.
+
+An event is one transaction, so that the hooks of parallel calls come one after another and none
+is lost. What an event says is redacted before anything of it is judged or kept.
+"""
+
+from __future__ import annotations
+
+import json
+
+from kedge.drift import answers, course, recording
+from kedge.drift.actions import normalise
+from kedge.drift.answers import ADVISE, DENY, ENFORCE, NONE, OFF
+from kedge.drift.engine import Session
+from kedge.host import clock
+from kedge.host.redact import redact, redact_value
+from kedge.store import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from kedge.drift.charter import Charter
+    from kedge.drift.distance import Neighbours
+    from kedge.drift.scoring import Verdict
+
+    Event = dict[str, Any]
+    Answer = dict[str, Any]
+
+_LONGEST = 100  # characters of an id
+_EARLIER = 2  # steps to go back to that a correction names
+
+
+class Watch:
+    """The record of a project's sessions, and what is known of the one that an event is from.
+
+    `policy` is asked for at each message, `charter` and `checks` of the task where there is one:
+    they read files. `unattended` says that prompts are kedge's own and no user's word.
+    """
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        root: str,
+        agent: str,
+        *,
+        policy: Callable[[], str],
+        charter: Callable[[], Charter | None],
+        checks: Callable[[], Sequence[str]] = tuple,
+        neighbours: Callable[[], Neighbours | None] = lambda: None,
+        unattended: bool = False,
+    ) -> None:
+        self.db = db
+        self.root = root
+        self.agent = agent
+        self.policy = policy
+        self.charter = charter
+        self.checks = checks
+        self.neighbours = neighbours
+        self.unattended = unattended
+        self.faults: list[str] = []
+
+    def answer(self, event: Event) -> Answer | None:
+        """The answer to an event; nothing where there is nothing to say."""
+        handler = _HANDLERS.get(str(event.get("hook_event_name")))
+        name = event.get("session_id")
+        if handler is None or not isinstance(name, str) or not name:
+            return None
+        return handler(self, name[:_LONGEST], event)
+
+    # the events
+
+    def began(self, name: str, event: Event) -> None:
+        """A session starts, goes on, or was compacted."""
+        policy = self.policy()
+        with sessions.writing(self.db):
+            row = self._row(name, event, policy)
+            if event.get("source") != "compact":
+                sessions.change(self.db, name, status="active", ended_at=None, policy=policy)
+            if not row["engine"] and row["task"]:
+                self._keep(name, self._session(row, event))
+
+    def asked(self, name: str, event: Event) -> Answer | None:
+        """The user speaks: the charter is opened or revised, and what waits to be said is said."""
+        policy = self.policy()
+        text = redact(str(event.get("prompt") or ""))
+        with sessions.writing(self.db):
+            row = self._row(name, event, policy)
+            if policy == OFF:
+                sessions.change(self.db, name, policy=policy)
+                return None
+            session = self._session(row, event)
+            revision = session.charter.revision
+            told = self._due(name, session, None) if policy in (ADVISE, ENFORCE) else []
+            if not self.unattended:
+                session.prompt(text)
+            if session.charter.revision != revision or not row["engine"]:
+                self._keep_charter(name, session, text)
+            self._keep(name, session, policy=policy, status="active", ended_at=None)
+        return answers.context("UserPromptSubmit", told)
+
+    def before(self, name: str, event: Event) -> Answer | None:
+        """A call is about to be made: it is scored and, by policy, asked about or denied."""
+        call = _Call(event)
+        with sessions.writing(self.db):
+            row = self._row(name, event)
+            known = sessions.step(self.db, name, call.id)
+            if row["policy"] == OFF:
+                return None
+            if known is None:
+                what, reason = self._judge(name, row, call, event)
+            else:
+                what, reason = known["decision"], known["correction_given"]
+        return None if what == NONE else answers.before(what, reason)
+
+    def after(self, name: str, event: Event) -> Answer | None:
+        """A call was made: its result is kept, and a correction may be due."""
+        call = _Call(event)
+        said = str(event.get("hook_event_name"))
+        with sessions.writing(self.db):
+            row = self._row(name, event)
+            if row["policy"] == OFF:
+                return None
+            step = sessions.step(self.db, name, call.id)
+            if step is None:
+                self._judge(name, row, call, event, late=True)
+                row = self._row(name, event)
+                step = sessions.steps(self.db, name, last=1)[0]
+            session = self._session(row, event)
+            ok = _ok(event)
+            session.result(call.id, ok)
+            told = []
+            if row["policy"] in (ADVISE, ENFORCE):
+                told = self._due(name, session, call.subagent)
+            self._keep(name, session)
+            self._explain(name, step, ok, event)
+        return answers.context(said, told)
+
+    def stopped(self, name: str, event: Event) -> Answer | None:
+        """The agent has had its say: what needs review is flagged, and what is missing is said."""
+        from kedge.drift import ending
+
+        with sessions.writing(self.db):
+            row = sessions.get(self.db, name)
+            if row is None or row["policy"] == OFF:
+                return None
+            found = ending.account(self.db, row)
+            sessions.change(self.db, name, needs_review=found["needs_review"])
+        if row["policy"] not in (ADVISE, ENFORCE) or event.get("stop_hook_active"):
+            return None
+        if row["task"]:
+            missing = ending.missing(row, self.checks(), sessions.steps(self.db, name))
+            if missing:
+                return answers.go_on(missing)
+        if found["needs_review"] and not row["needs_review"] and self.agent == "claude":
+            return answers.notice(ending.notice(name, found))
+        return None
+
+    def kept(self, name: str, _: Event) -> None:
+        """Nothing is said: a subagent ended, or the conversation will be compacted."""
+        with sessions.writing(self.db):
+            if sessions.get(self.db, name) is not None:
+                sessions.change(self.db, name, checked_at=clock.now())
+
+    def ended(self, name: str, _: Event) -> None:
+        """The session is over: what it came to is kept."""
+        from kedge.drift import ending
+
+        with sessions.writing(self.db):
+            row = sessions.get(self.db, name)
+            if row is not None:
+                found = ending.account(self.db, row)
+                sessions.change(
+                    self.db,
+                    name,
+                    status="completed",
+                    ended_at=clock.now(),
+                    summary=found,
+                    needs_review=found["needs_review"],
+                )
+
+    # what they share
+
+    def _row(self, name: str, event: Event, policy: str | None = None) -> dict[str, Any]:
+        """The session's row; the first event that is heard of a session makes it."""
+        row = sessions.get(self.db, name)
+        if row is not None:
+            return row
+        charter = self.charter()
+        now = clock.now()
+        return sessions.add(
+            self.db,
+            name,
+            agent=self.agent,
+            project=self.root,
+            task=charter.task if charter is not None else None,
+            policy=policy or self.policy(),
+            transcript=str(event.get("transcript_path") or "")[:1000],
+            started_at=now,
+            checked_at=now,
+        )
+
+    def _session(self, row: dict[str, Any], event: Event) -> Session:
+        """The engine, as the last event left it."""
+        cwd = str(event.get("cwd") or row["project"])
+        session = Session(row["project"], cwd=cwd, neighbours=self.neighbours())
+        if row["engine"]:
+            try:
+                session.parse(json.loads(row["engine"]))
+                return session
+            except ValueError as error:
+                self.faults.append(f"session {row['id']} starts anew: {error}")
+                session = Session(row["project"], cwd=cwd, neighbours=self.neighbours())
+        charter = self.charter() if row["task"] else None
+        if charter is not None:
+            return Session(row["project"], cwd=cwd, charter_=charter, neighbours=self.neighbours())
+        if row["goal"]:
+            session.prompt(row["goal"])
+        return session
+
+    def _judge(
+        self, name: str, row: dict[str, Any], call: _Call, event: Event, *, late: bool = False
+    ) -> tuple[str, str]:
+        """Score a call and keep it; what becomes of it, and why."""
+        session = self._session(row, event)
+        action = normalise(
+            call.tool, call.input, root=session.root or "/", cwd=session.cwd or "/", id=call.id
+        )
+        was, escalation = session.course.state, session.course.escalation
+        state = session.state
+        verdict = session.judge(action)
+        level = _level(verdict, escalation)
+        what = NONE if late else answers.decision(row["policy"], self.agent, verdict, level)
+        step = recording.step(session, action, verdict)
+        recalled = self._recall(name, session, step, call.id) if verdict.score < 8 else []
+        reason = ""
+        if what != NONE:
+            earlier = _earlier(name, recalled)
+            reason = _reason(session, call.id, level, verdict, earlier)
+            session.state = state if what == DENY else session.state  # what is denied is not done
+        position = row["steps"] + 1
+        terms = {
+            sessions.FILE: step["files"],
+            sessions.FOLDER: step["folders"],
+            sessions.KEYWORD: step["keywords"],
+        }
+        sessions.add_step(
+            self.db,
+            name,
+            terms,
+            id=call.id,
+            position=position,
+            subagent=call.subagent,
+            recalled=recalled,
+            decision=what,
+            correction_given=reason,
+            at=clock.now(),
+            **step,
+        )
+        if verdict.score < 8:
+            sessions.add_event(
+                self.db,
+                name,
+                step=call.id,
+                at=clock.now(),
+                score=verdict.score,
+                level=level,
+                before=was,
+                after=session.course.state,
+                escalation=session.course.escalation,
+                evidence=step["rules"],
+            )
+        self._keep(name, session, steps=position)
+        return what, reason
+
+    def _recall(
+        self, name: str, session: Session, step: dict[str, Any], besides: str
+    ) -> list[dict[str, Any]]:
+        from kedge.store.recall import recall
+
+        return [
+            {key: one[key] for key in _RECALLED}
+            for one in recall(
+                self.db,
+                name,
+                files=step["files"],
+                folders=step["folders"],
+                keywords=list(session.state.words)[-40:],
+                besides=besides,
+            )
+        ]
+
+    def _due(self, name: str, session: Session, subagent: str | None) -> list[str]:
+        """The corrections to give now: to the one that acted, or in the end to whoever listens."""
+        steps = {}
+        for each in session.course.pending:
+            step = sessions.step(self.db, name, each.action)
+            if step is not None and (subagent is None or step["subagent"] == subagent):
+                steps[each.action] = step
+        if not steps:
+            return []
+        earlier = [text for step in steps.values() for text in _earlier(name, step["recalled"])]
+        told = session.due(tuple(steps), earlier)
+        for one in told:
+            sessions.change_step(self.db, name, one.action, correction_given=one.text)
+        return [one.text for one in told]
+
+    def _explain(self, name: str, step: dict[str, Any], ok: bool, event: Event) -> None:
+        """Keep a call's result, and the agent's own words about it."""
+        from kedge.drift.transcript import reasoning
+
+        words = redact(reasoning(str(event.get("transcript_path") or ""), step["id"]))
+        said = words or step["reasoning"]
+        key = step["is_key_decision"] or (step["changes"] and recording.decides(said))
+        sessions.change_step(self.db, name, step["id"], ok=ok, reasoning=said, is_key_decision=key)
+
+    def _keep_charter(self, name: str, session: Session, said: str) -> None:
+        charter = session.charter
+        rules = [{"kind": each.kind, "quote": each.quote} for each in charter.constraints]
+        sessions.add_charter(
+            self.db,
+            name,
+            revision=charter.revision,
+            at=clock.now(),
+            said=said[:4000],
+            goal=charter.goal,
+            constraints=rules,
+            scope=list(charter.scope),
+        )
+
+    def _keep(self, name: str, session: Session, **more: Any) -> None:
+        charter = session.charter
+        sessions.change(
+            self.db,
+            name,
+            goal=charter.goal,
+            scope=list(charter.scope or charter.named[:50]),
+            constraints=[each.quote for each in charter.constraints],
+            keywords=[word for word, _ in charter.words[:40]],
+            score=session.course.score,
+            course=session.course.state,
+            escalation=session.course.escalation,
+            engine=session.data(),
+            checked_at=clock.now(),
+            **more,
+        )
+
+
+_RECALLED = ("session", "id", "position", "action_type", "files", "command", "drift_score", "why")
+_HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
+    "SessionStart": Watch.began,
+    "UserPromptSubmit": Watch.asked,
+    "PreToolUse": Watch.before,
+    "PostToolUse": Watch.after,
+    "PostToolUseFailure": Watch.after,
+    "Stop": Watch.stopped,
+    "SubagentStop": Watch.kept,
+    "PreCompact": Watch.kept,
+    "SessionEnd": Watch.ended,
+}
+
+
+class _Call:
+    """A tool call, as an event has it."""
+
+    __slots__ = ("id", "input", "subagent", "tool")
+
+    def __init__(self, event: Event) -> None:
+        self.tool = str(event.get("tool_name") or "")
+        self.input = redact_value(event.get("tool_input"))
+        self.subagent = str(event.get("agent_id") or "")[:_LONGEST]
+        self.id = str(event.get("tool_use_id") or _made_id(self.tool, self.input))[:_LONGEST]
+
+
+def _made_id(tool: str, given: object) -> str:
+    """For a call that its agent gave no id: one that its result will have, too."""
+    import hashlib
+
+    text = json.dumps([tool, given], sort_keys=True, default=str)
+    return "call-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _level(verdict: Verdict, escalation: int) -> str:
+    soft = bool(verdict.rules) and verdict.rules[0].rule == "topic"
+    return course.level(verdict.score, escalation, soft=soft)
+
+
+def _reason(
+    session: Session, call: str, level: str, verdict: Verdict, earlier: Sequence[str]
+) -> str:
+    """Why a call does not go through; that is its correction, which is then given."""
+    from kedge.drift.corrections import build
+
+    told = session.due((call,), earlier)
+    if told:
+        return told[0].text
+    return build(level, session.charter.goal, verdict.rules, earlier).text
+
+
+def _earlier(session: str, recalled: Sequence[dict[str, Any]]) -> list[str]:
+    """The session's own steps among those that were recalled, in a few words each."""
+    return [
+        f"{one['action_type']} {', '.join(one['files'][:2]) or one['command'][:60]}"
+        for one in recalled
+        if one["session"] == session and one["drift_score"] >= 8
+    ][:_EARLIER]
+
+
+def _ok(event: Event) -> bool:
+    """Whether a call did what it should. An agent that does not say so is believed."""
+    if event.get("hook_event_name") == "PostToolUseFailure":
+        return False
+    said = event.get("tool_response")
+    if isinstance(said, dict):
+        return not (said.get("is_error") or said.get("interrupted"))
+    return True
