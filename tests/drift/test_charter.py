@@ -96,9 +96,9 @@ def test_a_task_binds() -> None:
     )
     charter = bound(task)
     assert charter.task == "T-1"
-    assert charter.scope == ("src/net",)
+    assert charter.scope == ("/src/net",)
     assert kinds(charter) == ["no_new_dependencies", "no_touch"]
-    assert charter.constraints[1].subject == ("src/ui", "docs/*.md")
+    assert charter.constraints[1].subject == ("/src/ui", "/docs/*.md")
     assert {"retries", "uploader", "attempts"} <= dict(charter.words).keys()
     assert "src/net" in charter.named
     assert kinds(revised(charter, "you can edit src/ui")) == ["no_new_dependencies", "no_touch"]

@@ -148,7 +148,7 @@ def test_a_correction_appears_within_the_turn(harbour: Harbour, agent: str, play
     assert "[kedge]" not in first.given
     assert second.given.count("[kedge]") == 1
     assert "--no-verify" in second.given.partition("[kedge]")[2]
-    assert GOAL.split(".")[0] in second.given.partition("[kedge]")[2]
+    assert GOAL.split(".", maxsplit=1)[0] in second.given.partition("[kedge]")[2]
     (step,) = harbour.steps()
     assert step["correction_given"].startswith("[kedge]")
 

@@ -121,13 +121,14 @@ def bound(task: Any) -> Charter:
     description = str(getattr(task, "description", "") or "")
     criteria = [str(each) for each in getattr(task, "acceptance", ())]
     text = "\n".join((title, description, *criteria)).strip()
-    inside = tuple(str(each) for each in getattr(task, "scope_in", ()))
-    outside = tuple(str(each) for each in getattr(task, "scope_out", ()))
+    inside = _from_root(getattr(task, "scope_in", ()))
+    outside = _from_root(getattr(task, "scope_out", ()))
     said = constraints(description)
     if outside:
-        quote = f"out of scope: {', '.join(outside)}"
+        quote = f"out of scope: {', '.join(path[1:] for path in outside)}"
         said = (*said, Constraint("no_touch", outside, quote))
-    named = tuple(dict.fromkeys((*inside, *names(text))))[:MOST_NAMED]
+    declared = (path[1:] for path in inside)
+    named = tuple(dict.fromkeys((*declared, *names(text))))[:MOST_NAMED]
     weighed = _weighed((), text)
     return Charter(
         goal=text[:MOST_PROMPT],
@@ -139,6 +140,12 @@ def bound(task: Any) -> Charter:
         task=str(getattr(task, "id", "")) or None,
         scope=inside,
     )
+
+
+def _from_root(paths: Iterable[object]) -> tuple[str, ...]:
+    """Paths as a task declares them: from the project's root, and not wherever a folder is called
+    so."""
+    return tuple("/" + str(path).removeprefix("./").lstrip("/") for path in paths)
 
 
 def parse(data: Mapping[str, Any]) -> Charter:

@@ -158,8 +158,10 @@ def _at(subject: str, path: str) -> bool:
         return subject in TYPES_ENDS or name == subject or name.startswith(".env")
     bare = subject.strip("/")
     whole = f"/{path}/"
+    if subject.startswith("/"):  # from the project's root, or as the machine has it
+        return whole.startswith(f"/{bare}/") or subject.endswith(f"/{path}")
     if subject.endswith("/") or "/" in bare:
-        return f"/{bare}/" in whole or (subject[0] == "/" and subject.endswith(f"/{path}"))
+        return f"/{bare}/" in whole
     name = path.rpartition("/")[2]
     return name == bare or (f"/{bare}/" in whole)
 
@@ -169,6 +171,8 @@ def _matches(pattern: str, path: str) -> bool:
         return path.endswith(pattern[1:])
     from fnmatch import fnmatchcase
 
+    if pattern.startswith("/"):
+        return fnmatchcase(path, pattern[1:])
     if "/" not in pattern:
         path = path.rpartition("/")[2]
     return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")

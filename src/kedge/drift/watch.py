@@ -11,9 +11,10 @@ import json
 from kedge.drift import answers, course, recording
 from kedge.drift.actions import normalise
 from kedge.drift.answers import ADVISE, DENY, ENFORCE, NONE, OFF
+from kedge.drift.calls import Call
 from kedge.drift.engine import Session
 from kedge.host import clock
-from kedge.host.redact import redact, redact_value
+from kedge.host.redact import redact
 from kedge.store import sessions
 
 TYPE_CHECKING = False
@@ -103,7 +104,7 @@ class Watch:
 
     def before(self, name: str, event: Event) -> Answer | None:
         """A call is about to be made: it is scored and, by policy, asked about or denied."""
-        call = _Call(event)
+        call = Call(event)
         with sessions.writing(self.db):
             row = self._row(name, event)
             known = sessions.step(self.db, name, call.id)
@@ -117,7 +118,7 @@ class Watch:
 
     def after(self, name: str, event: Event) -> Answer | None:
         """A call was made: its result is kept, and a correction may be due."""
-        call = _Call(event)
+        call = Call(event)
         said = str(event.get("hook_event_name"))
         with sessions.writing(self.db):
             row = self._row(name, event)
@@ -129,7 +130,7 @@ class Watch:
                 row = self._row(name, event)
                 step = sessions.steps(self.db, name, last=1)[0]
             session = self._session(row, event)
-            ok = _ok(event)
+            ok = call.ok
             session.result(call.id, ok)
             told = []
             if row["policy"] in (ADVISE, ENFORCE):
@@ -221,7 +222,7 @@ class Watch:
         return session
 
     def _judge(
-        self, name: str, row: dict[str, Any], call: _Call, event: Event, *, late: bool = False
+        self, name: str, row: dict[str, Any], call: Call, event: Event, *, late: bool = False
     ) -> tuple[str, str]:
         """Score a call and keep it; what becomes of it, and why."""
         session = self._session(row, event)
@@ -327,7 +328,7 @@ class Watch:
             said=said[:4000],
             goal=charter.goal,
             constraints=rules,
-            scope=list(charter.scope),
+            scope=[path.lstrip("/") for path in charter.scope],
         )
 
     def _keep(self, name: str, session: Session, **more: Any) -> None:
@@ -336,7 +337,7 @@ class Watch:
             self.db,
             name,
             goal=charter.goal,
-            scope=list(charter.scope or charter.named[:50]),
+            scope=[path.lstrip("/") for path in charter.scope or charter.named[:50]],
             constraints=[each.quote for each in charter.constraints],
             keywords=[word for word, _ in charter.words[:40]],
             score=session.course.score,
@@ -360,26 +361,6 @@ _HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
     "PreCompact": Watch.kept,
     "SessionEnd": Watch.ended,
 }
-
-
-class _Call:
-    """A tool call, as an event has it."""
-
-    __slots__ = ("id", "input", "subagent", "tool")
-
-    def __init__(self, event: Event) -> None:
-        self.tool = str(event.get("tool_name") or "")
-        self.input = redact_value(event.get("tool_input"))
-        self.subagent = str(event.get("agent_id") or "")[:_LONGEST]
-        self.id = str(event.get("tool_use_id") or _made_id(self.tool, self.input))[:_LONGEST]
-
-
-def _made_id(tool: str, given: object) -> str:
-    """For a call that its agent gave no id: one that its result will have, too."""
-    import hashlib
-
-    text = json.dumps([tool, given], sort_keys=True, default=str)
-    return "call-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _level(verdict: Verdict, escalation: int) -> str:
@@ -406,13 +387,3 @@ def _earlier(session: str, recalled: Sequence[dict[str, Any]]) -> list[str]:
         for one in recalled
         if one["session"] == session and one["drift_score"] >= 8
     ][:_EARLIER]
-
-
-def _ok(event: Event) -> bool:
-    """Whether a call did what it should. An agent that does not say so is believed."""
-    if event.get("hook_event_name") == "PostToolUseFailure":
-        return False
-    said = event.get("tool_response")
-    if isinstance(said, dict):
-        return not (said.get("is_error") or said.get("interrupted"))
-    return True
