@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kedge.cli import edge
+from kedge.cli import drift_views, edge
 from kedge.cli.edge import Edge, Reply
 
 
@@ -47,3 +47,8 @@ def score(here: Edge, root: Path | None) -> Reply:
 def _lines() -> Iterator[bytes]:
     if sys.stdin is not None:
         yield from sys.stdin.buffer
+
+
+command.add_command(drift_views.status)
+command.add_command(drift_views.explain)
+command.add_command(drift_views.report)

@@ -37,6 +37,7 @@ def step(session: Session, action: Action, verdict: Verdict) -> dict[str, Any]:
         "drift_type": _TYPES[verdict.level],
         "level": verdict.level,
         "rules": [list(rule) for rule in verdict.rules],
+        "lacks": list(verdict.lacks),
         "changes": bool(memory.changed(action)),
         "is_key_decision": is_key(action, action.note),
         "is_validated": verdict.score >= 5,

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
-_LISTS = ("scope", "constraints", "keywords", "files", "folders", "rules", "recalled", "evidence")
+_LISTS = ("scope", "constraints", "keywords", "files", "folders", "rules", "recalled", "evidence",
+          "lacks")  # fmt: skip
 _TRUTHS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
+_SHOWN = (
+    "id, agent, project, task, policy, goal, scope, constraints, keywords, score, course,"
+    " escalation, steps, status, transcript, needs_review, started_at, checked_at, ended_at,"
+    " summary"
+)
 
 
 @contextlib.contextmanager
@@ -90,13 +96,13 @@ def add_error(db: sqlite3.Connection, **values: str) -> None:
 def sessions(
     db: sqlite3.Connection, *, project: str | None = None, task: str | None = None, last: int = 1000
 ) -> list[dict[str, Any]]:
-    """The last sessions, the latest first."""
+    """The last sessions, the latest first, without what only their next event needs."""
     wanted = {"project": project, "task": task}
     given = {name: value for name, value in wanted.items() if value is not None}
     where = " AND ".join(f"{name} = ?" for name in given) or "1"
     return _all(
         db,
-        f"SELECT * FROM session WHERE {where} ORDER BY checked_at DESC, id LIMIT ?",  # noqa: S608
+        f"SELECT {_SHOWN} FROM session WHERE {where} ORDER BY checked_at DESC, id LIMIT ?",  # noqa: S608
         (*given.values(), last),
     )
 

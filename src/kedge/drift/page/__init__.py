@@ -1,0 +1,1 @@
+"""The report on sessions: one page that needs nothing but itself."""
