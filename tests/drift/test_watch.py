@@ -251,7 +251,7 @@ def test_every_column_of_a_step_is_filled(agent: Agent, tmp_path: Path) -> None:
     ]
     transcript.write_text("".join(json.dumps(record) + "\n" for record in records))
     agent.says(GOAL)
-    where = {"transcript_path": str(transcript)}
+    where: dict[str, Any] = {"transcript_path": str(transcript)}
     agent.before("Edit", edit("src/auth/token.py"), **where)
     agent.after("Edit", edit("src/auth/token.py"), **where)
     agent.does("Bash", {"command": "git commit --no-verify -m x"}, ok=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kedge.cli import drift_views, edge
+from kedge.cli import drift_replay, drift_views, edge
 from kedge.cli.edge import Edge, Reply
 
 
@@ -49,6 +49,7 @@ def _lines() -> Iterator[bytes]:
         yield from sys.stdin.buffer
 
 
+command.add_command(drift_replay.replay)
 command.add_command(drift_views.status)
 command.add_command(drift_views.explain)
 command.add_command(drift_views.report)

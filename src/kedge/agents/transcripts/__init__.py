@@ -1,0 +1,1 @@
+"""Transcripts that agents keep of their sessions, read as one small vocabulary of events."""
