@@ -19,6 +19,7 @@ PAGES = [
     "docs/guides/context.md",
     "docs/guides/handoff.md",
     "docs/guides/knowledge.md",
+    "docs/guides/plugin.md",
 ]
 ID = re.compile(r"\bk-[a-z0-9]{4}\b")
 

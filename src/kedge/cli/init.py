@@ -29,6 +29,7 @@ FIRST = (
 )
 @click.option("--no-hooks", is_flag=True, help="Install no hooks.")
 @click.option("--shared-hooks", is_flag=True, help="Put hooks where the whole team gets them.")
+@click.option("--plugin", "with_plugin", is_flag=True, help="Add the plugin for Claude Code.")
 @click.pass_obj
 def command(
     here: Edge,
@@ -37,9 +38,10 @@ def command(
     also: tuple[str, ...],
     no_hooks: bool,
     shared_hooks: bool,
+    with_plugin: bool,
 ) -> Reply:
     from kedge import config
-    from kedge.context import hooking, installed, setup
+    from kedge.context import hooking, installed, plugin, setup
 
     project = here.project()
     settings = config.load(project).settings
@@ -49,7 +51,9 @@ def command(
     if not minimal:
         plan += setup.own_files(project, map_in_git=settings.map.commit)
     if not (minimal or no_hooks):
-        plan += hooking.added(project, shared=shared_hooks)
+        used = ("claude",) if with_plugin else ()
+        plan += hooking.added(project, shared=shared_hooks, used=used)
+    plan += plugin.added(project) if with_plugin else plugin.refreshed(project)
     saved = [] if dry_run else setup.apply(project, plan)
     if not minimal:
         with contextlib.closing(here.progress("reading the code")) as progress:
@@ -69,5 +73,12 @@ def _share(plan: Plan) -> str:
     """What is for git, as a command."""
     local = {line.lstrip("/") for line in plan.exclude}
     paths = [change.path for change in plan.changes if change.path not in local]
-    names = dict.fromkeys(".kedge" if path.startswith(".kedge/") else path for path in paths)
-    return f"{'git add ' + ' '.join(names):<52}share it"
+    names = dict.fromkeys(_folder(path) for path in paths)
+    return f"{'git add ' + ' '.join(names):<51} share it"
+
+
+def _folder(path: str) -> str:
+    """The folder of kedge's that the path is in, or the path."""
+    from kedge.context import plugin
+
+    return next((own for own in (".kedge", plugin.FOLDER) if path.startswith(f"{own}/")), path)

@@ -1,4 +1,4 @@
-"""`kedge prompt`: what an agent is given to do a task."""
+"""`kedge prompt`: what an agent is given to do a task, or to take a role."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from kedge import config
 from kedge.cli import edge
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.parts_view import explained
+from kedge.errors import UsageError
 from kedge.settings import LEAST_PROMPT, MOST
 
 
 @edge.command("Print the prompt that an agent gets for a task.")
-@click.argument("task")
+@click.argument("task", required=False)
+@click.option("--role", metavar="NAME", help="For a role of the plugin; TASK may be a feature.")
 @click.option("--tokens", type=click.IntRange(LEAST_PROMPT, MOST), help="The budget.")
 @click.option("--explain", is_flag=True, help="Show tokens by section, what was cut and why.")
 @click.pass_obj
-def command(here: Edge, task: str, tokens: int | None, explain: bool) -> Reply:
+def command(
+    here: Edge, task: str | None, role: str | None, tokens: int | None, explain: bool
+) -> Reply:
+    if role is not None:
+        if tokens or explain:
+            raise UsageError("a role's prompt is given whole", hint="leave --tokens and --explain")
+        return _role(role, task)
+    if task is None:
+        raise UsageError("name a TASK, or a --role", hint="kedge prompt TASK, or --role NAME")
     from kedge.context import prompt
     from kedge.context.workplace import Workplace
     from kedge.tasks import rules
@@ -31,3 +41,15 @@ def command(here: Edge, task: str, tokens: int | None, explain: bool) -> Reply:
         return explained(made.parts, made.tokens, made.budget)
 
     return Reply(made.data(), why if explain else made.text, made.warnings)
+
+
+def _role(name: str, subject: str | None) -> Reply:
+    from kedge.cli.plain import clean
+    from kedge.host import tokens
+    from kedge.plugin import roles
+
+    role = roles.find(name)
+    text = clean(roles.prompt(role, subject))
+    count = tokens.count(text)
+    part = {"source": role.kind, "tokens": count, "cut": 0}
+    return Reply({"role": name, "text": text, "tokens": count, "sections": [part]}, text)

@@ -13,10 +13,10 @@ from kedge.cli.edge import Edge, Reply
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
 @click.pass_obj
 def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
-    from kedge.context import hooking, installed, setup
+    from kedge.context import installed, setup
 
     project = here.project()
-    plan = setup.removal(project) + hooking.removed(project)
+    plan = installed.removal(project)
     if dry_run:
         patch = setup_view.diff(plan)
         return Reply(setup_view.data(plan, diff=patch), patch)
@@ -24,7 +24,7 @@ def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
         asks, shown = "uninstall asks before it removes things", setup_view.text(plan, nothing="")
         if not here.agreed("Remove all this?", asks, "kedge uninstall --yes", shown):
             return Reply(setup_view.data(setup.Plan()), "nothing was removed")
-        plan = setup.removal(project) + hooking.removed(project)  # as things are after the answer
+        plan = installed.removal(project)  # as things are after the answer
     saved = setup.apply(project, plan)
     plan += installed.removed_home(project)
     nothing = "kedge has written nothing here"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -18,12 +18,12 @@ AGENTS: tuple[ModuleType, ...] = (claude, codex)
 HOOK_FILE = Path(kedge.__file__).parent / "hook.py"
 
 
-def added(project: Project, *, shared: bool) -> Plan:
-    """Hooks for the agents that are on this machine, or used in the project."""
+def added(project: Project, *, shared: bool, used: Collection[str] = ()) -> Plan:
+    """Hooks for the agents that are on this machine, used in the project, or named."""
     plan = Plan()
     for agent in AGENTS:
         folder = project.root / agent.settings_file().split("/")[0]
-        if agent.found() or folder.is_dir():
+        if agent.found() or folder.is_dir() or agent.NAME in used:
             path = agent.settings_file(shared=shared)
             plan += _installed(project, agent, path, shared=shared)
             plan += _removed(project, [other for other in _places(agent) if other != path])

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kedge.context import defaults, hooking, mapfile, targets
+from kedge.context import defaults, hooking, mapfile, setup, targets
 from kedge.context.diff import patch
 from kedge.context.setup import Change, Plan, apply, own_files, sections
 from kedge.errors import FileError
@@ -45,11 +45,13 @@ def require(project: Project) -> None:
 
 def stale(project: Project, settings: Settings, *, repair: bool = False) -> Plan:
     """What was set up and is not as it should be, but for the map."""
+    from kedge.context import plugin
+
     whole = full(project)
     plan = sections(project, paths(project), full=whole, repair=repair)
     if whole:
         plan += own_files(project, map_in_git=settings.map.commit)
-    return plan + hooking.refreshed(project)
+    return plan + hooking.refreshed(project) + plugin.refreshed(project)
 
 
 def keeps_map(project: Project, settings: Settings) -> bool:
@@ -85,6 +87,13 @@ def offers(project: Project, names: Sequence[str]) -> Plan:
             f"--defaults take takes this:\n{difference}"
         )
     return Plan(notes=tuple(notes))
+
+
+def removal(project: Project) -> Plan:
+    """All that was set up, out again."""
+    from kedge.context import plugin
+
+    return setup.removal(project) + hooking.removed(project) + plugin.removed(project)
 
 
 def removed_home(project: Project) -> Plan:

@@ -170,8 +170,13 @@ def is_test(path: str) -> bool:
     return _test().search(path) is not None
 
 
+_PLUGIN = ".claude/skills/kedge/"  # kedge's own, for Claude Code
+
+
 def is_foreign(path: str) -> bool:
     """Whether the path alone says that the file is vendored, generated or minified."""
+    if path.startswith(_PLUGIN):
+        return True
     folder, _, name = path.rpartition("/")
     if not _VENDORED.isdisjoint(folder.split("/")):
         return True
