@@ -16,13 +16,18 @@ SECTIONS: dict[str, dict[str, str]] = {
         "prompt": "Print the prompt that an agent gets for a task.",
         "task": "List, add, claim and close tasks.",
     },
-    "Work": {"context": "Hand a task from agent to agent, with nothing committed in between."},
+    "Work": {
+        "run": "Let an agent work on tasks until they are shown to be done.",
+        "context": "Hand a task from agent to agent, with nothing committed in between.",
+    },
     "Watch": {
         "drift": "Watch what agents do against what was asked.",
         "hook": "Answer an agent's hook; agents call this.",
     },
     "Learn": {
-        "log": "Show what was tried, and how it ended.",
+        "log": "Show what was tried; keep what implementers report.",
+        "review": "Record reviews, and tell the next reviewer what came of them.",
+        "retro": "Gather what finished work teaches, and apply the answer.",
         "feature": "Scope a feature's documents to one task.",
         "knowledge": "Keep lessons, confirm, challenge and retire them.",
     },
