@@ -98,7 +98,7 @@ def _answer(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str
     source = str(event.get("source") or "startup")
     name = str(event.get("session_id") or "")
     text = session.start(_project(root), agent, name, source, os.environ.get(TASK))
-    if not text:
+    if not text or (os.environ.get(RUN) and source != "compact"):  # it is in the run's prompt
         return None
     return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
 

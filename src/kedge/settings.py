@@ -80,6 +80,18 @@ class KnowledgeSettings(NamedTuple):
     stale_after: int = 10
 
 
+class RunSettings(NamedTuple):
+    agent: str = "claude"
+    attempts: int = 3
+    rounds: int = 3
+    failures: int = 5
+    idle: float = 900.0
+
+
+class ReviewSettings(NamedTuple):
+    cap: int = 3
+
+
 class DriftSettings(NamedTuple):
     policy: str = "advise"
 
@@ -90,6 +102,8 @@ class Settings(NamedTuple):
     anchor: AnchorSettings = AnchorSettings()
     prompt: PromptSettings = PromptSettings()
     context: ContextSettings = ContextSettings()
+    run: RunSettings = RunSettings()
+    review: ReviewSettings = ReviewSettings()
     drift: DriftSettings = DriftSettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
 
@@ -146,6 +160,18 @@ ABOUT = {
     "context.commands": About(
         "what is run to validate a task that names no checks; empty for what the project's own "
         "configuration says"
+    ),
+    "run.agent": About(
+        "which agent works in a run", choices=("claude", "codex", "gemini", "opencode", "command")
+    ),
+    "run.attempts": About("how many attempts a task gets in a run", check=_positive),
+    "run.rounds": About("how often reviewers may send work back", check=_positive),
+    "run.failures": About(
+        "after how many attempts in a row that did not work a run ends", check=_positive
+    ),
+    "run.idle": About("seconds of silence after which an agent is ended", check=_positive),
+    "review.cap": About(
+        "how often a reviewer may look at one subject before it has failed", check=_positive
     ),
     "drift.policy": About(
         "off; observe to keep records only; advise to correct, and to ask about what was "

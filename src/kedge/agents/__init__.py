@@ -1,1 +1,1 @@
-"""Coding agents: where each keeps its settings, and kedge's hooks in them."""
+"""Coding agents: settings and hooks of each, what it has recorded, and how it is run."""

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
@@ -50,6 +50,8 @@ class Edge:
         self.verbose = False
         self.directory = Path()
         self.warnings: list[str] = []
+        self.out: TextIO = sys.stdout
+        self.streamed = False
 
     def project(self) -> Project:
         from kedge.host import project
@@ -65,6 +67,16 @@ class Edge:
 
         watched = not (self.quiet or self.json) and sys.stderr.isatty()
         return Progress(what) if watched else Silent(what)
+
+    def line(self, data: Any) -> None:
+        """One line of a stream of JSON, at once. What a command streams takes the place of the one
+        document."""
+        import json
+
+        self.streamed = True
+        with contextlib.redirect_stdout(self.out):
+            _write(json.dumps(data) + "\n")
+            self.out.flush()
 
     def agreed(self, question: str, refusal: str, hint: str, shown: str = "") -> bool:
         """What the user says to a question. Where nobody can be asked, that is refused."""
@@ -108,6 +120,7 @@ def _give_up_unwritten() -> None:
 
 def _answer(edge: Edge, argv: Sequence[str]) -> int:
     captured = io.StringIO()
+    edge.out = sys.stdout
     try:
         with contextlib.redirect_stdout(captured) if edge.json else contextlib.nullcontext():
             reply = _invoke(edge, argv)
@@ -154,7 +167,7 @@ class _Interrupted(KedgeError):
 
 
 def _fail(edge: Edge, error: KedgeError) -> int:
-    if edge.json and not isinstance(error, _NoOutput):
+    if edge.json and not edge.streamed and not isinstance(error, _NoOutput):
         try:
             _envelope(edge, error.data, error)
         except _NoOutput as second:
@@ -168,6 +181,9 @@ def _fail(edge: Edge, error: KedgeError) -> int:
 
 
 def _print(edge: Edge, reply: Reply) -> None:
+    if edge.json and edge.streamed:
+        _show_warnings(edge)
+        return
     if edge.json:
         _envelope(edge, reply.data() if callable(reply.data) else reply.data)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from kedge import config
 from kedge.cli import edge, task_input, task_view
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
-from kedge.errors import KedgeError
+from kedge.errors import KedgeError, TaskError
 from kedge.host import who
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, block_type, unique
@@ -219,6 +220,11 @@ def close(
     avoid: tuple[str, ...],
     allow_secret: tuple[str, ...],
 ) -> Reply:
+    if os.environ.get("KEDGE_RUN") and os.environ.get("KEDGE_TASK") == id_:
+        raise TaskError(
+            f"{id_} is closed by the run, once it is shown to be done",
+            hint="end your turn and say what was done; the checks are run then",
+        )
     desk = _desk(ctx)
     result = desk.board.close(task_id(id_), reason, failed=failed, allow=allow_secret)
     _record(desk, result, tried, avoid)

@@ -144,6 +144,9 @@ def _close(place: Workplace, task: Task) -> Part:
         f'- Cannot go on: `kedge task block {task.id} --type spec-unclear --reason "WHY"`',
         kept[place.backend.name],
     ]
+    if place.alone:  # the loop proves and closes
+        rows[0] = "- Done: say what was done; the checks are run again, and then it is closed"
+        rows[1] = "- Cannot go on: end with `<stuck>why</stuck>`"
     if place.backend.name != "feature_docs":  # there tasks are added in the document
         add = f'`kedge task add "TITLE"{_under(task)}`'
         rows.insert(2, f"- Something else turned up: {add}, and go on with this")
@@ -166,11 +169,12 @@ def _complete(place: Workplace, task: Task, warnings: list[str]) -> Part:
     except KedgeError as error:
         warnings.append(f"the project's own commands are not known: {error.message}")
     loops = ", ".join(commands) or "typecheck, tests, lint"
-    rows = [
-        f"1. Run the feedback loops: {loops}",
-        "2. Mark the task complete",
-        f"3. Commit: `{task.type}({task.id}): {shortened(task.title, 100)}`",
-    ]
+    rows = [f"1. Run the feedback loops: {loops}"]
+    if place.alone:
+        rows.append("2. Say what was done and how it was shown; leave commits to the loop")
+    else:
+        rows.append("2. Mark the task complete")
+        rows.append(f"3. Commit: `{task.type}({task.id}): {shortened(task.title, 100)}`")
     return Part("complete", "## WHEN COMPLETE", kept="\n".join(rows))
 
 

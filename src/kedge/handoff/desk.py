@@ -27,13 +27,19 @@ _TOLD = 5000  # paths of an event that are kept
 
 
 class Desk:
-    """The operations on one task's context. `actor` is who does them."""
+    """The operations on one task's context. `actor` is who does them.
 
-    def __init__(self, project: Project, settings: Settings, task: str, actor: str) -> None:
+    With `brief` a task may have no more than a title.
+    """
+
+    def __init__(
+        self, project: Project, settings: Settings, task: str, actor: str, *, brief: bool = False
+    ) -> None:
         self.project = project
         self.settings = settings
         self.task = task
         self.actor = actor
+        self.brief = brief
         self.store = Store(project, lock_timeout=settings.tasks.lock_timeout)
         self.warnings: list[str] = []
 
@@ -60,7 +66,7 @@ class Desk:
         export: bool = False,
     ) -> tuple[Context, gather.Gathered]:
         """Freeze the task. Of several that try at once, one does."""
-        found = gather.gather(self.project, self.settings, task, commands)
+        found = gather.gather(self.project, self.settings, task, commands, brief=self.brief)
         self.warnings += found.warnings
 
         made = self._created(task, found, {}, base=base, allow=allow)
@@ -303,7 +309,7 @@ class Desk:
         self, task: Task, commands: gather.Commands, *, allow: Collection[str] = ()
     ) -> tuple[Context, dict[str, Any], dict[str, Any]]:
         """Read the sources again; checks, events and snapshots stay. The block before and after."""
-        found = gather.gather(self.project, self.settings, task, commands)
+        found = gather.gather(self.project, self.settings, task, commands, brief=self.brief)
         self.warnings += found.warnings
         try:
             loaded = self.store.read(self.task)
@@ -335,7 +341,7 @@ class Desk:
         )
         agents = {}
         for name, kept in snapshots.kept(self.project, self.task):
-            if name != "base":
+            if name not in steps.RESERVED:
                 known = Kept(tree=kept.tree, commit=kept.commit, ref=kept.ref, at=kept.at, actor="")
                 agents[name] = Agent(status="done", snapshot=known, completed_at=kept.at)
         return self._created(task, found, agents, base=None, allow=allow)

@@ -48,11 +48,16 @@ class Gathered(NamedTuple):
 Commands = Callable[[], Sequence[Mapping[str, Any]]]
 
 
-def gather(project: Project, settings: Settings, task: Task, commands: Commands) -> Gathered:
-    """`commands` gives those that the project's own configuration names, when they are needed."""
+def gather(
+    project: Project, settings: Settings, task: Task, commands: Commands, *, brief: bool = False
+) -> Gathered:
+    """`commands` gives those that the project's own configuration names, when they are needed.
+
+    With `brief` a title may be all that says what is asked.
+    """
     cited = citations.cited(project, task.area, task.priority, _overrides(task))
     paths = scopes.expanded(project, [*task.scope_in, *(f"!{one}" for one in task.scope_out)])
-    _refuse_gaps(settings, task, cited)
+    _refuse_gaps(settings, task, cited, brief)
     run, found_in = _commands(settings, task, commands)
     warnings = [f"a citation leads nowhere: {one}" for one in cited.missing]
     warnings += [f"the scope names {one}, which is no macro that is known" for one in paths.unknown]
@@ -122,9 +127,9 @@ def stale(project: Project, task: Task | None, immutable: Mapping[str, Any], sha
     return reasons
 
 
-def _refuse_gaps(settings: Settings, task: Task, cited: citations.Citations) -> None:
+def _refuse_gaps(settings: Settings, task: Task, cited: citations.Citations, brief: bool) -> None:
     gaps = []
-    if not task.description.strip():
+    if not task.description.strip() and not brief:
         gaps.append("a description")
         if not task.acceptance:
             gaps.append("acceptance criteria")

@@ -11,11 +11,12 @@ from kedge.handoff.context import OTHERS, STATUSES, Context, Drift, Finding, Kep
 from kedge.model.ids import is_id
 
 ROLES = ("implementer", "reviewer", "validator")
+RESERVED = ("base", "start")  # snapshots that no agent left
 
 
 def checked_name(name: str) -> str:
     """An agent's name: it becomes part of a ref."""
-    if not is_id(name) or name == "base" or OTHERS in name:
+    if not is_id(name) or name in RESERVED or OTHERS in name:
         raise HandoffRefused(
             f"{name!r} is no name for an agent",
             hint="letters, digits, '.', '_' and '-'; such as reviewer or validator-unit",

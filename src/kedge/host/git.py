@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from kedge.host import proc
 
 TIMEOUT = 60.0
+HOOKS_TIMEOUT = 1800.0  # for what may run the user's hooks, tests and all
 # Where the user's own settings are: a repository may be trusted there.
 _SETTINGS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT")
 _KEPT = ("GIT_EXEC_PATH", *plain_repo.LIMITS, *_SETTINGS)
 _KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+_IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 _SET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -93,6 +95,14 @@ class Repo(NamedTuple):
     ) -> bytes:
         """The output of one git command in the work tree; a failure raises GitError."""
         return run(self.root, args, input=input, env=env, timeout=timeout)
+
+    def as_user(self, *args: str, input: bytes | None = None) -> bytes:  # noqa: A002
+        """As `git`, with the user's own hooks and settings in force, for what is theirs to make."""
+        own = {key: value for key, value in os.environ.items() if key.startswith(_IDENTITY)}
+        done = _start(self.root, args, input, own, HOOKS_TIMEOUT, options=())
+        if done.code != 0:
+            raise _failure(args, done)
+        return done.stdout
 
     def ask(self, *args: str) -> bytes | None:
         """As `git`, but None where git says no (a missing ref, an unset value)."""
@@ -201,12 +211,13 @@ def _start(
     data: bytes | None,
     env: Mapping[str, str] | None,
     timeout: float,
+    options: Sequence[str] = _OPTIONS,
 ) -> proc.Finished:
     from kedge.host import proc
 
     try:
         done = proc.run(
-            ["git", *_OPTIONS, *args], cwd=cwd, env=environment(env), input=data, timeout=timeout
+            ["git", *options, *args], cwd=cwd, env=environment(env), input=data, timeout=timeout
         )
     except ProgramError as error:
         if not is_directory(cwd):

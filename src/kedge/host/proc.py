@@ -59,8 +59,8 @@ def run(
             on_output(stream, chunk)
 
     timed_out = True
-    with _signals_held_back() as let_through:
-        child = _started(argv, cwd, env, piped=input is not None)
+    with signals_held_back() as let_through:
+        child = started(argv, cwd, env, piped=input is not None)
         try:
             let_through()
             timed_out = not _follow(child, input, deadline, take)
@@ -75,7 +75,7 @@ def run(
     )
 
 
-def _started(
+def started(
     argv: Sequence[str | os.PathLike[str]],
     cwd: Path | None,
     env: Mapping[str, str] | None,
@@ -105,7 +105,7 @@ def _started(
 
 
 @contextlib.contextmanager
-def _signals_held_back() -> Iterator[Callable[[], None]]:
+def signals_held_back() -> Iterator[Callable[[], None]]:
     """Until the given function is called, no signal raises an exception.
 
     One inside of Popen would leave a program running that nobody knows of.
@@ -194,7 +194,7 @@ def _follow(
                 return True
             for key, _ in ready:
                 if key.data == "stdin":
-                    pending = _feed(key.fd, pending)
+                    pending = feed(key.fd, pending)
                     done = not pending
                 else:
                     chunk = os.read(key.fd, _CHUNK)
@@ -211,7 +211,7 @@ def _follow(
     return True
 
 
-def _feed(fd: int, pending: memoryview) -> memoryview:
+def feed(fd: int, pending: memoryview) -> memoryview:
     try:
         return pending[os.write(fd, pending[:_CHUNK]) :]
     except BlockingIOError:
@@ -232,7 +232,7 @@ def stream(
     """As `run`, but both outputs go through one pipe, so that their order is kept."""
     begin = time.monotonic()
     timed_out = True
-    with _signals_held_back() as let_through:
+    with signals_held_back() as let_through:
         try:
             child = subprocess.Popen(
                 [os.fspath(a) for a in argv],

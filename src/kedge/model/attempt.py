@@ -22,6 +22,7 @@ class Outcome(StrEnum):
     GIVEN_UP = "given-up"
     BLOCKED = "blocked"
     DRIFTED = "drifted"
+    REJECTED = "rejected"
     AGENT_ERROR = "agent-error"
     TIME_LIMIT = "time-limit"
     BUDGET = "budget"

@@ -1,0 +1,257 @@
+"""`kedge run`: an agent works on tasks until they are shown to be done."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kedge import config
+from kedge.cli import edge
+from kedge.cli.edge import Edge, Reply
+from kedge.errors import KedgeError, UsageError
+
+if TYPE_CHECKING:
+    from kedge.host.project import Project
+    from kedge.run.bench import Bench, Ending
+    from kedge.run.wanted import Wanted
+    from kedge.settings import Settings
+
+AGENTS = ("claude", "codex", "gemini", "opencode", "command")
+
+
+@edge.command("Let an agent work on tasks until they are shown to be done.")
+@click.option("--task", metavar="ID", help="Only this task.")
+@click.option("--epic", metavar="ID", help="The tasks of an epic.")
+@click.option("--feature", metavar="DIR", help="The tasks of a feature, in their order.")
+@click.option("--label", metavar="L", help="The tasks with a label.")
+@click.option("--once", is_flag=True, help="One task, and no more.")
+@click.option("--agent", type=click.Choice(AGENTS), help="Who works.")
+@click.option("--command", "program", metavar="PROG", help="The agent's program.")
+@click.option("--model", metavar="M", help="The agent's model.")
+@click.option("--roles", metavar="R,…", default="implementer", help="Who takes part.")
+@click.option("--reanchor/--no-reanchor", default=True, help="Anchor each iteration.")
+@click.option("--anchor-sources", metavar="A,B", help="What an anchor is made of.")
+@click.option("--max-iterations", type=click.IntRange(1), metavar="N", help="Calls of agents.")
+@click.option("--attempts", type=click.IntRange(1), metavar="N", help="Attempts at a task.")
+@click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="USD", help="Money.")
+@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Tokens.")
+@click.option("--time", "limit", metavar="DURATION", help="Such as 90m or 8h.")
+@click.option("--idle", metavar="DURATION", help="Silence after which an agent is ended.")
+@click.option("--commit/--no-commit", default=True, help="Commit each task that is done.")
+@click.option("--full-access", is_flag=True, help="Lift every limit on what the agent may do.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done.")
+@click.option("--resume", is_flag=False, flag_value="", metavar="[RUN]", help="Go on with a run.")
+@click.pass_obj
+def command(here: Edge, /, **given: Any) -> Reply:
+    from kedge.run import commits
+    from kedge.run.journal import Journal
+
+    project = here.project()
+    settings = config.load(project).settings
+    resume = given.pop("resume")
+    dry_run = given.pop("dry_run")
+    if resume is not None:
+        journal = Journal.resume(project, resume or None)
+        wanted = _widened(journal.wanted, given)
+        journal.change(wanted=wanted.data(), spent=replace(journal.spent, failures=0))
+    else:
+        wanted = _wanted(project, settings, given)
+        if dry_run:
+            return _planned(here, project, settings, wanted)
+        if wanted.commit:
+            commits.check_identity(project)
+        _say_unfinished(here, project)
+        journal = Journal.begin(project, wanted)
+    with journal.held():
+        return _run(here, project, _anchored(settings, wanted), journal)
+
+
+def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Wanted:
+    from kedge.run import wanted as wanting
+
+    named = [one for one in ("task", "epic", "feature", "label") if given[one]]
+    if len(named) > 1:
+        raise UsageError(f"--{named[0]} or --{named[1]}, not both", hint="give one of them")
+    run = settings.run
+    agent = given["agent"] or ("command" if given["program"] else run.agent)
+    limits = wanting.Limits(
+        iterations=given["max_iterations"],
+        attempts=given["attempts"] or run.attempts,
+        rounds=run.rounds,
+        failures=run.failures,
+        money=given["budget"],
+        tokens=given["budget_tokens"],
+        seconds=wanting.duration(given["limit"]) if given["limit"] else None,
+        idle=wanting.duration(given["idle"]) if given["idle"] else run.idle,
+    )
+    return wanting.Wanted(
+        task=given["task"],
+        epic=given["epic"],
+        feature=_feature(project, given["feature"]),
+        label=given["label"],
+        once=given["once"] or bool(given["task"]),
+        agent=agent,
+        program=_program(agent, given["program"]),
+        model=given["model"],
+        roles=wanting.roles(given["roles"]),
+        reanchor=given["reanchor"],
+        sources=_sources(given["anchor_sources"]),
+        commit=given["commit"],
+        full_access=given["full_access"],
+        limits=limits,
+    )
+
+
+def _widened(wanted: Wanted, given: dict[str, Any]) -> Wanted:
+    """A run that is gone on with, with the limits that are given anew."""
+    from kedge.run.wanted import duration
+
+    named: dict[str, Any] = {
+        "iterations": given["max_iterations"],
+        "attempts": given["attempts"],
+        "money": given["budget"],
+        "tokens": given["budget_tokens"],
+        "seconds": duration(given["limit"]) if given["limit"] else None,
+        "idle": duration(given["idle"]) if given["idle"] else None,
+    }
+    new = {key: value for key, value in named.items() if value is not None}
+    return replace(wanted, limits=replace(wanted.limits, **new))
+
+
+def _feature(project: Project, named: str | None) -> str | None:
+    if named is None:
+        return None
+    from kedge.context.feature import folder
+
+    return folder.find(project, project.root, named).name
+
+
+def _program(agent: str, named: str | None) -> tuple[str, ...]:
+    """The agent's program: one that the user names, or the one on PATH."""
+    import shlex
+
+    from kedge.agents.run import adapter, choose
+
+    if named is not None:
+        try:
+            words = shlex.split(named)
+        except ValueError as error:
+            raise UsageError(f"--command: {error}", hint="quote it as for a shell") from error
+        if words:
+            return tuple(words)
+    if agent == "command":
+        raise UsageError("which program?", hint="kedge run --command PROG")
+    return adapter.located(choose.adapter(agent))
+
+
+def _sources(text: str | None) -> tuple[str, ...]:
+    from kedge.settings import SOURCES
+
+    named = tuple(one.strip() for one in (text or "").split(",") if one.strip())
+    for one in named:
+        if one not in SOURCES:
+            raise UsageError(f"no source {one!r}", hint=f"one of {', '.join(SOURCES)}")
+    return named
+
+
+def _anchored(settings: Settings, wanted: Wanted) -> Settings:
+    if not wanted.sources:
+        return settings
+    return settings._replace(anchor=settings.anchor._replace(sources=wanted.sources))
+
+
+def _say_unfinished(here: Edge, project: Project) -> None:
+    from kedge.run.journal import unfinished
+
+    for state in unfinished(project)[-1:]:
+        here.warn(f"run {state.id} did not come to its end: kedge run --resume goes on with it")
+
+
+def _planned(here: Edge, project: Project, settings: Settings, wanted: Wanted) -> Reply:
+    """What a run would do, from the tasks as they are."""
+    from kedge.run import choosing
+    from kedge.tasks import choose, rules
+    from kedge.tasks.board import Board
+
+    board = Board(choose.backend(project, settings.tasks))
+    tasks = board.tasks()
+    here.warn(*board.warnings)
+    ready = [one for one in rules.ready(tasks) if choosing.is_meant(tasks, wanted, one)]
+    waiting = [
+        {"task": task.id, "title": task.title, "why": why}
+        for task, why in choosing.left(tasks, wanted)
+        if task not in ready
+    ]
+    data = {
+        "wanted": wanted.data(),
+        "ready": [
+            {"task": one.id, "title": one.title, "checks": list(one.checks)} for one in ready
+        ],
+        "waiting": waiting,
+    }
+    lines = [f"would run {wanted.agent} as {', '.join(wanted.roles)} on:"]
+    lines += [f"  {one.id}  {one.title}" for one in ready] or ["  nothing: no task is ready"]
+    lines += [f"  {one['task']}  {one['title']}  ({one['why']})" for one in waiting]
+    return Reply(data, "\n".join(lines))
+
+
+def _run(here: Edge, project: Project, settings: Settings, journal: Any) -> Reply:
+    from kedge.agents.run import choose
+    from kedge.cli.run_view import View, summary
+    from kedge.run import loop
+    from kedge.run.bench import Bench
+
+    view = View(here)
+    bench = Bench(project, settings, journal, choose.adapter(journal.wanted.agent), view.tell)
+    view.opening(journal.state.id, journal.wanted, project.root)
+    with contextlib.closing(view), _interruptible(bench):
+        try:
+            bench.recover()
+            ending = loop.run(bench)
+        except BaseException:
+            bench.abandon()
+            raise
+    data = {"event": "summary", **summary(journal.state.id, ending)}
+    view.ended(data)
+    if ending.why == "interrupted":
+        raise KeyboardInterrupt
+    if any(one["state"] != "done" for one in ending.results) or _cut_short(ending):
+        raise KedgeError(_verdict(ending), hint=view.hint(ending), data=data)
+    return Reply(data)
+
+
+def _cut_short(ending: Ending) -> bool:
+    return ending.why in ("budget", "time", "iterations", "failures")
+
+
+def _verdict(ending: Ending) -> str:
+    counts = {state: sum(one["state"] == state for one in ending.results) for state in _STATES}
+    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return f"{told or 'nothing was done'}; {ending.said}"
+
+
+_STATES = ("done", "failed", "blocked", "left")
+
+
+@contextlib.contextmanager
+def _interruptible(bench: Bench) -> Iterator[None]:
+    """The first signal ends the agent, and the record is finished; a second ends all at once."""
+
+    def asked(*_: object) -> None:
+        if bench.interrupted:
+            raise KeyboardInterrupt
+        bench.interrupted = True
+        if bench.child is not None:
+            bench.child.stop("interrupted")
+
+    old = {one: signal.signal(one, asked) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for one, handler in old.items():
+            signal.signal(one, handler)

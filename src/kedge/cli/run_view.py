@@ -1,0 +1,167 @@
+"""A run as it goes: a live line on a terminal, plain lines in a pipe, events with `--json`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kedge.cli.edge import Edge
+from kedge.cli.plain import clean
+from kedge.host.text import shortened
+
+if TYPE_CHECKING:
+    from kedge.run.bench import Ending
+    from kedge.run.wanted import Wanted
+
+_QUIET = ("used", "said", "call", "started")  # shown in the live line only
+_STEP = 0.1  # seconds between two live lines
+_MARKS = {"done": "✓", "failed": "✗", "blocked": "■", "left": "·"}
+
+
+class View:
+    """Hears of everything that happens in a run."""
+
+    def __init__(self, here: Edge) -> None:
+        self._here = here
+        self._live = sys.stderr.isatty() and not here.json and not here.quiet
+        self._begin = time.monotonic()
+        self._next = 0.0
+        self._now: dict[str, Any] = {}
+
+    def opening(self, run: str, wanted: Wanted, root: Path) -> None:
+        """Who works, where, and what it may do: nothing is widened without a word."""
+        data = {"event": "run", "run": run, "wanted": wanted.data()}
+        if self._here.json:
+            self._here.line(data)
+            return
+        roles = ", ".join(wanted.roles)
+        self._say(f"run {run}: {wanted.agent} as {roles} in {root}")
+        if wanted.full_access:
+            self._say("it may do anything that you may (--full-access); a container confines it")
+        else:
+            self._say("it may edit files here, and run the checks and the project's own commands")
+
+    def tell(self, event: str, data: dict[str, Any]) -> None:
+        if self._here.json:
+            self._here.line(
+                {"event": event, "at": round(time.monotonic() - self._begin, 3), **data}
+            )
+            return
+        self._now |= {"event": event, **data}
+        if event == "task":
+            checks = (
+                ", ".join(f"`{one}`" for one in data["checks"]) or "none: only the change counts"
+            )
+            self._say(f"{data['task']}: {data['title']}  (checks: {checks})")
+        elif event == "warning":
+            self._here.warn(data["text"])
+        elif event not in _QUIET:
+            self._say(f"  {_line(event, data)}")
+        self._draw()
+
+    def ended(self, data: dict[str, Any]) -> None:
+        self.close()
+        if self._here.json:
+            self._here.line(data)
+            return
+        for one in data["results"]:
+            self._out(f"{_MARKS[one['state']]} {one['task']}  {one['state']}: {one['reason']}")
+        for one in data["remaining"]:
+            if not any(one["task"] == other["task"] for other in data["results"]):
+                self._out(f"· {one['task']}  not begun: {one['why']}")
+        self._out(_spent(data["spent"]))
+
+    def hint(self, ending: Ending) -> str:
+        if any(one["state"] == "failed" for one in ending.results):
+            return "kedge log show TASK tells what was tried"
+        return "kedge run --resume goes on with it"
+
+    def close(self) -> None:
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _say(self, text: str) -> None:
+        """Progress goes to standard error: what is printed at the end is the answer."""
+        if not self._here.quiet:
+            self.close()
+            click.echo(clean(text), err=True)
+
+    def _out(self, text: str) -> None:
+        click.echo(clean(text))
+
+    def _draw(self) -> None:
+        if not self._live or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _STEP
+        seconds = int(time.monotonic() - self._begin)
+        now = self._now
+        parts = [
+            str(now.get("task", "")),
+            str(now.get("role", "")),
+            f"#{now.get('iteration', 0)}",
+            f"{seconds // 60}:{seconds % 60:02d}",
+            f"{now.get('tokens', 0):,} tokens",
+            f"${now.get('cost', 0.0):.2f}",
+            str(now.get("command") or now.get("summary") or now.get("text") or ""),
+        ]
+        line = clean(shortened("  ".join(part for part in parts if part), _width()))
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+
+
+def summary(run: str, ending: Ending) -> dict[str, Any]:
+    """What a run came to: what is done with its proof, what is not and why, and what it cost."""
+    counts = {
+        state: sum(one["state"] == state for one in ending.results)
+        for state in ("done", "failed", "blocked", "left")
+    }
+    return {
+        "run": run,
+        "why": ending.why,
+        "said": ending.said,
+        **counts,
+        "results": list(ending.results),
+        "remaining": list(ending.left),
+        "spent": ending.spent,
+    }
+
+
+def _line(event: str, data: dict[str, Any]) -> str:
+    if event == "iteration":
+        return f"{data['role']}, attempt {data['attempt']}"
+    if event == "check":
+        return f"running `{data['command']}`"
+    if event == "decision":
+        return f"{data['outcome']}: {data['reason']}"
+    if event == "denied":
+        return f"not allowed: {data['tool']} ({shortened(data['reason'], 100)})"
+    if event in ("waiting", "retry"):
+        seconds = data.get("seconds")
+        return f"waiting {f'{seconds:g} s' if seconds else 'a while'}: {data['reason']}"
+    if event == "commit":
+        return f"committed as {data['commit'][:12]}"
+    if event == "aside":
+        return f"what was left unfinished is kept as {data['ref']}"
+    if event == "result":
+        return f"{data['state']}"
+    return event
+
+
+def _spent(spent: dict[str, Any]) -> str:
+    seconds = int(spent["seconds"])
+    tokens = f"{spent['tokens_in']:,} tokens in, {spent['tokens_out']:,} out"
+    cost = f", {spent['cost']:.2f} USD" if spent["cost"] else ""
+    unknown = " (some agents do not say what they cost)" if spent["unpriced"] else ""
+    calls = f"{spent['iterations']} call{'s' if spent['iterations'] != 1 else ''}"
+    return f"{calls}, {seconds // 60} min {seconds % 60} s, {tokens}{cost}{unknown}"
+
+
+def _width() -> int:
+    import shutil
+
+    return max(20, shutil.get_terminal_size().columns - 1)

@@ -1,0 +1,297 @@
+"""Where a run does its work: tasks, contexts, agents, the ledger and the journal, in one place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from kedge.agents.run.adapter import Adapter
+from kedge.context.workplace import Workplace
+from kedge.errors import GitError
+from kedge.handoff import lifecycle, snapshots
+from kedge.handoff.desk import Desk
+from kedge.host import clock
+from kedge.host.project import Project
+from kedge.host.running import Child
+from kedge.host.text import shortened
+from kedge.model.attempt import FREE, Attempt, Outcome
+from kedge.model.ids import TaskId
+from kedge.model.task import Block, BlockType, Status, Task
+from kedge.run import choosing, commits, spent
+from kedge.run.decide import INTERRUPTED, Decision
+from kedge.run.journal import ENDED, At, Journal
+from kedge.run.turn import Turn
+from kedge.settings import Settings
+from kedge.tasks import choose
+from kedge.tasks.board import Board
+from kedge.tasks.ledger import Ledger
+
+_BACKOFF = 60.0  # seconds to wait for a provider that does not say how long
+_LONGEST_WAIT = 6 * 3600.0
+_TICK = 0.2
+
+Tell = Callable[[str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a task: done, failed, blocked, or left as it was."""
+
+    task: str
+    state: str
+    reason: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run ended, and all that it came to."""
+
+    why: str
+    said: str
+    results: tuple[dict[str, Any], ...]
+    left: tuple[dict[str, Any], ...]
+    spent: dict[str, Any]
+
+
+class Bench:
+    """`tell` hears of everything that happens; `interrupted` is set by whoever ends the run."""
+
+    def __init__(
+        self, project: Project, settings: Settings, journal: Journal, adapter: Adapter, tell: Tell
+    ) -> None:
+        self.project = project
+        self.settings = settings
+        self.journal = journal
+        self.adapter = adapter
+        self.tell = tell
+        self.wanted = journal.wanted
+        self.limits = self.wanted.limits
+        self.spent = journal.spent
+        self.interrupted = False
+        self.child: Child | None = None
+        self._tried: set[str] = {one["task"] for one in journal.state.results}
+        self._aside: At | None = None
+        self._since = time.monotonic() - self.spent.seconds
+
+    @property
+    def run(self) -> str:
+        return self.journal.state.id
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.project, lock_timeout=self.settings.tasks.lock_timeout)
+
+    def board(self) -> Board:
+        return Board(choose.backend(self.project, self.settings.tasks))
+
+    def place(self, task: Task) -> Workplace:
+        return Workplace(self.project, self.settings, task.id, alone=True)
+
+    # limits
+
+    def over(self) -> tuple[str, str] | None:
+        """Why the run goes no further; None where it does."""
+        if self.interrupted:
+            return INTERRUPTED, "the run was interrupted"
+        return spent.reached(self.limits, self.now())
+
+    def now(self) -> spent.Spent:
+        self.spent = replace(self.spent, seconds=time.monotonic() - self._since)
+        return self.spent
+
+    def used(self, task: Task) -> tuple[int, int]:
+        """The attempts at a task in this run that count, and the rounds of reviews that failed."""
+        past = [one for one in self.ledger.read(task.id)[0] if one.run == self.run]
+        rejected = sum(one.outcome is Outcome.REJECTED for one in past)
+        bad = [one for one in past if one.outcome not in FREE and one.outcome is not Outcome.DONE]
+        return len(bad) - rejected, rejected
+
+    def wait(self, decision: Decision) -> None:
+        """Wait for a provider, until it said so, the time is over or the user interrupts."""
+        if decision.outcome is not Outcome.RATE_LIMIT:
+            return
+        given = decision.wait_until
+        seconds = _BACKOFF if given is None else max(0.0, given - time.time())
+        until = time.monotonic() + min(seconds, _LONGEST_WAIT)
+        self.tell("waiting", {"seconds": round(seconds, 1), "reason": decision.reason})
+        while time.monotonic() < until and not self.over():
+            time.sleep(_TICK)
+
+    # a task
+
+    def following(self) -> Task | None:
+        return choosing.following(self.board().tasks(), self.wanted, self._tried, self.run)
+
+    def begin(self, task: Task) -> Desk:
+        """Claim a task, freeze what is asked, and keep the tree that the work begins on."""
+        board = self.board()
+        board.claim(task.id, self.run)
+        self._set_aside()
+        desk = Desk(self.project, self.settings, task.id, self.run, brief=True)
+        place = self.place(task)
+
+        def commands() -> Any:
+            return place.map_data["commands"]
+
+        if not desk.store.exists(task.id):
+            desk.init(task, commands)
+        elif desk.store.read(task.id).edited or self._is_stale(desk, task):
+            desk.rebuild(task, commands)
+        at = self.journal.state.at
+        if at is None or at.task != task.id:
+            ref = snapshots.ref_of(self.project, task.id, "start")
+            at = At(task.id, snapshots.take(self.project, ref).tree)
+            self.journal.change(at=at)
+        self._warn(desk)
+        checks = desk.read().immutable["validation_baseline"]["commands"]
+        self.tell("task", {"task": task.id, "title": task.title, "checks": list(checks)})
+        return desk
+
+    def turn(self, desk: Desk, task: Task, role: str, last: Decision | None) -> Decision:
+        """One role's turn; it is on record before anything else happens."""
+        decision = Turn(self, desk, task, role).take(last)
+        failures = 0 if decision.done else self.spent.failures + 1
+        self.spent = replace(self.now(), failures=failures)
+        self.journal.change(spent=self.spent)
+        self._warn(desk)
+        self.tell(
+            "decision",
+            {
+                "task": task.id,
+                "role": role,
+                "outcome": decision.outcome.value,
+                "reason": decision.reason,
+            },
+        )
+        return decision
+
+    def committed(self, desk: Desk, task: Task, done: Decision) -> Decision:
+        """Commit what was done; a hook of the user that refuses makes it undone."""
+        if not self.wanted.commit:
+            return done
+        at = self.journal.state.at
+        start = at.start if at is not None else ""
+        changes = snapshots.compare(self.project, start, desk.look())
+        paths = {path for one in changes for path in (one.path, one.old_path) if path}
+        try:
+            made = commits.commit(self.project, task, sorted(paths), done.reason)
+        except GitError as error:
+            refused = Decision(Outcome.FAILED_CHECKS, f"the commit was refused: {error.message}")
+            about = self._about(task.id, "implementer")
+            self.ledger.append(Attempt(**about, **_decided(refused)))
+            self.spent = replace(self.spent, failures=self.spent.failures + 1)
+            return refused
+        if made:
+            self.tell("commit", {"task": task.id, "commit": made})
+        return done
+
+    def settle(self, task: Task, result: Result) -> None:
+        """Bring the task's state in line with what became of it. What its agent wrote is undone."""
+        self._tried.add(task.id)
+        board = self.board()
+        now = board.get(task.id).status
+        if now in (Status.DONE, Status.FAILED) and result.state != now.value:
+            board.reopen(task.id)
+        if result.state == "done":
+            board.close(task.id, result.reason)
+            warnings = lifecycle.archive(self.project, task.id)
+            for one in warnings:
+                self.tell("warning", {"text": one})
+        elif result.state == "failed":
+            board.close(task.id, shortened(result.reason, 1000), failed=True)
+        elif result.state == "blocked" and now is not Status.BLOCKED:
+            why = Block(BlockType.SPEC_UNCLEAR, shortened(result.reason, 1000))
+            board.block(task.id, why)
+        elif result.state == "left" and board.get(task.id).status is Status.IN_PROGRESS:
+            board.reopen(task.id)
+        at = self.journal.state.at
+        self._aside = at if result.state != "done" else None
+        if result.fatal:
+            self.spent = replace(self.spent, failures=self.limits.failures)
+        rows = (*self.journal.state.results, asdict(result))
+        self.journal.change(results=rows, at=None, spent=self.now())
+        self.tell("result", asdict(result))
+
+    def end(self, why: str, said: str) -> Ending:
+        left = choosing.left(self.board().tasks(), self.wanted)
+        rows = [{"task": one.id, "title": one.title, "why": reason} for one, reason in left]
+        used = asdict(self.now())
+        self.journal.change(status=ENDED, why=why, spent=used)
+        return Ending(why, said, self.journal.state.results, tuple(rows), used)
+
+    def abandon(self) -> None:
+        """The run ends in the midst of a task, by a second interrupt or a fault: keep that."""
+        at = self.journal.state.at
+        if at is not None:
+            self._interrupted(at)
+        self.journal.change(status=ENDED, why=INTERRUPTED, at=None, spent=asdict(self.now()))
+
+    def recover(self) -> None:
+        """What a run that was killed could not record any more."""
+        at = self.journal.state.at
+        if at is not None and at.began_at:
+            self._interrupted(at)
+            self.journal.change(at=replace(at, role="", session="", began_at="", child=0, mark=""))
+
+    def _interrupted(self, at: At) -> None:
+        past = self.ledger.read(at.task)[0]
+        if at.began_at and not any(one.started_at >= at.began_at for one in past):
+            about = self._about(at.task, at.role) | {"started_at": at.began_at}
+            ended = Decision(Outcome.INTERRUPTED, "the run was ended in the midst of it")
+            self.ledger.append(Attempt(**about, **_decided(ended), start_tree=at.tree or None))
+        board = self.board()
+        if board.get(at.task).status is not Status.OPEN:
+            board.reopen(at.task)
+
+    def attend(self, child: Child) -> None:
+        """An agent runs: this is how an interruption ends it, and how a later run finds it."""
+        self.child = child
+        at = self.journal.state.at
+        if at is not None:
+            self.journal.change(at=replace(at, child=child.pid, mark=child.mark))
+
+    def _about(self, task: str, role: str) -> dict[str, Any]:
+        """Of an attempt, what does not depend on how it went."""
+        now = clock.now()
+        return {
+            "task": TaskId(task),
+            "number": 0,
+            "run": self.run,
+            "role": role,
+            "agent": self.wanted.agent,
+            "model": self.wanted.model,
+            "started_at": now,
+            "ended_at": now,
+        }
+
+    def _set_aside(self) -> None:
+        """Put the tree back for the next task; what the last one left unfinished is kept."""
+        at, self._aside = self._aside, None
+        if at is None or snapshots.look(self.project) == at.start:
+            return
+        keep = f"refs/kedge/set-aside/{at.task[:40]}"
+        done = snapshots.restore(self.project, at.start, keep)
+        for ref in done.refs:
+            self.tell("aside", {"task": at.task, "ref": ref})
+
+    def _is_stale(self, desk: Desk, task: Task) -> bool:
+        from kedge.handoff import gather
+
+        context = desk.read()
+        return bool(
+            gather.stale(
+                self.project, task, context.immutable, context.git.get("task_file_sha", "")
+            )
+        )
+
+    def _warn(self, desk: Desk) -> None:
+        while desk.warnings:
+            self.tell("warning", {"text": desk.warnings.pop(0)})
+
+
+def _decided(decision: Decision) -> dict[str, Any]:
+    names = ("outcome", "reason", "tried", "avoid")
+    return {name: getattr(decision, name) for name in names}

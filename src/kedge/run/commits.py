@@ -1,0 +1,54 @@
+"""The commit of a task that is done: what was changed for it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kedge.errors import GitError
+from kedge.host.git import split_z
+from kedge.host.project import Project
+from kedge.host.text import shortened
+from kedge.model.task import Task
+
+_TITLE = 100  # characters
+
+
+def message(task: Task, why: str) -> str:
+    return f"{task.type}({task.id}): {shortened(task.title, _TITLE)}\n\n{why}\n"
+
+
+def check_identity(project: Project) -> None:
+    """Refuse where git does not know who commits: no agent could mend that."""
+    try:
+        if project.repo is not None:
+            project.repo.as_user("var", "GIT_COMMITTER_IDENT")
+    except GitError as error:
+        raise GitError(
+            "git does not know who commits here",
+            hint="git config user.name and user.email, or kedge run --no-commit",
+        ) from error
+
+
+def commit(project: Project, task: Task, files: Sequence[str], why: str) -> str | None:
+    """Commit these files with the user's own hooks and identity; the commit, or None for none.
+
+    What else is staged stays staged. A hook that refuses raises GitError.
+    """
+    repo = project.repo
+    if repo is None or not files:
+        return None
+    open_ = split_z(repo.git("status", "--porcelain", "--no-renames", "-uall", "-z"))
+    left = {entry[3:] for entry in open_}.intersection(files)
+    if not left:
+        return None  # the agent has committed it
+    paths = "\0".join(sorted(left)).encode("utf-8", "surrogateescape")
+    named = ("--pathspec-from-file=-", "--pathspec-file-nul")
+    repo.git("add", "--all", *named, input=paths)
+    before = repo.head()
+    repo.as_user(
+        "commit", "--quiet", "--only", "--message", message(task, why), *named, input=paths
+    )
+    made = repo.head()
+    if made is None or made == before:
+        raise GitError("git made no commit", hint="git status may tell more")
+    return made

@@ -1,0 +1,164 @@
+"""The state of a run on disk, so that it can be gone on with whatever ended it."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from kedge.errors import InvalidValue, KedgeError, LockTimeout
+from kedge.host import clock, files, group
+from kedge.host.project import Project
+from kedge.model.ids import is_id
+from kedge.run import wanted as wanting
+from kedge.run.spent import Spent
+from kedge.run.wanted import Wanted
+
+RUNNING, ENDED = "running", "ended"
+LEFT = "left"  # what became of a task that a limit or an interruption ended
+_KEPT = 50  # runs
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where a run is: at which task, on which tree that began, in which call of which role."""
+
+    task: str
+    start: str  # the tree before the first attempt
+    role: str = ""
+    session: str = ""
+    began_at: str = ""
+    tree: str = ""  # before this call
+    child: int = 0  # the agent's process, and the mark of all that comes from it
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    id: str
+    root: str
+    wanted: dict[str, Any]
+    started_at: str
+    pid: int
+    status: str = RUNNING
+    why: str = ""
+    spent: dict[str, Any] = field(default_factory=dict)
+    at: At | None = None
+    results: tuple[dict[str, Any], ...] = ()
+
+
+class Journal:
+    """The one run that this process makes. Each change is on disk before the next step."""
+
+    def __init__(self, project: Project, state: State) -> None:
+        self._project = project
+        self.state = state
+
+    @classmethod
+    def begin(cls, project: Project, wanted: Wanted) -> Journal:
+        now = clock.now()
+        name = f"r{now[2:19].translate({ord(sign): None for sign in '-:T'})}-{os.getpid()}"
+        journal = cls(project, State(name, str(project.root), wanted.data(), now, os.getpid()))
+        journal._write()
+        _prune(project)
+        return journal
+
+    @classmethod
+    def resume(cls, project: Project, name: str | None) -> Journal:
+        """Go on with a run that did not come to its end, the last one unless it is named."""
+        found = _find(project, name)
+        if _alive(project, found.id):
+            raise InvalidValue(
+                f"{found.id} is still running, as process {found.pid}",
+                hint=f"end it with kill -INT {found.pid}",
+            )
+        if found.at is not None and found.at.mark:  # what a killed run has left behind
+            group.end_marked(found.at.mark)
+        done = tuple(one for one in found.results if one.get("state") != LEFT)
+        changed = replace(found, pid=os.getpid(), status=RUNNING, why="", results=done)
+        journal = cls(project, changed)
+        journal._write()
+        return journal
+
+    def held(self) -> AbstractContextManager[None]:
+        """While this is held, others see that the run is alive; however it ends, it is let go."""
+        return files.lock(_lock(self._project, self.state.id), timeout=1.0)
+
+    @property
+    def wanted(self) -> Wanted:
+        return wanting.parse(self.state.wanted)
+
+    @property
+    def spent(self) -> Spent:
+        known = {one.name for one in fields(Spent)}
+        return Spent(**{key: value for key, value in self.state.spent.items() if key in known})
+
+    def change(self, **values: Any) -> None:
+        if isinstance(values.get("spent"), Spent):
+            values["spent"] = asdict(values["spent"])
+        self.state = replace(self.state, **values)
+        self._write()
+
+    def _write(self) -> None:
+        path = _folder(self._project) / f"{self.state.id}.json"
+        files.write_atomic(path, json.dumps(asdict(self.state), indent=1).encode())
+
+
+def unfinished(project: Project) -> list[State]:
+    """Runs that ended without saying so: their process is gone."""
+    runs = [one for one in _all(project) if one.status == RUNNING]
+    return [one for one in runs if not _alive(project, one.id)]
+
+
+def _folder(project: Project) -> Path:
+    return project.home() / "runs"
+
+
+def _find(project: Project, name: str | None) -> State:
+    if name is not None and not is_id(name):
+        raise InvalidValue(f"{name!r} is no run", hint="kedge run --resume takes the last one")
+    runs = [one for one in _all(project) if name in (None, one.id)]
+    if not runs:
+        said = f"there is no run {name!r}" if name else "there is no run to go on with"
+        raise InvalidValue(said, hint="kedge run begins one")
+    return runs[-1]
+
+
+def _all(project: Project) -> list[State]:
+    """The runs of this work tree, the latest last; what is none is passed over."""
+    found = []
+    for path in sorted(_folder(project).glob("r*.json")):
+        try:
+            state = _parse(json.loads(files.read_bytes(path) or b""))
+        except (ValueError, TypeError, KedgeError):
+            continue
+        if state.root == str(project.root):
+            found.append(state)
+    return sorted(found, key=lambda one: one.started_at)
+
+
+def _parse(data: dict[str, Any]) -> State:
+    at = data.get("at")
+    values = {**data, "at": At(**at) if at else None, "results": tuple(data.get("results", ()))}
+    return State(**values)
+
+
+def _alive(project: Project, name: str) -> bool:
+    try:
+        with files.lock(_lock(project, name), timeout=0.0):
+            return False
+    except LockTimeout:
+        return True
+
+
+def _lock(project: Project, name: str) -> Path:
+    return _folder(project) / f"{name}.lock"
+
+
+def _prune(project: Project) -> None:
+    for path in sorted(_folder(project).glob("r*.json"))[:-_KEPT]:
+        path.unlink(missing_ok=True)
+        path.with_suffix(".lock").unlink(missing_ok=True)

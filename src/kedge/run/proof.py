@@ -1,0 +1,85 @@
+"""What kedge finds out for itself about the tree that an agent left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kedge.drift.actions import normalise
+from kedge.drift.charter import bound
+from kedge.drift.engine import Session
+from kedge.errors import KedgeError
+from kedge.handoff import scopes, snapshots
+from kedge.handoff.desk import Desk
+from kedge.handoff.recording import run as run_check
+from kedge.model.task import Task
+from kedge.run.decide import Proof
+
+_TAIL = 3000  # characters of a log
+_LINES = 60
+_DIFF = 2_000_000  # bytes of a diff that is judged
+_HEAVY = 4  # what a rule takes from ten, at least, to stand in the way
+_RULES = ("weakened check", "constraint")  # what the diff alone can show
+
+
+def prove(desk: Desk, task: Task, start: str, before: str, tell: Callable[[str], None]) -> Proof:
+    """Compare with the start, judge the change, and run the checks where all else is well.
+
+    `start` is the tree on which the work at the task began, `before` the one of this attempt.
+    """
+    tree = desk.look()
+    changes = snapshots.compare(desk.project, start, tree)
+    files = tuple(sorted({one.path for one in changes}))
+    paths = desk.read().immutable["repo_paths"]
+    in_scope = scopes.matcher(paths) if paths else None
+    outside = tuple(path for path in files if in_scope is not None and not in_scope(path))
+    made = Proof(before, tree, start, files, outside)
+    if not files or outside:
+        return made
+    strayed = _strayed(desk, task, start, tree)
+    if strayed:
+        return Proof(before, tree, start, files, (), strayed=strayed)
+    checks = _checks(desk, tell)
+    red = [one for one in checks if one["passed"] is not True]
+    failed = tuple((str(one["command"]), _end(desk, one)) for one in red)
+    return Proof(before, desk.look(), start, files, (), checks, failed)
+
+
+def _checks(desk: Desk, tell: Callable[[str], None]) -> tuple[dict[str, Any], ...]:
+    """Each check, run on the tree that is left in the end: again, where one changed the tree."""
+    commands = desk.read().immutable["validation_baseline"]["commands"]
+    found: dict[str, dict[str, Any]] = {}
+    for _ in range(2):
+        tree = desk.look()
+        for command in commands:
+            if command not in found or found[command]["tree"] != tree:
+                tell(command)
+                found[command] = run_check(desk, "implementer", [command], (), None)
+        if all(one["tree"] == desk.look() for one in found.values()):
+            break
+    return tuple(found[command] for command in commands)
+
+
+def _end(desk: Desk, check: dict[str, Any]) -> str:
+    """The last lines of a check's log."""
+    try:
+        log = desk.artifacts.get(check["log_artifact"]).decode("utf-8", "replace")
+    except KedgeError as error:
+        return f"(its log cannot be read: {error.message})"
+    lines = log[-_TAIL:].splitlines()[-_LINES:]
+    told = "\n".join(f"    {line}" for line in lines) or "    (it said nothing)"
+    late = "    (it took too long, and was ended)\n" if check.get("timed_out") else ""
+    return late + told
+
+
+def _strayed(desk: Desk, task: Task, start: str, tree: str) -> tuple[str, ...]:
+    """What of the change goes against the task: checks that are weakened, words that are broken."""
+    diff = snapshots.diff(desk.project, start, tree)[:_DIFF].decode("utf-8", "replace")
+    root = str(desk.project.root)
+    action = normalise("apply_patch", {"input": diff}, root=root, cwd=root, id="diff")
+    verdict = Session(root, charter_=bound(task)).judge(action)
+    return tuple(
+        f"{rule.rule}: {rule.evidence}"
+        for rule in verdict.rules
+        if rule.rule in _RULES and rule.weight >= _HEAVY
+    )

@@ -1,0 +1,231 @@
+"""One role's turn at a task: begin, call the agent, look at what it left, decide, record."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kedge.agents import hooks
+from kedge.agents.run.events import Called, Denied, Event, Said, Started, Used, Waiting
+from kedge.agents.run.order import Order, Permissions
+from kedge.context import anchor, hooking
+from kedge.drift import ending
+from kedge.errors import HandoffRefused, KedgeError
+from kedge.handoff import snapshots
+from kedge.handoff.desk import Desk
+from kedge.host import clock
+from kedge.host.text import shortened
+from kedge.model.attempt import Attempt, Outcome
+from kedge.model.task import Status, Task
+from kedge.run import prompts, reviewing
+from kedge.run.decide import Decision, Proof, decide, early
+from kedge.run.proof import prove
+from kedge.run.visit import Visit, attend
+from kedge.run.wanted import IMPLEMENTER
+from kedge.store import sessions, sqlite
+
+if TYPE_CHECKING:
+    from kedge.run.bench import Bench
+
+_ALLOWED = ("build", "test", "lint", "format", "typecheck")  # kinds of detected commands
+
+
+class Turn:
+    def __init__(self, bench: Bench, desk: Desk, task: Task, role: str) -> None:
+        self.bench = bench
+        self.desk = desk
+        self.task = task
+        self.role = role
+        self.session = str(uuid.uuid4())
+        self.before = ""
+
+    def take(self, last: Decision | None) -> Decision:
+        """The whole turn; what came of it is in the ledger when this returns."""
+        began = clock.now()
+        try:
+            self._begin(began)
+        except HandoffRefused as error:
+            refused = Decision(Outcome.BLOCKED, error.message, fatal=True)
+            self._record(refused, None, None, began)
+            return refused
+        visit = self._visit(last)
+        proof = None
+        decision = early(visit.finished, visit.stopped)
+        blocked = self.bench.board().get(self.task.id)
+        if decision is None and blocked.status is Status.BLOCKED and blocked.blocked is not None:
+            decision = Decision(Outcome.BLOCKED, blocked.blocked.reason)
+        if decision is None and self.role == IMPLEMENTER:
+            proof = self._prove()
+            decision = decide(visit.finished, proof)
+        elif decision is None:
+            decision = self._reviewed(visit)
+        self.desk.snapshot(self.role, done=True)
+        self._record(decision, visit, proof, began)
+        return decision
+
+    def _begin(self, began: str) -> None:
+        self.desk.begin(self.role, self.task, accept_stale=True, session=self.session)
+        self.before = self.desk.look()
+        journal = self.bench.journal
+        if journal.state.at is not None:
+            at = replace(
+                journal.state.at,
+                role=self.role,
+                session=self.session,
+                began_at=began,
+                tree=self.before,
+            )
+            journal.change(at=at)
+
+    def _visit(self, last: Decision | None) -> Visit:
+        bench = self.bench
+        bench.spent = replace(bench.now(), iterations=bench.spent.iterations + 1)
+        number = bench.spent.iterations
+        place = bench.place(self.task)
+        if self.role == IMPLEMENTER:
+            due = bench.wanted.reanchor and anchor.is_due(place, number)
+            text, warnings = prompts.implementer(place, self.task, self.session, last, anchored=due)
+            for one in warnings:
+                bench.tell("warning", {"text": one})
+        else:
+            text = prompts.reviewing(self.desk, self.role, reviewing.before(bench, self.task))
+        told = {"task": self.task.id, "role": self.role, "iteration": number}
+        bench.tell("iteration", {**told, "attempt": sum(bench.used(self.task)) + 1})
+        visit = attend(
+            bench.adapter,
+            self._order(text, prompts.behaviour(place)),
+            bench.limits,
+            bench.now(),
+            self._tell,
+            bench.attend,
+        )
+        bench.child = None
+        bench.spent = bench.now().with_use(visit.finished.used)
+        return visit
+
+    def _order(self, text: str, system: str) -> Order:
+        bench = self.bench
+        context = self.desk.store.folder(self.task.id) / "context.json"
+        return Order(
+            program=bench.wanted.program,
+            prompt=text,
+            directory=bench.project.root,
+            system=system,
+            model=bench.wanted.model,
+            permissions=Permissions(self._commands(), bench.wanted.full_access),
+            hooks=self._hooks(),
+            session=self.session,
+            environment={
+                "KEDGE_TASK": self.task.id,
+                "KEDGE_RUN": bench.run,
+                "KEDGE_ROLE": self.role,
+                "TASK_CONTEXT_PATH": str(context),
+            },
+        )
+
+    def _commands(self) -> tuple[str, ...]:
+        return allowed(self.bench, self.desk, self.task)
+
+    def _hooks(self) -> tuple[hooks.Hook, ...]:
+        """Kedge's hooks for this call, unless the project has them already."""
+        if self.role != IMPLEMENTER:
+            return ()
+        known = {agent.NAME for agent, _ in hooking.installed(self.bench.project)}
+        for agent in hooking.AGENTS:
+            if agent.NAME == self.bench.adapter.NAME and agent.NAME not in known:
+                return hooks.calling(hooking.commands(agent)[0])
+        return ()
+
+    def _tell(self, event: Event) -> None:
+        told: dict[str, Any] = {"task": self.task.id, "role": self.role}
+        if isinstance(event, Started):
+            told |= {"session": event.session, "model": event.model}
+            self.bench.tell("started", told)
+        elif isinstance(event, Said):
+            self.bench.tell("said", told | {"text": shortened(event.text, 500)})
+        elif isinstance(event, Called):
+            self.bench.tell("call", told | {"tool": event.tool, "summary": event.summary})
+        elif isinstance(event, Denied):
+            self.bench.tell("denied", told | {"tool": event.tool, "reason": event.reason})
+        elif isinstance(event, Waiting):
+            self.bench.tell("retry", told | {"seconds": event.seconds, "reason": event.reason})
+        elif isinstance(event, Used):
+            spent = self.bench.spent.with_use(event)
+            self.bench.tell("used", told | {"tokens": spent.tokens, "cost": round(spent.cost, 6)})
+
+    def _prove(self) -> Proof:
+        at = self.bench.journal.state.at
+        start = at.start if at is not None else self.before
+
+        def tell(command: str) -> None:
+            self.bench.tell("check", {"task": self.task.id, "command": command})
+
+        return prove(self.desk, self.task, start, self.before, tell)
+
+    def _reviewed(self, visit: Visit) -> Decision:
+        """A review; what a reviewer changed is taken back, and kept aside."""
+        if self.desk.look() != self.before:
+            keep = f"refs/kedge/set-aside/{self.task.id[:30]}-{self.role}"
+            done = snapshots.restore(self.bench.project, self.before, keep)
+            for ref in done.refs:
+                self.bench.tell("aside", {"task": self.task.id, "role": self.role, "ref": ref})
+        return reviewing.decide(self.bench, self.desk, self.task, self.role, visit.finished.text)
+
+    def _record(
+        self, decision: Decision, visit: Visit | None, proof: Proof | None, began: str
+    ) -> None:
+        used = visit.finished.used if visit is not None else None
+        checks = proof.checks if proof is not None else ()
+        kept = ("command", "exit_code", "passed", "seconds", "tree", "log_digest")
+        self.bench.ledger.append(
+            Attempt(
+                task=self.task.id,
+                number=0,
+                run=self.bench.run,
+                role=self.role,
+                agent=self.bench.wanted.agent,
+                model=(visit.finished.model if visit else None) or self.bench.wanted.model,
+                started_at=began,
+                ended_at=clock.now(),
+                outcome=decision.outcome,
+                reason=decision.reason,
+                tried=decision.tried,
+                avoid=decision.avoid,
+                tokens_in=used.tokens_in if used is not None else None,
+                tokens_out=used.tokens_out if used is not None else None,
+                cost_usd=used.cost if used is not None else None,
+                start_tree=self.before or None,
+                end_tree=proof.after if proof is not None else None,
+                files=proof.files[:200] if proof is not None else (),
+                checks=tuple({key: one.get(key) for key in kept} for one in checks),
+                drift=self._drift(visit),
+            )
+        )
+
+    def _drift(self, visit: Visit | None) -> dict[str, Any] | None:
+        """Where the session strayed, if it was watched and did."""
+        name = (visit.finished.session if visit is not None else None) or self.session
+        try:
+            with closing(sqlite.connect(self.bench.project.home())[0]) as db:
+                row = sessions.get(db, name)
+                found = ending.account(db, row) if row is not None else None
+        except KedgeError as error:
+            self.bench.tell("warning", {"text": error.message})
+            return None
+        if found is None or not found["alarms"]:
+            return None
+        return {key: found[key] for key in ("alarms", "worst", "score", "needs_review", "why")}
+
+
+def allowed(bench: Bench, desk: Desk, task: Task) -> tuple[str, ...]:
+    """What the agent may run without being asked: the task's checks, and the project's own."""
+    frozen = desk.read().immutable["validation_baseline"]["commands"]
+    try:
+        found = bench.place(task).map_data["commands"]
+        own = [one["command"] for one in found if one["kind"] in _ALLOWED]
+    except KedgeError as error:
+        bench.tell("warning", {"text": f"the project's commands are not known: {error.message}"})
+        own = []
+    return tuple(dict.fromkeys((*frozen, *task.checks, *own)))
