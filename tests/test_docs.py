@@ -20,6 +20,7 @@ PAGES = [
     "docs/guides/handoff.md",
     "docs/guides/knowledge.md",
     "docs/guides/plugin.md",
+    "docs/guides/reviews.md",
 ]
 ID = re.compile(r"\bk-[a-z0-9]{4}\b")
 

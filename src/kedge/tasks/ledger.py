@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from kedge.errors import InvalidValue
-from kedge.host import clock, files
+from kedge.host import clock, files, json_lines
 from kedge.host.project import Project
 from kedge.host.redact import redact_value
 from kedge.model.attempt import Attempt, Outcome, parse
@@ -30,26 +28,14 @@ class Ledger:
             past, _ = self.read(name)
             number = 1 + max((one.number for one in past), default=0)
             clean = cast(Mapping[str, Any], redact_value(replace(attempt, number=number).data()))
-            files.append_line(path, json.dumps(clean, ensure_ascii=False).encode())
+            json_lines.append(path, clean)
         return parse(clean)
 
     def read(self, task: str) -> tuple[list[Attempt], list[str]]:
         """The attempts at a task, oldest first, and a warning for each line that is none."""
         name = task_id(task)
-        data = files.read_bytes(self._project.own("ledger", f"{name}.jsonl")) or b""
-        attempts: list[Attempt] = []
-        warnings: list[str] = []
-        for number, line in enumerate(data.split(b"\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                value = json.loads(line)
-                if not isinstance(value, dict):
-                    raise InvalidValue("not an object")
-                attempts.append(parse(value))
-            except (ValueError, RecursionError, InvalidValue) as error:
-                warnings.append(f".kedge/ledger/{name}.jsonl:{number}: passed over: {error}")
-        return attempts, warnings
+        path = self._project.own("ledger", f"{name}.jsonl")
+        return json_lines.read(path, f".kedge/ledger/{name}.jsonl", parse)
 
 
 def attempt_of(
