@@ -1,4 +1,5 @@
-"""What an anchor costs: time on a repository of 5,000 files, and tokens by a real tokenizer.
+"""What an anchor costs: time on a repository of 5,000 files with 200 lessons, and tokens by a real
+tokenizer.
 
     benchmarks/anchor.py [--repo PATH] [--tokenizer PYTHON]
 
@@ -70,6 +71,21 @@ def make_repository(root: Path, count: int) -> None:
         subprocess.run(["git", *identity, *command], cwd=root, check=True)
 
 
+def make_lessons(root: Path, count: int) -> None:
+    """A bank of which a few entries matter for any task, some of them anchored."""
+    words = WORDS.replace(",", "").split()
+    rows = []
+    for number in range(count):
+        name = "Berths are sorted" if number % 40 == 0 else f"Rope {words[number % 15]}"
+        text = f"{words[number * 7 % 15]} and {words[number * 3 % 15]}: see {number}."
+        place = f"pkg{number % 50}/mod{number}.py#berth_{number}"
+        rows += [f"### Heuristic: {name} {number}", text, "- Source: Feature #001"]
+        rows += [f"- Anchored at: {place}", ""] if number % 4 == 0 else [""]
+    path = root / "docs" / "knowledge-bank" / "heuristics.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(["# Heuristics", "", *rows]))
+
+
 def kedge(root: Path, env: dict[str, str], *args: str, text: str | None = None) -> str:
     done = subprocess.run(
         [*KEDGE, *args], cwd=root, env=env, input=text, check=True, capture_output=True, text=True
@@ -82,7 +98,8 @@ def speed(root: Path, env: dict[str, str], rounds: int) -> bool:
     kedge(root, env, "task", "add", "Login", "--id", "login", "--type", "epic")
     kedge(root, env, "task", "add", "Sort the berths", "--id", "t1", "--epic", "login")
     kedge(root, env, "task", "claim", "t1", "--as", "bench")
-    everything = "prompt,agent,task,git,progress,epic,map,drift"
+    everything = "prompt,agent,task,git,progress,knowledge,epic,map,drift"
+    make_lessons(root, 200)
     commands = {
         "python3 -I -c pass": YARDSTICK,
         "git status": ["git", "status", "--porcelain"],

@@ -94,10 +94,12 @@ def _answer(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str
     if event.get("hook_event_name") != "SessionStart":
         return _heard(root, home, agent, event)
     from kedge.context import session
+    from kedge.knowledge import remind
 
     source = str(event.get("source") or "startup")
     name = str(event.get("session_id") or "")
-    text = session.start(_project(root), agent, name, source, os.environ.get(TASK))
+    task = os.environ.get(TASK)
+    text = session.start(_project(root), agent, name, source, task, remind.for_task)
     if not text or (os.environ.get(RUN) and source != "compact"):  # it is in the run's prompt
         return None
     return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}

@@ -27,7 +27,8 @@ def _prompt_budget(value: int) -> str | None:
     return None if LEAST_PROMPT <= value <= MOST else f"must be from {LEAST_PROMPT} to {MOST}"
 
 
-SOURCES = ("prompt", "agent", "task", "git", "progress", "epic", "map", "drift")  # of an anchor
+# Of an anchor.
+SOURCES = ("prompt", "agent", "task", "git", "progress", "knowledge", "epic", "map", "drift")
 
 
 def _frequency(value: str) -> str | None:
@@ -54,7 +55,7 @@ class MapSettings(NamedTuple):
 
 class AnchorSettings(NamedTuple):
     enabled: bool = True
-    sources: tuple[str, ...] = ("prompt", "task", "git", "progress")
+    sources: tuple[str, ...] = ("prompt", "task", "git", "progress", "knowledge")
     tokens: int = 2000
     mode: str = "full"
     form: str = "full"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from support import Kedge, git
 from kedge.context.anchor import SMALL
 from kedge.context.hooking import HOOK_FILE
 from kedge.host import tokens
+from kedge.store import sessions
 from kedge.testing.fake_model import FakeModel
 
 Play = Callable[..., FakeModel]
@@ -110,7 +112,7 @@ def test_a_session_without_a_task_is_told_nothing(
 
 def hook(cwd: Path, event: object, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-I", str(HOOK_FILE), "claude"],
+        [sys.executable, "-I", "-S", str(HOOK_FILE), "claude"],
         input=event if isinstance(event, str) else json.dumps(event),
         cwd=cwd,
         env={"PATH": "/usr/bin:/bin", "HOME": str(cwd.parent), **env},
@@ -118,6 +120,11 @@ def hook(cwd: Path, event: object, **env: str) -> subprocess.CompletedProcess[st
         text=True,
         timeout=60,
     )
+
+
+def faults(root: Path) -> list[dict[str, str]]:
+    with closing(sqlite3.connect(root / ".git" / "kedge" / "kedge.db")) as db:
+        return sessions.errors(db)
 
 
 def start(root: Path, source: str = "startup") -> dict[str, str]:
@@ -173,8 +180,7 @@ def test_a_hook_does_not_wait_for_others(at_work: Kedge) -> None:
 def test_an_event_that_is_none_changes_nothing(at_work: Kedge, event: str) -> None:
     done = hook(at_work.directory, event)
     assert (done.returncode, done.stdout) == (0, "")
-    errors = at_work.directory / ".git" / "kedge" / "logs" / "hook-errors.jsonl"
-    assert errors.exists() == (event != '{"hook_event_name": 1}')
+    assert bool(faults(at_work.directory)) == (event != '{"hook_event_name": 1}')
 
 
 def test_what_goes_wrong_is_recorded_and_the_agent_goes_on(at_work: Kedge) -> None:
@@ -182,8 +188,9 @@ def test_what_goes_wrong_is_recorded_and_the_agent_goes_on(at_work: Kedge) -> No
     (root / ".kedge" / "config.toml").write_text("[anchor]\ntokens = 'many'\n")
     done = hook(root, start(root))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    log = (root / ".git" / "kedge" / "logs" / "hook-errors.jsonl").read_text()
-    assert "anchor.tokens must be a whole number" in json.loads(log)["error"]
+    (fault,) = faults(root)
+    assert "anchor.tokens must be a whole number" in fault["error"]
+    assert (fault["event"], fault["session"]) == ("SessionStart", "s")
     assert hook(root.parent, start(root.parent)).returncode == 0  # not in a repository
     (root / ".kedge" / "config.toml").unlink()
     (root / ".kedge" / "tasks.jsonl").write_text("{broken")

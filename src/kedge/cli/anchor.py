@@ -48,6 +48,7 @@ def command(
 ) -> Reply:
     from kedge.context import anchor
     from kedge.context.workplace import Workplace
+    from kedge.knowledge.remind import for_task
 
     if mode == "small" and (sources or tokens):
         raise UsageError("--mode small is what it is", hint="leave out --sources and --tokens")
@@ -65,7 +66,7 @@ def command(
     loaded = config.load(project, flags)
     here.warn(*loaded.warnings)
     alone = iteration is not None or "prompt" in (named or ())
-    place = Workplace(project, loaded.settings, task, alone=alone)
+    place = Workplace(project, loaded.settings, task, alone=alone, recall=for_task)
     if iteration is not None and not anchor.is_due(place, iteration):
         return Reply({"text": "", "tokens": 0, "sections": [], "due": False})
     who = session or next((os.environ[name] for name in _SESSIONS if name in os.environ), "")

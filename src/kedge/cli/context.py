@@ -61,6 +61,7 @@ def init(
 @click.option("--role", help="What this role needs, as text for an agent.")
 @click.pass_obj
 def show(here: Edge, task: str, role: str | None) -> Reply:
+    from kedge.cli.context_lessons import lessons
     from kedge.cli.context_view import sheet
     from kedge.handoff import gather, views
     from kedge.handoff.recording import changed_evidence
@@ -72,7 +73,8 @@ def show(here: Edge, task: str, role: str | None) -> Reply:
     reasons = gather.stale(desk.project, place.task(), context.immutable, sha)
     desk.warnings += [f"stale: {one}" for one in reasons]
     if role is not None:
-        made = views.counted(views.view(context, checked_name(role)))
+        name = checked_name(role)
+        made = views.counted(views.view(context, name, lessons(desk, context, name)))
         return Reply(made, made["text"], desk.warnings)
     changed = changed_evidence(desk.project, context)
     desk.warnings += [

@@ -23,6 +23,7 @@ WEIGHTS = {
     "task": 10,
     "progress": 5,
     "drift": 5,
+    "knowledge": 4,
     "epic": 3,
     "git": 3,
     "prompt": 3,

@@ -12,7 +12,7 @@ from typing import Any
 
 from kedge import __version__, config
 from kedge.context import anchor, installed
-from kedge.context.workplace import Workplace
+from kedge.context.workplace import Recall, Workplace
 from kedge.errors import FileError, KedgeError, TaskError
 from kedge.host import clock, files
 from kedge.host.project import Project
@@ -24,7 +24,14 @@ _MAP_SECONDS = 2.0
 PROBE = "KEDGE_PROBE"  # set by the doctor, to know its own session again
 
 
-def start(project: Project, agent: str, session: str, source: str, task: str | None) -> str:
+def start(
+    project: Project,
+    agent: str,
+    session: str,
+    source: str,
+    task: str | None,
+    recall: Recall | None = None,
+) -> str:
     """What the session is told: its anchor, or after a compaction the small one.
 
     Nothing without a task: how to find one is in the managed section.
@@ -33,7 +40,7 @@ def start(project: Project, agent: str, session: str, source: str, task: str | N
     settings = config.load(project).settings
     if not settings.anchor.enabled:
         return ""
-    place = Workplace(project, settings, task)
+    place = Workplace(project, settings, task, recall=recall)
     if task is None and place.known_task is None:
         return _several(place)
     made = anchor.small(place) if source == "compact" else anchor.full(place, session)

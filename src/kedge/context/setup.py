@@ -174,7 +174,10 @@ def _generated(project: Project) -> Plan:
         what = "lines removed" if left else "removed"
         plan += Plan((Change(".kedge/.gitignore", data, left or None, what),))
     kept = [name for name in ("tasks.jsonl", "ledger") if project.own(name).exists()]
-    names = [*kept, *(name for name in ("context", "handoffs") if project.own(name).exists())]
+    names = [
+        *kept,
+        *(name for name in ("context", "handoffs", "retros") if project.own(name).exists()),
+    ]
     if names:
         shown = ", ".join(f".kedge/{name}" for name in names)
         plan += Plan(notes=(f"your tasks and what was handed over stay: {shown}",))

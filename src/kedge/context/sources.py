@@ -24,6 +24,7 @@ _COMMENT = re.compile(r"^[ \t]*<!--(?:(?!-->).)*-->[ \t]*$\n?", re.MULTILINE)
 _LINE = 160  # characters of a lesson, a title or a commit's subject
 _SIBLINGS = 10
 _OTHERS = 20  # tasks whose lessons are looked at
+_LESSONS = 250  # tokens of what the knowledge bank has to say
 
 
 def prompt(place: Workplace) -> Part | None:
@@ -116,6 +117,19 @@ def _of(found: Task, attempts: Sequence[Attempt]) -> Iterator[str]:
         yield from (f"- {found.id}: avoid {shortened(one, _LINE)}" for one in attempt.avoid)
 
 
+def knowledge(place: Workplace) -> Part | None:
+    """The lessons of the knowledge bank that matter for the task."""
+    if place.task is None or place.recall is None:
+        return None
+    found = place.recall(place.project, place.settings, place.task, _LESSONS)
+    place.warnings += found.warnings
+    if not found.text:
+        return None
+    more = f"kedge knowledge list --task {place.task.id}"
+    note = "" if found.whole else f"\n[… more was left out; `{more}` prints it]"
+    return Part("knowledge", "### Lessons", found.text + note, more=more)
+
+
 def epic(place: Workplace) -> Part | None:
     found = place.epic
     if found is None or place.task is None:
@@ -187,6 +201,7 @@ SOURCES: dict[str, Callable[[Workplace], Part | None]] = {
     "task": task,
     "git": git,
     "progress": progress,
+    "knowledge": knowledge,
     "epic": epic,
     "map": map_,
     "drift": drift,

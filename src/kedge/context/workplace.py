@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from kedge.errors import KedgeError, TaskError
 from kedge.host.project import Project
@@ -17,6 +18,21 @@ from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
 
 
+class Lessons(Protocol):
+    """What was learned and matters for a task, as far as there is room for it."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def whole(self) -> bool: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+
+# The knowledge bank is another room's: whoever puts the two together says how it is asked.
+Recall = Callable[[Project, Settings, Task, int], Lessons]
+
+
 class Workplace:
     """What there is to say about the work. What cannot be read raises KedgeError when asked for."""
 
@@ -27,9 +43,11 @@ class Workplace:
         task_id: str | None = None,
         *,
         alone: bool = False,
+        recall: Recall | None = None,
     ) -> None:
         self.project = project
         self.alone = alone  # whether nobody can be asked, as in a loop
+        self.recall = recall
         self.settings = settings
         self._task_id = task_id
         self.warnings: list[str] = []

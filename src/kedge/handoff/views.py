@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kedge.handoff.context import Context, Kept
@@ -13,13 +14,19 @@ _NEEDS = {
     "implementer": ("task", "standards", "validation", "paths", "findings"),
     "reviewer": (
         *("task", "standards", "paths", "handed_over", "drift", "checks", "evidence", "findings"),
+        "lessons",
     ),
     "validator": ("task", "validation", "handed_over", "drift", "checks", "findings"),
 }
 
 
-def view(context: Context, name: str) -> dict[str, Any]:
-    """The context as an agent of that name should have it."""
+def needs(name: str, part: str) -> bool:
+    """Whether an agent of that name is given that part."""
+    return part in _NEEDS.get(role_of(name), _NEEDS["reviewer"])
+
+
+def view(context: Context, name: str, lessons: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The context as an agent of that name should have it, with lessons that others know of."""
     role = role_of(name)
     wanted = _NEEDS.get(role, _NEEDS["reviewer"])
     whole = {
@@ -41,6 +48,7 @@ def view(context: Context, name: str) -> dict[str, Any]:
             for other, agent in sorted(context.coordination.items())
             for one in agent.blocking
         ],
+        "lessons": [dict(one) for one in lessons],
     }
     made: dict[str, Any] = {"task_id": context.task_id, "role": role, "revision": context.revision}
     return made | {key: whole[key] for key in wanted if whole[key] or key == "task"}
@@ -70,6 +78,8 @@ def markdown(made: dict[str, Any]) -> str:
     )
     open_ = [f"{one['agent']}, {one['id']}: {one['text']}" for one in made.get("findings", ())]
     rows += _items("Open findings", open_)
+    lessons = [one["text"] for one in made.get("lessons", ())]
+    rows += ["", "## Lessons", "", *lessons] if lessons else []
     return clean("\n".join(rows)) + "\n"
 
 

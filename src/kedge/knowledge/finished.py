@@ -1,7 +1,8 @@
 """What was finished, in the order of its completion: the clock that staleness goes by.
 
 A feature is finished when its `.meta.json` says so, or when all its tasks are done. When: by the
-dates there, else by the first commit that marked it done, else it stands where its number says.
+dates there, else by the first commit that marked it done, else by its first retro, else it stands
+where its number says.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from kedge.errors import BrokenTasks, FileError, GitError, KedgeError
 from kedge.host.project import Project
+from kedge.knowledge import retros
 from kedge.model.task import Status
 from kedge.settings import TaskSettings
 from kedge.tasks import documents
@@ -84,7 +86,9 @@ def read(project: Project, settings: TaskSettings, *, tasks: bool = False) -> Cl
         done.update(dict.fromkeys(_by_tasks(project.root, silent), ""))
     names = tuple(path.name for path in folders)
     if not all(done.values()):
-        done = {**done, **_from_git(project, {name for name, day in done.items() if not day})}
+        undated = {name for name, day in done.items() if not day}
+        held = {name: _stamp(at) for name, at in retros.first(project).items()}
+        done |= {name: held.get(name, "") for name in undated} | _from_git(project, undated)
     finished = _tasks(project, settings, warnings) if tasks else ((), frozenset())
     return Clock(_ordered(done), names, *finished, dropped, {}, tuple(warnings))
 
@@ -204,7 +208,7 @@ def _from_git(project: Project, names: set[str]) -> dict[str, str]:
     for old, new in moved.items():
         earlier = [day for day in (first.get(old), first.get(new)) if day]
         first[new] = min(earlier, default="")
-    return {name: first.get(name, "") for name in names}
+    return {name: day for name in names if (day := first.get(name))}
 
 
 def _folder(path: str) -> str:

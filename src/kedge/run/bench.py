@@ -16,6 +16,7 @@ from kedge.host import clock
 from kedge.host.project import Project
 from kedge.host.running import Child
 from kedge.host.text import shortened
+from kedge.knowledge import remind
 from kedge.model.attempt import FREE, Attempt, Outcome
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, BlockType, Status, Task
@@ -88,7 +89,9 @@ class Bench:
         return Board(choose.backend(self.project, self.settings.tasks))
 
     def place(self, task: Task) -> Workplace:
-        return Workplace(self.project, self.settings, task.id, alone=True)
+        return Workplace(
+            self.project, self.settings, task.id, alone=True, recall=remind.for_task
+        )
 
     # limits
 

@@ -47,7 +47,8 @@ def implementer(
     if anchored:
         wanted = [one for one in place.settings.anchor.sources if one not in _IN_PROMPT]
         lean = place.settings.anchor._replace(sources=tuple(wanted), include_epic=False)
-        other = Workplace(place.project, place.settings._replace(anchor=lean), task.id, alone=True)
+        settings = place.settings._replace(anchor=lean)
+        other = Workplace(place.project, settings, task.id, alone=True, recall=place.recall)
         try:
             given = anchor.full(other, session)
             parts.append(given.text.rstrip())
