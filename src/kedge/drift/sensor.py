@@ -24,9 +24,12 @@ def hear(
 
     `root` is the project's, `home` where its database is.
     """
+    from kedge.repomap.neighbours import Neighbours
+
     source = _Source(root, task)
     db, source.faults = sqlite.connect(home)
     with closing(db):
+        near = Neighbours(db, root)
         watch = Watch(
             db,
             root,
@@ -34,10 +37,11 @@ def hear(
             policy=source.policy,
             charter=source.charter,
             checks=source.checks,
+            neighbours=lambda: near,
             unattended=unattended,
         )
         answer = watch.answer(event)
-    return answer, [*source.faults, *watch.faults]
+    return answer, [*source.faults, *watch.faults, *near.warnings]
 
 
 class _Source:

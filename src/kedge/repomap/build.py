@@ -62,13 +62,19 @@ def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> 
     listing = files.listing(project, cache)
     key = ask.key(listing)
     memo = cache.memo("map", key, marshal.loads)
-    if memo is not None:
+    if memo is not None and (ask.text or _neighbours_kept(project, cache, listing)):
         data, problems = memo
         return Map(data["text"], data, [*cache.warnings, *problems])
     made = _make(project, ask, cache, listing, progress)
     if not made.data["failed"]:
         cache.keep_memo("map", key, marshal.dumps((made.data, made.warnings)))
     return made._replace(warnings=[*cache.warnings, *made.warnings])
+
+
+def _neighbours_kept(project: Project, cache: Cache, listing: Listing) -> bool:
+    from kedge.repomap import neighbours
+
+    return neighbours.are_kept(cache, project, listing)
 
 
 def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: Tick) -> Map:
@@ -94,6 +100,10 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
         health=ask.health,
     )
     reader.keep()
+    if not ask.text and not known.failed:
+        from kedge.repomap import nearest
+
+        nearest.keep(cache, project, listing, ranks)
     reader.failed |= known.failed
     data = _data(shown, overview, reader, budget, scores)
     problems = [*overview.structure.problems, *reader.failed.values()]

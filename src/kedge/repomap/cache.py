@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import _sqlite3 as sqlite3  # what `sqlite3` adds to it are conversions of dates, which cost a hook
 import marshal
-import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kedge.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 # Raise when what is read from a file, or how it is kept, changes.
 VERSION = "11"
@@ -21,8 +23,15 @@ _OTHERS = 3
 _MAX_BATCH = 500
 
 
-def _sealed(data: bytes) -> bytes:
+def sealed(data: bytes) -> bytes:
+    """The data behind a checksum, by which damage is told."""
     return zlib.crc32(data).to_bytes(4, "big") + data
+
+
+def unsealed(data: bytes) -> memoryview | None:
+    """What was sealed; None when it is not what it was."""
+    content = memoryview(data)[4:]
+    return content if zlib.crc32(content).to_bytes(4, "big") == data[:4] else None
 
 
 class Cache:
@@ -60,9 +69,7 @@ class Cache:
     def keep_contents(self, table: str, values: Mapping[str, Any]) -> None:
         if not values or self._db is None:
             return
-        rows = [
-            (f"{VERSION}:{key}", _sealed(marshal.dumps(value))) for key, value in values.items()
-        ]
+        rows = [(f"{VERSION}:{key}", sealed(marshal.dumps(value))) for key, value in values.items()]
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)  # noqa: S608
@@ -90,7 +97,7 @@ class Cache:
         self._run("BEGIN IMMEDIATE", [])
         self._run(
             "INSERT OR REPLACE INTO map_memo (key, kind, used, data) VALUES (?, ?, ?, ?)",
-            [f"{VERSION}:{kind}:{key}", kind, time.time_ns(), _sealed(data)],
+            [f"{VERSION}:{kind}:{key}", kind, time.time_ns(), sealed(data)],
         )
         self._run(
             "DELETE FROM map_memo WHERE kind = ? AND key NOT IN"
@@ -101,8 +108,8 @@ class Cache:
 
     def _decoded(self, data: bytes, decode: Callable[[memoryview], T]) -> T | None:
         """None, with a warning, for what is not what was kept."""
-        content = memoryview(data)[4:]
-        if zlib.crc32(content).to_bytes(4, "big") != data[:4]:
+        content = unsealed(data)
+        if content is None:
             told = "a part of the map's cache was damaged; it is made anew"
             self.warnings += [told] if told not in self.warnings else []
             return None
@@ -113,14 +120,18 @@ class Cache:
             self._db.close()
             self._db = None
 
-    def _run(self, sql: str, values: list[Any]) -> list[Any]:
+    def use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What this gives with the database; None when the cache is off, or is then."""
         if self._db is None:
-            return []
+            return None
         try:
-            return self._db.execute(sql, values).fetchall()
+            return work(self._db)
         except sqlite3.Error as error:
             self._off(error)
-            return []
+            return None
+
+    def _run(self, sql: str, values: list[Any]) -> list[Any]:
+        return self.use(lambda db: db.execute(sql, values).fetchall()) or []
 
     def _off(self, error: sqlite3.Error) -> None:
         self.warnings.append(f"the map is not cached: {error}")

@@ -105,33 +105,40 @@ class Graph:
         if not live:
             return {}
         self._fill(live)
-        rows = [(node, self._known[node], sum([w for _, w in self._known[node]])) for node in live]
-        now = dict.fromkeys(live, 1 / len(live))
+        rows = []
+        for node in live:
+            if edges := self._known[node]:
+                others, weights = zip(*edges, strict=True)
+                rows.append((node, others, weights, sum(weights)))
+        size, least = len(self._index.paths), (1 - _DAMPING) / len(live)
+        now = [1 / len(live)] * size
         for _ in range(_ROUNDS):
-            after = dict.fromkeys(live, (1 - _DAMPING) / len(live))
-            for node, edges, total in rows:
-                if edges:
-                    share = _DAMPING * now[node] / total
-                    for other, weight in edges:
-                        after[other] += share * weight
+            after = [least] * size
+            for node, others, weights, total in rows:
+                share = _DAMPING * now[node] / total
+                for other, weight in zip(others, weights, strict=True):
+                    after[other] += share * weight
             now = after
-        return now
+        return {node: now[node] for node in live}
 
     def _fill(self, live: list[int]) -> None:
         """The edges of all files at once, in one pass over the names that are defined."""
         index, kinds = self._index, self._index.kinds
         both: dict[int, dict[int, int]] = {node: {} for node in live}
         for name in index.defined():
-            definers, posts = index.definers(name), index.posts(name)
+            posts = index.posts(name)
+            if len(posts) == 1:  # nobody uses it
+                continue
+            definers = index.definers(name)
             shares, wide = _BACK[len(definers)], len(posts) > _WIDEST
             for post in posts:
                 user, byte = post >> 8, post & _WEIGHED
-                share, back = shares[0][byte], shares[kinds[user]][byte]
-                for other in definers if share else ():
-                    if other != user:
-                        out = both[user]
-                        out[other] = out.get(other, 0) + share
-                        if not wide:
-                            into = both[other]
-                            into[user] = into.get(user, 0) + back
+                if share := shares[0][byte]:
+                    out, back = both[user], shares[kinds[user]][byte]
+                    for other in definers:
+                        if other != user:
+                            out[other] = out.get(other, 0) + share
+                            if not wide:
+                                into = both[other]
+                                into[user] = into.get(user, 0) + back
         self._known = {node: self._cut(edges) for node, edges in both.items()}

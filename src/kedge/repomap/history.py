@@ -64,7 +64,9 @@ class History(NamedTuple):
             rows[term] = row
         return bm25(rows, query, b, sum(lengths.values()), lengths)
 
-    def together(self, wanted: Collection[str]) -> dict[str, list[tuple[str, float]]]:
+    def together(
+        self, wanted: Collection[str], most: int = _PARTNERS
+    ) -> dict[str, list[tuple[str, float]]]:
         """The files that change together with each of these, and in what part of its changes."""
         asked = {at for at, path in enumerate(self.paths) if path in wanted}
         rows: dict[int, dict[int, float]] = {at: {} for at in asked}
@@ -75,11 +77,11 @@ class History(NamedTuple):
                     for other in files:
                         if other != one:
                             rows[one][other] = rows[one].get(other, 0.0) + share
-        return {self.paths[one]: self._partners(row) for one, row in rows.items()}
+        return {self.paths[one]: self._partners(row, most) for one, row in rows.items()}
 
-    def _partners(self, row: Mapping[int, float]) -> list[tuple[str, float]]:
+    def _partners(self, row: Mapping[int, float], most: int) -> list[tuple[str, float]]:
         total = sum(row.values()) + 2
-        best = sorted(row.items(), key=lambda pair: (-pair[1], self.paths[pair[0]]))[:_PARTNERS]
+        best = sorted(row.items(), key=lambda pair: (-pair[1], self.paths[pair[0]]))[:most]
         return [(self.paths[other], weight / total) for other, weight in best]
 
     def _commits(self) -> Iterator[Sequence[int]]:

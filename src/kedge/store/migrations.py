@@ -57,8 +57,8 @@ def sessions(db: sqlite3.Connection) -> None:
         " command TEXT NOT NULL, reasoning TEXT NOT NULL, drift_score INTEGER NOT NULL,"
         " drift_type TEXT NOT NULL, level TEXT NOT NULL, rules TEXT NOT NULL,"
         " lacks TEXT NOT NULL DEFAULT '[]', recalled TEXT NOT NULL, decision TEXT NOT NULL,"
-        " correction_given TEXT NOT NULL, changes INTEGER NOT NULL, is_key_decision INTEGER NOT NULL,"
-        " is_validated INTEGER NOT NULL,"
+        " correction_given TEXT NOT NULL, changes INTEGER NOT NULL,"
+        " is_key_decision INTEGER NOT NULL, is_validated INTEGER NOT NULL,"
         " keywords TEXT NOT NULL, ok INTEGER, at TEXT NOT NULL, UNIQUE (session, id))"
     )
     db.execute("CREATE INDEX step_decisions ON step (number) WHERE is_key_decision")
