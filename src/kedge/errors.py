@@ -31,7 +31,9 @@ Anything else that reaches the edge is a bug in kedge (exit 3).
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class KedgeError(Exception):

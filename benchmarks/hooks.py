@@ -1,0 +1,129 @@
+"""What a hook costs an agent: one event as a command, with 10,000 steps in the store.
+
+    benchmarks/hooks.py [--rounds N] [--steps N]
+
+The yardstick is an empty Python of the same interpreter, in the same rounds. The session that is
+asked about has a tenth of the steps; the rest are those of other sessions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from _measure import YARDSTICK, clean_environment
+
+from kedge.context.hooking import HOOK_FILE
+from kedge.drift import sensor
+
+HOOK = [sys.executable, "-I", "-S", str(HOOK_FILE), "claude"]
+GOAL = (
+    "Tokens expire too early: fix the expiry in src/auth/token.py, and add a test for the clock "
+    "skew. Don't touch the database schema, and no new dependencies."
+)
+MEDIAN, TAIL = 4.0, 6.0  # of the yardstick
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=10_000)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
+        root = Path(scratch).resolve() / "repo"
+        root.mkdir()
+        subprocess.run(["git", "init", "--quiet", "."], cwd=root, check=True)
+        fill(root, args.steps)
+        times = measure(root, clean_environment(Path(scratch)), args.rounds)
+    return 0 if report(times, args.steps) else 1
+
+
+def fill(root: Path, count: int) -> None:
+    """Sessions as agents make them: edits and commands on a few hundred files, some astray."""
+    for number in range(10):
+        session = f"session-{number}"
+        hear(root, {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": GOAL})
+        for step in range(count // 10):
+            tool, given = call(step + number)
+            event = {"session_id": session, "tool_name": tool, "tool_input": given}
+            event |= {"tool_use_id": f"t{step}", "hook_event_name": "PreToolUse"}
+            hear(root, event)
+
+
+def call(number: int) -> tuple[str, dict[str, str]]:
+    folder = ("src/auth", "src/api", "tests/auth", "docs", "src/web")[number % 5]
+    path = f"{folder}/part{number % 97}.py"
+    if number % 3 == 2:
+        return "Bash", {"command": f"python -m pytest -q tests/auth/test_part{number % 97}.py"}
+    text = f"def expiry_{number}(now, skew):\n    return now + {number} * skew\n"
+    return "Edit", {"file_path": path, "old_string": "pass", "new_string": text}
+
+
+def hear(root: Path, event: dict[str, Any]) -> None:
+    home = root / ".git" / "kedge"
+    told = {"cwd": str(root), "transcript_path": "", **event}
+    sensor.hear(str(root), str(home), "claude", told, None, unattended=False)
+
+
+def events(root: Path) -> dict[str, dict[str, Any]]:
+    edit = {
+        "file_path": str(root / "src/auth/token.py"),
+        "old_string": "return issued + TTL",
+        "new_string": "return issued + TTL + SKEW\n",
+    }
+    write = {"file_path": str(root / "db/schema.sql"), "content": "drop table tokens;\n"}
+    command = {"command": "cd src && python -m pytest -q ../tests/auth 2>&1 | tail -n 20"}
+    return {
+        "PreToolUse Edit": {"tool_name": "Edit", "tool_input": edit},
+        "PreToolUse Bash": {"tool_name": "Bash", "tool_input": command},
+        "PreToolUse Read": {"tool_name": "Read", "tool_input": {"file_path": "src/auth/token.py"}},
+        "PreToolUse Write, forbidden": {"tool_name": "Write", "tool_input": write},
+        "PostToolUse Edit": {"tool_name": "Edit", "tool_input": edit, "tool_response": {}},
+    }
+
+
+def measure(root: Path, env: dict[str, str], rounds: int) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {"python3 -I -c pass": []}
+    for number in range(rounds + 3):
+        for name, argv, data in asked(root, number):
+            begin = time.perf_counter()
+            subprocess.run(argv, cwd=root, env=env, input=data, capture_output=True, check=True)
+            if number >= 3:
+                times.setdefault(name, []).append(time.perf_counter() - begin)
+    return times
+
+
+def asked(root: Path, number: int) -> Iterator[tuple[str, list[str], bytes]]:
+    yield "python3 -I -c pass", YARDSTICK, b""
+    for name, event in events(root).items():
+        told = {"session_id": "session-9", "cwd": str(root), "transcript_path": "", **event}
+        told["hook_event_name"] = name.split()[0]
+        told["tool_use_id"] = f"{name.replace('Post', 'Pre')}-{number}"
+        yield name, HOOK, json.dumps(told).encode()
+
+
+def report(times: dict[str, list[float]], steps: int) -> bool:
+    base = statistics.median(times["python3 -I -c pass"])
+    print(f"\na hook as a command, {steps:,} steps in the store\n{'':30}{'p50':>9}{'p95':>9}")
+    fine = True
+    for name, values in times.items():
+        ordered = sorted(values)
+        middle = statistics.median(ordered) / base
+        tail = ordered[int(len(ordered) * 0.95)] / base
+        over = name.startswith("Pre") and (middle > MEDIAN or tail > TAIL)
+        fine = fine and not over
+        print(f"{name:30}{middle:8.2f}×{tail:8.2f}×{'  over' if over else ''}")
+    print(f"budget of PreToolUse: {MEDIAN:g}× and {TAIL:g}×; 1× is {base * 1000:.1f} ms")
+    return fine
+
+
+if __name__ == "__main__":
+    sys.exit(main())
