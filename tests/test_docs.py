@@ -17,6 +17,7 @@ PAGES = [
     "README.md",
     "docs/start/first-steps.md",
     "docs/guides/context.md",
+    "docs/guides/drift.md",
     "docs/guides/handoff.md",
     "docs/guides/knowledge.md",
     "docs/guides/plugin.md",
