@@ -67,7 +67,7 @@ def command(
     work = works.find(bank, named)
     here.warn(*bank.warnings, *_unfinished(work))
     if answer is None:
-        return _printed(bank, work, tokens or TOKENS, parts, since)
+        return printed(bank, work, tokens or TOKENS, parts, since)
     return _applied(here, bank, work, answer, partial=partial, allow=allow)
 
 
@@ -77,9 +77,14 @@ def _unfinished(work: Work) -> list[str]:
     return [f"not finished yet: {', '.join(left[:5])}{more}"] if left else []
 
 
-def _printed(
-    bank: Bank, work: Work, budget: int, parts: tuple[str, ...], since: str | None
+def printed(
+    bank: Bank,
+    work: Work,
+    budget: int = TOKENS,
+    parts: tuple[str, ...] = (),
+    since: str | None = None,
 ) -> Reply:
+    """The bundle, as data and as text."""
     from kedge.context.budget import Part, enough, share
     from kedge.host.tokens import count
     from kedge.knowledge import bundle, bundle_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,11 @@ from kedge.cli.edge import Edge, Reply
 from kedge.errors import KedgeError, UsageError
 
 if TYPE_CHECKING:
+    from kedge.cli.run_view import View
     from kedge.host.project import Project
     from kedge.run.bench import Bench, Ending
+    from kedge.run.journal import Journal
+    from kedge.run.parallel import Fleet
     from kedge.run.wanted import Wanted
     from kedge.settings import Settings
 
@@ -43,24 +46,31 @@ AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 @click.option("--time", "limit", metavar="DURATION", help="Such as 90m or 8h.")
 @click.option("--idle", metavar="DURATION", help="Silence after which an agent is ended.")
 @click.option("--commit/--no-commit", default=True, help="Commit each task that is done.")
+@click.option("--worktree", is_flag=True, help="Each task in a work tree of its own.")
+@click.option("--parallel", type=click.IntRange(1, 16), metavar="N", help="Tasks at once.")
 @click.option("--full-access", is_flag=True, help="Lift every limit on what the agent may do.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done.")
 @click.option("--resume", is_flag=False, flag_value="", metavar="[RUN]", help="Go on with a run.")
 @click.pass_obj
 def command(here: Edge, /, **given: Any) -> Reply:
-    from kedge.run import commits
+    from kedge.run import commits, worktrees
     from kedge.run.journal import Journal
 
     project = here.project()
     settings = config.load(project).settings
+    if given["feature"]:
+        settings = _of_features(settings)
     resume = given.pop("resume")
     dry_run = given.pop("dry_run")
     if resume is not None:
         journal = Journal.resume(project, resume or None)
         wanted = _widened(journal.wanted, given)
-        journal.change(wanted=wanted.data(), spent=replace(journal.spent, failures=0))
+        width = given["parallel"] or journal.state.wanted.get("parallel", 1)
     else:
         wanted = _wanted(project, settings, given)
+        width = given["parallel"] or 1
+        if wanted.worktree:
+            worktrees.check(project)
         if dry_run:
             return _planned(here, project, settings, wanted)
         if wanted.commit:
@@ -68,6 +78,10 @@ def command(here: Edge, /, **given: Any) -> Reply:
         _say_unfinished(here, project)
         journal = Journal.begin(project, wanted)
     with journal.held():
+        told = {**wanted.data(), "parallel": width}
+        journal.change(wanted=told, spent=replace(journal.spent, failures=0))
+        if wanted.worktree:
+            return _run_apart(here, project, settings, journal, width)
         return _run(here, project, _anchored(settings, wanted), journal)
 
 
@@ -77,6 +91,12 @@ def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Want
     named = [one for one in ("task", "epic", "feature", "label") if given[one]]
     if len(named) > 1:
         raise UsageError(f"--{named[0]} or --{named[1]}, not both", hint="give one of them")
+    worktree = given["worktree"] or given["parallel"] is not None
+    if worktree and not given["commit"]:
+        raise UsageError(
+            "work in work trees is kept as commits on their branches",
+            hint="leave out --no-commit: your own branch gets none of them",
+        )
     run = settings.run
     agent = given["agent"] or ("command" if given["program"] else run.agent)
     limits = wanting.Limits(
@@ -92,7 +112,7 @@ def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Want
     return wanting.Wanted(
         task=given["task"],
         epic=given["epic"],
-        feature=_feature(project, given["feature"]),
+        feature=_feature(project, settings, given["feature"]),
         label=given["label"],
         once=given["once"] or bool(given["task"]),
         agent=agent,
@@ -103,6 +123,7 @@ def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Want
         sources=_sources(given["anchor_sources"]),
         commit=given["commit"],
         full_access=given["full_access"],
+        worktree=worktree,
         limits=limits,
     )
 
@@ -123,12 +144,20 @@ def _widened(wanted: Wanted, given: dict[str, Any]) -> Wanted:
     return replace(wanted, limits=replace(wanted.limits, **new))
 
 
-def _feature(project: Project, named: str | None) -> str | None:
+def _feature(project: Project, settings: Settings, named: str | None) -> str | None:
+    """The epic that a feature's folder stands for."""
     if named is None:
         return None
     from kedge.context.feature import folder
+    from kedge.tasks import choose
+    from kedge.tasks.board import Board
 
-    return folder.find(project, project.root, named).name
+    name = folder.find(project, project.root, named).name
+    tasks = Board(choose.backend(project, settings.tasks)).tasks()
+    ids = [one for one in tasks if name == one or name.startswith(f"{one}-")]
+    if not ids:
+        raise UsageError(f"{name} has no tasks", hint=f"kedge feature tasks {named}")
+    return max(ids, key=len)
 
 
 def _program(agent: str, named: str | None) -> tuple[str, ...]:
@@ -159,7 +188,14 @@ def _sources(text: str | None) -> tuple[str, ...]:
     return named
 
 
+def _of_features(settings: Settings) -> Settings:
+    """A feature's tasks are those of its document, wherever else there are tasks."""
+    return settings._replace(tasks=settings.tasks._replace(backend="feature_docs"))
+
+
 def _anchored(settings: Settings, wanted: Wanted) -> Settings:
+    if wanted.feature is not None:
+        settings = _of_features(settings)
     if not wanted.sources:
         return settings
     return settings._replace(anchor=settings.anchor._replace(sources=wanted.sources))
@@ -200,7 +236,7 @@ def _planned(here: Edge, project: Project, settings: Settings, wanted: Wanted) -
     return Reply(data, "\n".join(lines))
 
 
-def _run(here: Edge, project: Project, settings: Settings, journal: Any) -> Reply:
+def _run(here: Edge, project: Project, settings: Settings, journal: Journal) -> Reply:
     from kedge.agents.run import choose
     from kedge.cli.run_view import View, summary
     from kedge.run import loop
@@ -209,14 +245,37 @@ def _run(here: Edge, project: Project, settings: Settings, journal: Any) -> Repl
     view = View(here)
     bench = Bench(project, settings, journal, choose.adapter(journal.wanted.agent), view.tell)
     view.opening(journal.state.id, journal.wanted, project.root)
-    with contextlib.closing(view), _interruptible(bench):
+    with contextlib.closing(view), _interruptible(bench), _shared(bench):
         try:
             bench.recover()
             ending = loop.run(bench)
         except BaseException:
             bench.abandon()
             raise
-    data = {"event": "summary", **summary(journal.state.id, ending)}
+    return _told(view, summary(journal.state.id, ending), ending)
+
+
+def _run_apart(
+    here: Edge, project: Project, settings: Settings, journal: Journal, width: int
+) -> Reply:
+    """Each task in a work tree of its own."""
+    from kedge.cli.run_view import View, summary
+    from kedge.run.parallel import Fleet
+
+    view = View(here, many=width > 1)
+    fleet = Fleet(project, settings, journal, width, view.tell)
+    view.opening(journal.state.id, journal.wanted, project.root)
+    with contextlib.closing(view), _interruptible(fleet):
+        try:
+            ending = fleet.run()
+        except BaseException:
+            fleet.abandon()
+            raise
+    return _told(view, summary(journal.state.id, ending), ending)
+
+
+def _told(view: View, found: dict[str, Any], ending: Ending) -> Reply:
+    data = {"event": "summary", **found}
     view.ended(data)
     if ending.why == "interrupted":
         raise KeyboardInterrupt
@@ -239,19 +298,33 @@ _STATES = ("done", "failed", "blocked", "left")
 
 
 @contextlib.contextmanager
-def _interruptible(bench: Bench) -> Iterator[None]:
+def _interruptible(work: Bench | Fleet) -> Iterator[None]:
     """The first signal ends the agent, and the record is finished; a second ends all at once."""
 
     def asked(*_: object) -> None:
-        if bench.interrupted:
-            raise KeyboardInterrupt
-        bench.interrupted = True
-        if bench.child is not None:
-            bench.child.stop("interrupted")
+        work.interrupt()
 
-    old = {one: signal.signal(one, asked) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    with _handled(asked, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        yield
+
+
+@contextlib.contextmanager
+def _shared(bench: Bench) -> Iterator[None]:
+    """What is told to a run that is one of several, by the run that began them."""
+    from kedge.run.parallel import AT_ONCE, NO_FURTHER
+
+    def asked(number: int, *_: object) -> None:
+        bench.halt(at_once=number == AT_ONCE)
+
+    with _handled(asked, AT_ONCE, NO_FURTHER):
+        yield
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[..., None], *numbers: signal.Signals) -> Iterator[None]:
+    old = {one: signal.signal(one, handler) for one in numbers}
     try:
         yield
     finally:
-        for one, handler in old.items():
-            signal.signal(one, handler)
+        for one, before in old.items():
+            signal.signal(one, before)

@@ -23,14 +23,16 @@ _MARKS = {"done": "✓", "failed": "✗", "blocked": "■", "left": "·"}
 
 
 class View:
-    """Hears of everything that happens in a run."""
+    """Hears of everything that happens in a run. Of `many` tasks at once, each has its line."""
 
-    def __init__(self, here: Edge) -> None:
+    def __init__(self, here: Edge, *, many: bool = False) -> None:
         self._here = here
+        self._many = many
         self._live = sys.stderr.isatty() and not here.json and not here.quiet
         self._begin = time.monotonic()
         self._next = 0.0
-        self._now: dict[str, Any] = {}
+        self._now: dict[str, dict[str, Any]] = {}  # by task
+        self._drawn = 0  # lines
 
     def opening(self, run: str, wanted: Wanted, root: Path) -> None:
         """Who works, where, and what it may do: nothing is widened without a word."""
@@ -40,6 +42,8 @@ class View:
             return
         roles = ", ".join(wanted.roles)
         self._say(f"run {run}: {wanted.agent} as {roles} in {root}")
+        if wanted.worktree:
+            self._say("each task has a work tree of its own below .kedge/worktrees")
         if wanted.full_access:
             self._say("it may do anything that you may (--full-access); a container confines it")
         else:
@@ -51,7 +55,7 @@ class View:
                 {"event": event, "at": round(time.monotonic() - self._begin, 3), **data}
             )
             return
-        self._now |= {"event": event, **data}
+        self._note(event, data)
         if event == "task":
             checks = (
                 ", ".join(f"`{one}`" for one in data["checks"]) or "none: only the change counts"
@@ -60,8 +64,16 @@ class View:
         elif event == "warning":
             self._here.warn(data["text"])
         elif event not in _QUIET:
-            self._say(f"  {_line(event, data)}")
+            whose = f"{data['task']}: " if self._many and "task" in data else ""
+            self._say(f"  {whose}{_line(event, data)}")
         self._draw()
+
+    def _note(self, event: str, data: dict[str, Any]) -> None:
+        """Keep what the live lines show."""
+        task = str(data.get("task") or next(iter(self._now), ""))
+        self._now.setdefault(task, {}).update(data)
+        if event == "result":
+            del self._now[task]
 
     def ended(self, data: dict[str, Any]) -> None:
         self.close()
@@ -73,6 +85,8 @@ class View:
         for one in data["remaining"]:
             if not any(one["task"] == other["task"] for other in data["results"]):
                 self._out(f"· {one['task']}  not begun: {one['why']}")
+        for one in data["merge"]:
+            self._out(f"to take it over: git merge {one}")
         self._out(_spent(data["spent"]))
 
     def hint(self, ending: Ending) -> str:
@@ -81,9 +95,11 @@ class View:
         return "kedge run --resume goes on with it"
 
     def close(self) -> None:
-        if self._live:
-            sys.stderr.write("\r\x1b[K")
+        if self._drawn:
+            up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
+            sys.stderr.write(f"\r{up}\x1b[J")
             sys.stderr.flush()
+            self._drawn = 0
 
     def _say(self, text: str) -> None:
         """Progress goes to standard error: what is printed at the end is the answer."""
@@ -98,10 +114,16 @@ class View:
         if not self._live or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _STEP
+        lines = [self._live_line(task, now) for task, now in self._now.items()]
+        self.close()
+        self._drawn = len(lines)
+        sys.stderr.write("\n".join(lines))
+        sys.stderr.flush()
+
+    def _live_line(self, task: str, now: dict[str, Any]) -> str:
         seconds = int(time.monotonic() - self._begin)
-        now = self._now
         parts = [
-            str(now.get("task", "")),
+            task,
             str(now.get("role", "")),
             f"#{now.get('iteration', 0)}",
             f"{seconds // 60}:{seconds % 60:02d}",
@@ -109,9 +131,7 @@ class View:
             f"${now.get('cost', 0.0):.2f}",
             str(now.get("command") or now.get("summary") or now.get("text") or ""),
         ]
-        line = clean(shortened("  ".join(part for part in parts if part), _width()))
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
+        return clean(shortened("  ".join(part for part in parts if part), _width()))
 
 
 def summary(run: str, ending: Ending) -> dict[str, Any]:
@@ -127,6 +147,7 @@ def summary(run: str, ending: Ending) -> dict[str, Any]:
         **counts,
         "results": list(ending.results),
         "remaining": list(ending.left),
+        "merge": list(ending.merge),
         "spent": ending.spent,
     }
 
@@ -147,6 +168,12 @@ def _line(event: str, data: dict[str, Any]) -> str:
         return f"committed as {data['commit'][:12]}"
     if event == "aside":
         return f"what was left unfinished is kept as {data['ref']}"
+    if event == "retro":
+        return f"what it teaches: {data['path']}; kedge retro --apply takes an agent's answer"
+    if event == "report":
+        return f"reported in {data['log']}"
+    if event == "kept":
+        return f"{data['worktree']} stays: {data['why']}"
     if event == "result":
         return f"{data['state']}"
     return event

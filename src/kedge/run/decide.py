@@ -88,7 +88,7 @@ def decide(finished: Finished, proof: Proof) -> Decision:
     """What an implementer's visit came to, when the agent came to its own end."""
     claimed = "It said that all is complete, but " if marks.promise(finished.text) else ""
     said = (shortened(finished.text, 300),) if finished.text.strip() else ()
-    if proof.after == proof.base:
+    if not proof.files:
         return Decision(Outcome.NO_CHANGE, f"{claimed}nothing was changed".capitalize(), said)
     if proof.outside:
         paths = ", ".join(proof.outside[:_PATHS])

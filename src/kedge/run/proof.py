@@ -12,6 +12,7 @@ from kedge.errors import KedgeError
 from kedge.handoff import scopes, snapshots
 from kedge.handoff.desk import Desk
 from kedge.handoff.recording import run as run_check
+from kedge.knowledge.report_check import is_beside
 from kedge.model.task import Task
 from kedge.run.decide import Proof
 
@@ -29,7 +30,8 @@ def prove(desk: Desk, task: Task, start: str, before: str, tell: Callable[[str],
     """
     tree = desk.look()
     changes = snapshots.compare(desk.project, start, tree)
-    files = tuple(sorted({one.path for one in changes}))
+    # What kedge itself writes beside the work, such as a feature's log, is not part of it.
+    files = tuple(sorted({one.path for one in changes if not is_beside(one.path)}))
     paths = desk.read().immutable["repo_paths"]
     in_scope = scopes.matcher(paths) if paths else None
     outside = tuple(path for path in files if in_scope is not None and not in_scope(path))

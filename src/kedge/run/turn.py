@@ -19,7 +19,7 @@ from kedge.host import clock
 from kedge.host.text import shortened
 from kedge.model.attempt import Attempt, Outcome
 from kedge.model.task import Status, Task
-from kedge.run import prompts, reviewing
+from kedge.run import prompts, reports, reviewing
 from kedge.run.decide import Decision, Proof, decide, early
 from kedge.run.proof import prove
 from kedge.run.visit import Visit, attend
@@ -59,6 +59,10 @@ class Turn:
         if decision is None and self.role == IMPLEMENTER:
             proof = self._prove()
             decision = decide(visit.finished, proof)
+            if reports.is_due(self.bench, self.task):
+                number = sum(self.bench.used(self.task)) + 1
+                text = visit.finished.text
+                reports.keep(self.bench, self.task, text, number, proof.base, proof.after)
         elif decision is None:
             decision = self._reviewed(visit)
         self.desk.snapshot(self.role, done=True)
@@ -89,6 +93,8 @@ class Turn:
             text, warnings = prompts.implementer(place, self.task, self.session, last, anchored=due)
             for one in warnings:
                 bench.tell("warning", {"text": one})
+            if reports.is_due(bench, self.task):
+                text += f"\n{reports.ASKED}\n"
         else:
             text = prompts.reviewing(self.desk, self.role, reviewing.before(bench, self.task))
         told = {"task": self.task.id, "role": self.role, "iteration": number}
@@ -121,6 +127,7 @@ class Turn:
                 "KEDGE_TASK": self.task.id,
                 "KEDGE_RUN": bench.run,
                 "KEDGE_ROLE": self.role,
+                "KEDGE_TASKS_BACKEND": bench.settings.tasks.backend,
                 "TASK_CONTEXT_PATH": str(context),
             },
         )
