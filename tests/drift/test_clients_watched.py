@@ -154,6 +154,14 @@ def test_a_correction_appears_within_the_turn(harbour: Harbour, agent: str, play
 
 
 @both
+def test_a_command_that_failed_is_known_to_have(harbour: Harbour, agent: str, play: Play) -> None:
+    with play([harbour.shell(agent, "echo out; exit 3"), "Done."]) as model:
+        harbour.run(agent, model, GOAL)
+    (step,) = harbour.steps()
+    assert step["ok"] is False
+
+
+@both
 def test_observing_says_nothing_and_keeps_it_all(harbour: Harbour, agent: str, play: Play) -> None:
     harbour.kedge("config", "set", "drift.policy", "observe")
     (harbour.root / "db" / "schema.sql").unlink()

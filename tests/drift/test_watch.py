@@ -384,6 +384,19 @@ def test_a_task_is_told_what_it_lacks_and_labelled(agent: Agent) -> None:
     assert summary["alarms"] == 1
 
 
+def test_an_anchor_tells_where_the_task_strayed_and_what_was_done_before(agent: Agent) -> None:
+    agent.kedge("task", "add", "Expire tokens", "--id", "k1", "--scope", "src/auth")
+    agent.kedge("task", "claim", "k1", "--as", "ada")
+    assert "### Drift" not in agent.kedge("anchor", "k1", "--sources", "task,drift").out
+    agent.task = "k1"
+    agent.does("Edit", edit("src/auth/token.py"))
+    agent.does("Bash", {"command": "git push --force"})
+    agent("SessionEnd")
+    said = agent.kedge("anchor", "k1", "--sources", "task,drift").out
+    assert "session 5f0c0de- strayed, at worst intervene, needs review" in said
+    assert "- edit src/auth/token.py (same folder)" in said
+
+
 # What may be wrong
 
 

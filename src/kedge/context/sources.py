@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from kedge.context import defaults
 from kedge.context.budget import Part
@@ -24,6 +25,7 @@ _COMMENT = re.compile(r"^[ \t]*<!--(?:(?!-->).)*-->[ \t]*$\n?", re.MULTILINE)
 _LINE = 160  # characters of a lesson, a title or a commit's subject
 _SIBLINGS = 10
 _OTHERS = 20  # tasks whose lessons are looked at
+_RECALLED = 5  # steps of the record
 _LESSONS = 250  # tokens of what the knowledge bank has to say
 
 
@@ -184,15 +186,45 @@ def about_task(found: Task) -> str:
 
 
 def drift(place: Workplace) -> Part | None:
-    """How far the last attempt strayed."""
+    """Where work on the task strayed, and earlier steps that bear on it."""
     if place.task is None:
         return None
+    more = f"kedge log show {place.task.id}"
+    lines = []
     last = next((one for one in reversed(place.attempts(place.task)) if one.drift), None)
-    if last is None or last.drift is None:
-        return None
-    lines = [f"The last attempt (#{last.number}) strayed:"]
-    lines += [f"- {name}: {shortened(str(value), _LINE)}" for name, value in last.drift.items()]
-    return Part("drift", "### Drift", "\n".join(lines), more=f"kedge log show {place.task.id}")
+    if last is not None and last.drift is not None:
+        lines.append(f"The last attempt (#{last.number}) strayed:")
+        lines += [f"- {name}: {shortened(str(value), _LINE)}" for name, value in last.drift.items()]
+    strayed, steps = _watched(place, place.task)
+    for one in strayed[-3:]:
+        more = f"kedge drift explain {one['session'][:8]}"
+        review = ", needs review" if one["needs_review"] else ""
+        lines.append(f"- session {one['session'][:8]} strayed, at worst {one['worst']}{review}")
+    if steps:
+        lines.append("Earlier steps that bear on this:")
+        lines += [f"- {shortened(_step(one), _LINE)} ({one['why']})" for one in steps]
+    return Part("drift", "### Drift", "\n".join(lines), more=more) if lines else None
+
+
+def _watched(place: Workplace, found: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The sessions about a task that strayed, and the steps that the record recalls for it."""
+    from contextlib import closing
+
+    from kedge.store import recall, sessions, sqlite
+
+    if not (place.project.home() / sqlite.FILE).exists():
+        return [], []
+    folders = [path.rstrip("/").removesuffix("/**") for path in found.scope_in]
+    with closing(sqlite.connect(place.project.home())[0]) as db:
+        strayed = [one for one in sessions.summaries(db, task=found.id) if one["alarms"]]
+        steps = recall.recall(db, "", files=list(found.scope_in), folders=folders)
+    return strayed, steps[:_RECALLED]
+
+
+def _step(one: dict[str, Any]) -> str:
+    what = f"{one['action_type']} {', '.join(one['files'][:2]) or one['command'][:80]}"
+    said = " ".join(one["reasoning"].split())
+    return f"{what}: {said}" if said else what
 
 
 SOURCES: dict[str, Callable[[Workplace], Part | None]] = {

@@ -1,4 +1,4 @@
-"""An agent's own words about a call, from the end of its transcript, with the standard library."""
+"""What the end of an agent's transcript says of a call, read with the standard library."""
 
 from __future__ import annotations
 
@@ -22,6 +22,21 @@ def reasoning(path: str, call: str) -> str:
         return ""
     texts = _claude(records) if "message" in records[0] else _codex(records[1:])
     return "\n".join(reversed(texts)).strip()[-_MOST:]
+
+
+def failed(path: str, call: str) -> bool:
+    """Whether the transcript has the call's result, and says that it failed: Codex tells its hooks
+    what a command printed, and not how it ended."""
+    mark = call.encode()
+    for line in _tail(path):
+        if mark not in line or b"exit_code" not in line:
+            continue
+        try:
+            item = json.loads(line)["payload"]["item"]
+            return item.get("id") == call and item.get("exit_code") not in (0, None)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return False
 
 
 def _tail(path: str) -> list[bytes]:

@@ -130,7 +130,7 @@ class Watch:
                 row = self._row(name, event)
                 step = sessions.steps(self.db, name, last=1)[0]
             session = self._session(row, event)
-            ok = call.ok
+            ok = call.ok and not _failed(event, call.id)
             session.result(call.id, ok)
             told = []
             if row["policy"] in (ADVISE, ENFORCE):
@@ -361,6 +361,15 @@ _HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
     "PreCompact": Watch.kept,
     "SessionEnd": Watch.ended,
 }
+
+
+def _failed(event: Event, call: str) -> bool:
+    """For agents that do not tell a hook how a call ended."""
+    if not isinstance(event.get("tool_response"), str):
+        return False
+    from kedge.drift.transcript import failed
+
+    return failed(str(event.get("transcript_path") or ""), call)
 
 
 def _level(verdict: Verdict, escalation: int) -> str:
