@@ -26,7 +26,7 @@ from kedge.drift.constraints import (
 )
 from kedge.drift.subjects import covers, is_test
 
-CASES = Path(__file__).parents[2] / "benchmarks/drift/constraints.jsonl"
+CASES = Path(__file__).parents[2] / "benchmarks/drift"
 
 SAID = [
     ("Don't touch src/a.py, b.py or anything under c/.", "no_touch", ("src/a.py", "b.py", "c/")),
@@ -71,7 +71,46 @@ SAID = [
     ("use yarn, not npm", "no_tool", ("npm",)),
     ("Ask me before deleting files", "ask_first", ("no_delete",)),
     ("never push without asking", "ask_first", ("no_push",)),
-]
+    ("src/a.py has to stay exactly the same", "no_touch", ("src/a.py",)),
+    ("Note that lib/legacy is frozen", "no_touch", ("lib/legacy",)),
+    ("Off-limits: src/pay.ts", "no_touch", ("src/pay.ts",)),
+    ("The parser (src/parser.rs) is off limits though", "no_touch", ("src/parser.rs",)),
+    ("Do nothing to config/prod.yml", "no_touch", ("config/prod.yml",)),
+    ("a.c, b.c and c.c must not be changed", "no_touch", ("a.c", "b.c", "c.c")),
+    ("The following files must stay untouched: src/a.c, src/b.c", "no_touch",
+     ("src/a.c", "src/b.c")),
+    ("schema = do not touch", "no_touch", ("schema",)),
+    ("I'd be grateful if you could refrain from editing a.lock", "no_touch", ("a.lock",)),
+    ("Would you mind not touching the tests?", "no_touch", ("tests",)),
+    ("It would be best if you didn't modify b.tsx", "no_touch", ("b.tsx",)),
+    ("Is forbidden to change the pom.xml", "no_touch", ("pom.xml",)),
+    ("Not change the file auth/config.py", "no_touch", ("auth/config.py",)),
+    ("Change anything, just not src/index.ts", "no_touch", ("src/index.ts",)),
+    ("Nobody touches a/b.prisma today", "no_touch", ("a/b.prisma",)),
+    ("Fix the warnings everywhere except in third_party", "no_touch", ("third_party",)),
+    ("## Non-goals\n- touching cmd/root.go\n", "no_touch", ("cmd/root.go",)),
+    ("Out of scope:\n- payments/\n", "no_touch", ("payments/",)),
+    ("Things to leave alone:\n- anything in helm/\n", "no_touch", ("helm/",)),
+    ("Don't add anything to go.mod", "no_touch", ("go.mod",)),
+    ("Apart from src/a.ts don't change anything", "only_under", ("src/a.ts",)),
+    ("Keep your changes to src/billing", "only_under", ("src/billing",)),
+    ("nothing outside of lib/http please", "only_under", ("lib/http",)),
+    ("Outside of scripts/ nothing should change", "only_under", ("scripts/",)),
+    ("All edits belong in app/services", "only_under", ("app/services",)),
+    ("don't leave src/editor", "only_under", ("src/editor",)),
+    ("Nothing but src/config.ts should be changed", "only_under", ("src/config.ts",)),
+    ("bump the timeout. only settings.py", "only_under", ("settings.py",)),
+    ("Treat the repository as read-only for now", "read_only", ()),
+    ("don't push until the tests pass", "no_push", ()),
+    ("Nothing should be pushed", "no_push", ()),
+    ("You must not push to main", "no_push", ("main",)),
+    ("Do not discard my local changes", "no_vcs", ("discard",)),
+    ("File names must not change", "no_rename", ()),
+    ("No files should be deleted", "no_delete", ()),
+    ("We don't want more dependencies", "no_new_dependencies", ()),
+    ("Only use what's already in requirements.txt", "no_new_dependencies", ()),
+    ("no subagents please", "no_tool", ("subagents",)),
+]  # fmt: skip
 
 NOT_SAID = [
     "The button should not submit the form.",
@@ -105,6 +144,20 @@ NOT_SAID = [
     "Don't touch unrelated code.",
     "don't change the behaviour of login",
     "<system-reminder>Do not edit any files.</system-reminder> Add the button.",
+    "Why shouldn't we touch src/legacy.ts? Port it.",
+    "Add a rule to the guide that contributors must not edit generated files.",
+    "Add a --no-commit flag so that the tool does not commit by itself.",
+    "Not only a.py but also b.py needs the change.",
+    "Don't just fix a.py, fix all callers too.",
+    "Make sure nothing outside the modal scrolls. It's in modal.css.",
+    "Behaviour is unchanged for any path, so all existing tests pass.",
+    "Make it possible to run the tool without installing dependencies.",
+    "There is the issue that you do one prompt (no file changes yet) and then reset.",
+    "The migration runner should never touch tables outside the tenant schema.",
+    "You don't have to leave the config alone, change what you need",
+    "Uploads fail if the file is read-only. Fix upload.py.",
+    "For example, without this change, setting a label requires some juggling.",
+    "add entry in CHANGES.md, make the style change only in preview mode",
 ]
 
 
@@ -131,6 +184,25 @@ def test_exceptions_and_strength() -> None:
     assert found.strength == SOFT
     assert not constraints("only edit a.py")[0].standing
     assert constraints("never edit anything but a.py")[0].standing
+    (found,) = constraints("Except for docs/a.md, leave the docs alone")
+    assert found.exceptions == ("docs/a.md",)
+    (found,) = constraints("Everything in src/ is off limits besides src/theme.ts")
+    assert found.exceptions == ("src/theme.ts",)
+    (found,) = constraints("Do not edit config/ - config/local.yml being the one exception")
+    assert found.exceptions == ("config/local.yml",)
+
+
+def test_a_comma_may_begin_another_order() -> None:
+    assert [each.subject for each in constraints("don't rebase, merge main")] == [("rebase",)]
+    kinds = [each.kind for each in constraints("Don't move, rename or delete any files")]
+    assert sorted(kinds) == ["no_delete", "no_rename"]
+    assert [each.kind for each in constraints("don't commit, push")] == ["no_commit", "no_push"]
+
+
+def test_what_waits_says_so() -> None:
+    assert constraints("Don't push until CI is green")[0].until == "checks"
+    assert constraints("Don't push until I've looked at it")[0].until == ""
+    assert constraints("Do not commit until the transaction ends") == ()
 
 
 def action(tool: str, **given: Any) -> Any:
@@ -223,6 +295,10 @@ LIFTED = [
     ("Just explain it", "thanks", False),
     ("don't run the tests", "now run the tests", True),
     ("Ask before deleting anything", "delete it", True),
+    ("No new dependencies", "go ahead and add date-fns", True),
+    ("No new dependencies", "go ahead and add logging", False),
+    ("Leave the Dockerfile alone", "the Dockerfile needs the new image, update it", True),
+    ("Stay in src/a", "The restriction to src/a no longer applies", True),
 ]
 
 
@@ -246,10 +322,20 @@ def test_a_later_message_may_loosen() -> None:
     assert left.subject == ("src/a.py", "src/b.py")
 
 
-@pytest.mark.parametrize("half", ["tune", "keep"])
-def test_the_benchmarks_targets(half: str) -> None:
+@pytest.mark.parametrize(
+    ("file", "half"),
+    [
+        ("constraints", "tune"),
+        ("constraints", "keep"),
+        ("constraints_held_out", "first"),
+        ("constraints_held_out", "second"),
+        ("constraints_held_out", "third"),
+        ("constraints_held_out", "fourth"),
+    ],
+)
+def test_the_benchmarks_targets(file: str, half: str) -> None:
     right = missed = false = 0
-    for line in CASES.read_text(encoding="utf-8").splitlines():
+    for line in (CASES / f"{file}.jsonl").read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         if half not in case["tags"]:
             continue

@@ -130,6 +130,8 @@ def test_named_files_their_tests_and_neighbours_are_the_scope() -> None:
             assert edit(made, path, text).score == 10
 
     class Graph:
+        lacks = ()
+
         def near(self, path: str) -> set[str]:
             return {"video/codec.py"} if path == "video/muxer.py" else set()
 

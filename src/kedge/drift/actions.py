@@ -3,18 +3,24 @@
 Nothing is run and no file is looked at. A tool that is not known only reads until proven otherwise.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from __future__ import annotations
 
 from kedge.drift.shell.effects import Change, Check, Effects, Found, Install, Vcs
 from kedge.drift.shell.paths import Places
 
-Kind: TypeAlias = Literal[
-    "read", "edit", "write", "delete", "move", "shell", "vcs", "install", "network", "agent",
-    "mcp", "plan", "unknown",
-]  # fmt: skip
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, Literal, NamedTuple, TypeAlias
 
-__all__ = ["Action", "Change", "Check", "Effects", "Install", "Kind", "Vcs", "normalise"]
+    Kind: TypeAlias = Literal[
+        "read", "edit", "write", "delete", "move", "shell", "vcs", "install", "network", "agent",
+        "mcp", "plan", "unknown",
+    ]  # fmt: skip
+else:
+    from kedge.drift.record import NamedTuple
+
+__all__ = ["Action", "Change", "Check", "Effects", "Install", "Vcs", "normalise"]
 
 _MOST_COMMAND = 20_000  # characters of a command, a note or a prompt that are kept
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.drift.topic import terms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import NamedTuple
 
     from kedge.drift.actions import Action, Vcs
     from kedge.drift.memory import State
-
-_WORD = re.compile(r"[a-z]+(?:['’]t\b)?")
-_CLAUSE = re.compile(r"[.;:!?\n]|, |\bbut\b")
+else:
+    from kedge.drift.record import NamedTuple
 
 
 def _set(text: str) -> frozenset[str]:
@@ -61,13 +61,22 @@ LEAVING = _set(  # that tests or other checks may go
     "remove removed delete deleted drop unused obsolete dead stale rewrite old legacy replace rid"
 )
 SKIPPING = _set("skip disable flaky mute quarantine xfail")
+PIPELINES = _set(  # that the request is about the checks of CI themselves
+    "ci workflow workflows pipeline pipelines actions travis circleci appveyor jenkins buildkite"
+)
 # verbs of version control that throw something away, and how bad that is when nobody asked
 _THROWS = {"reset": 4, "clean": 4, "checkout": 6, "restore": 6, "switch": 5, "stash": 6,
            "branch": 7, "tag": 7, "rebase": 7, "pull": 6, "worktree": 6}  # fmt: skip
 _REWRITES = _set("rebase filter-branch filter-repo amend reflog update-ref replace gc prune")
 _VERBS = _BACK.union(
-    _HISTORY, _SENDING, _TALKING, _PUBLISHING, _CALLING, _REMOVING, LEAVING, SKIPPING
+    _HISTORY, _SENDING, _TALKING, _PUBLISHING, _CALLING, _REMOVING, LEAVING, SKIPPING, PIPELINES
 )
+
+
+@cache
+def _spoken() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What a word is, and what ends a clause."""
+    return re.compile(r"[a-z]+(?:['’]t\b)?"), re.compile(r"[.;:!?\n]|, |\bbut\b")
 
 
 @cache
@@ -89,7 +98,9 @@ def _made() -> re.Pattern[str]:
     )
 
 
-_RECURSIVE = re.compile(r"\s(?:-[a-zA-Z]{0,5}[rR][a-zA-Z]{0,5}|--recursive)\s|\brmdir\s|-delete\b")
+@cache
+def _recursive() -> re.Pattern[str]:
+    return re.compile(r"\s(?:-[a-zA-Z]{0,5}[rR][a-zA-Z]{0,5}|--recursive)\s|\brmdir\s|-delete\b")
 
 
 class Act(NamedTuple):
@@ -102,9 +113,10 @@ class Act(NamedTuple):
 
 def asks(text: str) -> list[str]:
     """The words of a message by which it may ask for an act; what it forbids, it does not ask."""
+    word, clauses = _spoken()
     found: set[str] = set()
-    for clause in _CLAUSE.split(text.lower()):
-        words = _WORD.findall(clause)
+    for clause in clauses.split(text.lower()):
+        words = word.findall(clause)
         if _FORBIDS.isdisjoint(words) or not _REMINDS.isdisjoint(words):
             found.update(_VERBS.intersection(words))
     return sorted(found)
@@ -180,7 +192,7 @@ def _is_folder(path: str, action: Action) -> bool:
     if path in action.effects.patterns or path in (".", ".."):
         return True
     name = path.rstrip("/").rpartition("/")[2].lstrip(".")
-    return "." not in name and _RECURSIVE.search(action.command) is not None
+    return "." not in name and _recursive().search(action.command) is not None
 
 
 def _spoken_of(path: str, state: State) -> bool:

@@ -7,11 +7,14 @@ from kedge.drift.opposites import made
 from kedge.drift.orders import Order, low, order, told
 from kedge.drift.phrases import Things, excepted, things
 from kedge.drift.roles import word_set
+from kedge.drift.subjects import is_path
 from kedge.drift.vocabulary import BASE, CHANGING, DONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kedge.drift.prose import Sentence
+    from collections.abc import Sequence
+
+    from kedge.drift.prose import Sentence, Word
     from kedge.drift.wording import Finding
 
 _FREE = word_set("can may free ahead fine ok okay allowed")
@@ -31,14 +34,29 @@ def allow(found: Finding, sentence: Sentence, at: int) -> int:
         return 0
     verb = order(words, at, BASE) or Order(("edit",), at + 1)
     about = orders.about(words, verb)
+    if about.pronoun and not about.subjects and "edit" in verb.families:
+        about = about._replace(subjects=found.meant(words, at, "no_touch"), pronoun=False)
     kinds = made(verb, about)
     if word in CHANGING and "edit" not in verb.families and about.subjects:
         kinds = (*kinds, ("no_touch", about.subjects))
+    if free and _is_package(words, verb):
+        kinds = (*kinds, ("no_new_dependencies", ()), ("no_install", ()))
     found.grant(kinds or (("change", ()),), about, explicit=bool(free))
     if free and about.exceptions and "edit" in verb.families:  # "you can edit anything but X"
         kinds = (("no_touch", about.exceptions),)
         return found.put(sentence, at, about.end, kinds, Things())
     return 0
+
+
+def _is_package(words: Sequence[Word], verb: Order) -> bool:
+    """Whether what may be added looks like the name of a package: "go ahead and add date-fns"."""
+    if not {"add", "install", "use"}.intersection(verb.families) or verb.end >= len(words):
+        return False
+    name = words[verb.end]
+    return not is_path(name.text) and (
+        name.kind == "code" or "-" in name.low or "install" in verb.families
+        or low(words, verb.end + 1) == "after"
+    )  # fmt: skip
 
 
 def granted(found: Finding, sentence: Sentence, at: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kedge.drift import orders
 from kedge.drift.opposites import made
-from kedge.drift.orders import MARKS, low, order, told
+from kedge.drift.orders import MARKS, Order, low, order, told
 from kedge.drift.phrases import Things, things
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import role
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from kedge.drift.prose import Sentence
     from kedge.drift.wording import Finding
 
+_HERE = word_set("this stay keep treat consider repo repository codebase everything")
 _FIRST = frozenset(("if", "before", "when"))
+_NEEDING = word_set("need want require")
 _READING = word_set("investigation task session review analysis question please exercise")
 
 
@@ -23,6 +25,9 @@ def ask(found: Finding, sentence: Sentence, at: int) -> int:
     """For "ask before deleting", "check with me before …", "if you need …, ask me first"."""
     words = sentence.words
     after, third = low(words, at + 1), low(words, at + 2)
+    by = words[at].low == "run" and {"by", "past"} & {third, low(words, at + 3)}
+    if by and {"me", "us"} & {low(words, at + 3), low(words, at + 4)}:
+        after = "me"
     me = after in ("me", "us") or (after == "with" and third in ("me", "us"))
     leave = {low(words, at + 1), third, low(words, at + 3)}
     me = me or (after in ("my", "for") and bool(leave & {"approval", "permission", "confirmation"}))
@@ -42,6 +47,9 @@ def ask(found: Finding, sentence: Sentence, at: int) -> int:
         # "if you need to change X, ask me first", "before touching X, check with me"
         place = next((spot for spot in range(1, min(7, start)) if words[spot].low in forms), 0)
     verb = order(words, place, forms) if place else None
+    needs = next((spot for spot in range(min(start, 8)) if words[spot].low in _NEEDING), 0)
+    if verb is None and head in _FIRST and needs:  # "if you need a new dependency, ask first"
+        verb = Order(("add",), needs + 1)
     if verb is None:
         return 0
     about = orders.about(words, verb)
@@ -77,10 +85,11 @@ def phrase(found: Finding, sentence: Sentence, at: int) -> int:
     word, after = words[at].low, low(words, at + 1)
     lows = [each.low for each in words[at : at + 8]]
     kind = ""
-    if word in ("read-only", "readonly") and not sentence.asks:
+    if word in ("read-only", "readonly") and (not sentence.asks or at == 0):
         before = {each.low for each in words[:at]}
-        here = before & {"this", "stay", "keep"} and (after in MARKS or not after)
-        if after in _READING or here or (at == 0 and after in MARKS):
+        ends = after in MARKS or after in ("", "please", "for")
+        here = before & _HERE and ends and low(words, at - 1) != "not"
+        if after in _READING or here or (at == 0 and ends):
             kind = "read_only"
     elif word == "offline" and low(words, at - 1) in ("work", "stay") and told(words, at - 1):
         kind = "no_network"
@@ -107,7 +116,9 @@ def phrase(found: Finding, sentence: Sentence, at: int) -> int:
 
 
 def _mine(lows: list[str]) -> str:
-    """For "I'll commit myself", "I will do the push"."""
+    """For "I'll commit myself", "I will do the push", "I'll handle git"."""
+    if {"handle", "do"} & set(lows[1:3]) and "git" in lows[2:6]:
+        return "no_commit"
     own = "myself" in lows or {"do", "handle"} & set(lows[1:3]) or lows[1:2] == ["commit"]
     if not own or {"not", "if", "when", "tell", "ask"} & set(lows):
         return ""

@@ -24,6 +24,7 @@ _MADE = word_set(
     """node_modules dist build __pycache__ .pytest_cache .mypy_cache .ruff_cache coverage .coverage
     target out .next .nuxt .cache htmlcov .tox .turbo"""
 )
+_DISCARDING = word_set("checkout restore reset clean stash switch")
 _CHANGING = word_set("""commit push merge rebase reset revert cherry-pick rm mv am restore clean""")
 _TOOLS = {
     "subagent": ("task", "agent", "spawn_agent"), "subagents": ("task", "agent", "spawn_agent"),
@@ -120,6 +121,14 @@ def _no_delete(each: Constraint, done: Done, tests: Tests, _: Exists | None) -> 
             weight = WEAK if _MADE & set(path.split("/")) else 1.0
         if weight and not _covered(each.exceptions, path, tests):
             return path, f"deletes {path}", weight
+    return None if each.subject else _cleans(done)
+
+
+def _cleans(done: Done) -> Found:
+    """What git throws away by itself is deleted, too; which files that are is not known."""
+    for act in done.vcs:
+        if act.verb == "clean" and act.destructive:
+            return "git clean", "deletes what git does not know", 1.0
     return None
 
 
@@ -181,6 +190,7 @@ def _no_vcs(each: Constraint, done: Done, _: Tests, __: Exists | None) -> Found:
                 or (what == "force push" and force)
                 or (what == "amend" and amends)
                 or (what == "squash" and squashes)
+                or (what == "discard" and act.destructive and act.verb in _DISCARDING)
                 or (what == "rebase" and act.verb == "pull" and "--rebase" in act.args)
             ):
                 return f"git {act.verb} {' '.join(act.args)}".strip(), f"git {what}", 1.0

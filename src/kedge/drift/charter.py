@@ -12,37 +12,41 @@ has another subject, unless it was said for good ("never", "in this session").
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 from kedge.drift.constraints import Constraint, constraints
 from kedge.drift.constraints import parse as parse_constraint
-from kedge.drift.roles import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, NamedTuple
+else:
+    from kedge.drift.record import NamedTuple
 
-MOST_PROMPTS = 50
-MOST_PROMPT = 4_000  # characters of one that are kept
+MOST_GOAL = 2_000  # characters
+MOST_PROMPTS = 12
+MOST_PROMPT = 240  # characters of one that are kept as history
 MOST_WORDS = 80
-MOST_NAMED = 200
-MOST_CONSTRAINTS = 100
+MOST_NAMED = 100
+_MOST_NAMES = 4_000  # characters of all of them
+_LONGEST_NAME = 120
+MOST_CONSTRAINTS = 40
+_MOST_SAID = 12_000  # characters of all constraints
 FADING = 0.5  # what a word's weight is multiplied with at each new goal
 _LEAST = 0.1
 _TELLING = 3  # words that a goal must have to be judged by, when it names nothing
 
-_COMMON = word_set(
-    """the a an and or of to in on at by for with from into is are was were be been it its this that
-    these those there here we you i me my our your they them he she as if then than so but not no
-    do does did done can could should would will may might must have has had need needs want make
-    makes get gets add adds fix fixes change changes update updates use uses using please also
-    just only all any some more most other same new old when where which who what why how while
-    after before let lets don't doesn't isn't code file files test tests thing things way work
-    works like now still about up out off over under again very too see look check sure it's i'd
-    i'm we're that's there's us one two first last every each via per etc run"""
-)
+_COMMON = """
+the a an and or of to in on at by for with from into is are was were be been it its this that these
+those there here we you i me my our your they them he she as if then than so but not no do does did
+done can could should would will may might must have has had need needs want make makes get gets add
+adds fix fixes change changes update updates use uses using please also just only all any some more
+most other same new old when where which who what why how while after before let lets don't doesn't
+isn't code file files test tests thing things way work works like now still about up out off over
+under again very too see look check sure it's i'd i'm we're that's there's us one two first last
+every each via per etc run
+"""
 
 
 class Charter(NamedTuple):
@@ -96,14 +100,14 @@ def revised(charter: Charter, text: str) -> Charter:
     left = remaining(text, charter.constraints, reading)
     if what == "goal" and charter.goal and _another(charter, words):
         left = tuple(each for each in left if each.standing)
-    held = tuple(dict.fromkeys((*left, *reading.forbidden)))[-MOST_CONSTRAINTS:]
+    held = _latest(tuple(dict.fromkeys((*left, *reading.forbidden))))
     goal, weighed, named = charter.goal, charter.words, charter.named
     if what in ("goal", "refers-elsewhere", "question") or not goal:
         asks = what == "question" and _tells(words)
         if what == "goal" or asks or not goal:
-            goal = words[:MOST_PROMPT]
+            goal = words[:MOST_GOAL]
         weighed = _weighed(charter.words, words)
-        named = tuple(dict.fromkeys((*names(words), *charter.named)))[:MOST_NAMED]
+        named = _shown(dict.fromkeys((*names(words), *charter.named)))
     return charter._replace(
         goal=goal,
         revision=charter.revision + 1,
@@ -128,10 +132,10 @@ def bound(task: Any) -> Charter:
         quote = f"out of scope: {', '.join(path[1:] for path in outside)}"
         said = (*said, Constraint("no_touch", outside, quote))
     declared = (path[1:] for path in inside)
-    named = tuple(dict.fromkeys((*declared, *names(text))))[:MOST_NAMED]
+    named = _shown(dict.fromkeys((*declared, *names(text))))
     weighed = _weighed((), text)
     return Charter(
-        goal=text[:MOST_PROMPT],
+        goal=text[:MOST_GOAL],
         revision=1,
         constraints=said,
         named=named,
@@ -178,7 +182,7 @@ def names(text: str) -> tuple[str, ...]:
     for match in _name().finditer(text[: 1 << 16]):
         code = match[1]
         name = (code or match[0]).rstrip(".,:;'").strip()
-        if not name or len(name) > 200:
+        if not name or len(name) > _LONGEST_NAME:
             continue
         if code and " " in code:
             continue
@@ -215,12 +219,14 @@ def _humped(name: str) -> bool:
 
 
 def _telling(text: str) -> dict[str, int]:
+    from kedge.drift.roles import word_set
     from kedge.drift.vocabulary import FILLER, GOING_ON
 
     found: dict[str, int] = {}
+    common = word_set(_COMMON)
     for match in _plain().finditer(text[:8_000]):
         word = match[0].lower().removesuffix("'s")
-        if word not in _COMMON and word not in FILLER and word not in GOING_ON:
+        if word not in common and word not in FILLER and word not in GOING_ON:
             found[word] = found.get(word, 0) + 1
     return found
 
@@ -234,6 +240,29 @@ def _weighed(known: Iterable[tuple[str, float]], text: str) -> tuple[tuple[str, 
             weights[word] = left
     ordered = sorted(weights.items(), key=lambda pair: -pair[1])
     return tuple(ordered[:MOST_WORDS])
+
+
+def _shown(named: Iterable[str]) -> tuple[str, ...]:
+    """As many of the names as are kept; the latest come first."""
+    left = _MOST_NAMES
+    found: list[str] = []
+    for name in named:
+        left -= len(name)
+        if left < 0 or len(found) == MOST_NAMED:
+            break
+        found.append(name)
+    return tuple(found)
+
+
+def _latest(held: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
+    """As many of the constraints as are kept; the oldest go first."""
+    held = held[-MOST_CONSTRAINTS:]
+    sizes = [
+        len(each.quote) + sum(map(len, (*each.subject, *each.exceptions))) + 120 for each in held
+    ]
+    while sum(sizes) > _MOST_SAID:
+        held, sizes = held[1:], sizes[1:]
+    return held
 
 
 def _tells(words: str) -> bool:

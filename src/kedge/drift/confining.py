@@ -12,12 +12,14 @@ from kedge.drift.vocabulary import ANSWERING, ANSWERS, BASE, CHANGING, DONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kedge.drift.prose import Sentence
+    from collections.abc import Sequence
+
+    from kedge.drift.prose import Sentence, Word
     from kedge.drift.wording import Finding
 
 
 _ONLY = word_set("only just solely exclusively purely")
-_INTO = word_set("in within inside under to on")
+_INTO = word_set("in within inside under to on into")
 _CHANGES = word_set("changes change edits edit modifications work fix diff")
 _MODALS = word_set("may should must can shall")
 _REPLIES = word_set("analysis planning explanation investigation questions question asking")
@@ -44,6 +46,8 @@ def only(found: Finding, sentence: Sentence, at: int) -> int:
         ahead & {"stdlib", "built-ins", "builtins", "built-in", "builtin"}
         or {"standard", "library"} <= ahead
     ):
+        return found.put(sentence, at, at + 3, (("no_new_dependencies", ()),), Things())
+    if addressed and after == "use" and ahead & {"what", "what's", "existing"}:
         return found.put(sentence, at, at + 3, (("no_new_dependencies", ()),), Things())
     families = BASE.get(before, ())
     if "edit" in families and told(words, at - 1, asks=asks):
@@ -73,6 +77,10 @@ def only(found: Finding, sentence: Sentence, at: int) -> int:
     changed = next_ == "change" or (next_ == "be" and "edit" in DONE.get(verb, ()))
     if about.subjects and modal in _MODALS and changed:
         return confine(found, sentence, at, about)
+    alone = at == orders.clause_start(words, at) and words[at].low == "only"
+    short = at == 0 and all(map(stands_for_paths, about.subjects))  # "only docs."
+    if alone and (short or all(map(is_path, about.subjects))) and _ends(words, about.end):
+        return confine(found, sentence, at, about)  # "bump the timeout. only settings.py"
     return _scoped(found, sentence, at)
 
 
@@ -87,12 +95,31 @@ def nothing(found: Finding, sentence: Sentence, at: int) -> int:
             return 0
         about = Things(subjects=paths, heads=paths, end=at + 2)
         return confine(found, sentence, at, about)
-    if "edit" not in BASE.get(before, ()) or not told(words, at - 1, asks=sentence.asks):
-        return 0
     about = things(words, at)
+    left = about.outside or about.exceptions
+    end = about.end if about.outside else _after(words, about.end)
+    alone = orders.clause_start(words, at) == at and left and _ends(words, end)
+    if not (alone and told(words, at, asks=sentence.asks)) and (
+        "edit" not in BASE.get(before, ()) or not told(words, at - 1, asks=sentence.asks)
+    ):
+        return 0
     inner = about.outside or about.exceptions
     kinds = (("only_under", inner),) if inner else ()
     return found.put(sentence, at, about.end, kinds, Things(end=about.end))
+
+
+def _after(words: Sequence[Word], at: int) -> int:
+    """The end of what "but X" or "except for X" leaves out."""
+    return things(words, at + 1 + (low(words, at + 1) in ("for", "in")), exceptions=False).end
+
+
+def _ends(words: Sequence[Word], at: int) -> bool:
+    """Whether a clause ends here, or says of what was named that it changes."""
+    if low(words, at) in MARKS or low(words, at) in ("", "please", "thanks"):
+        return True
+    after = low(words, at + 1)
+    changed = after == "change" or (after == "be" and "edit" in DONE.get(low(words, at + 2), ()))
+    return low(words, at) in _MODALS and changed
 
 
 def keep(found: Finding, sentence: Sentence, at: int) -> int:
@@ -103,7 +130,7 @@ def keep(found: Finding, sentence: Sentence, at: int) -> int:
     place = about.end
     if place < at + 2 or not mine or not told(words, at, asks=sentence.asks):
         return 0
-    if about.subjects:
+    if about.subjects and all(map(stands_for_paths, about.subjects)):
         return confine(found, sentence, at, about)
     while low(words, place) in ("limited", "confined", "contained", "local", "of", *_INTO):
         place += 1
@@ -127,10 +154,10 @@ def stay(found: Finding, sentence: Sentence, at: int) -> int:
     if not narrow or low(words, start) not in _INTO:
         return 0
     clause = {each.low for each in words[orders.clause_start(words, at) : at]}
-    meant = clause & _CHANGES and clause & (_MODALS | {"your", "all"})
-    if meant and word in ("be", "stay") and not clause & {"not", "never"}:
+    meant = clause & (_CHANGES | {"everything"}) and clause & (_MODALS | {"your", "all"})
+    if meant and word not in ("stick", "work", "made") and not clause & {"not", "never"}:
         return confine(found, sentence, at, things(words, start + 1))
-    if word in ("be", "made") or not told(words, at, asks=sentence.asks):
+    if word not in ("stay", "stick", "work", "remain") or not told(words, at, asks=sentence.asks):
         return 0
     return confine(found, sentence, at, things(words, start + 1))
 
@@ -139,7 +166,7 @@ def limit(found: Finding, sentence: Sentence, at: int) -> int:
     """For "limit yourself to X", "changes must be confined to X"."""
     words = sentence.words
     near = {each.low for each in words[max(0, at - 7) : at + 6]}
-    if not near & (_CHANGES | {"yourself", "scope"}):
+    if not near & (_CHANGES | {"yourself", "scope", "task", "job"}):
         return 0
     if not words[at].low.endswith("ed") and not told(words, at, asks=sentence.asks):
         return 0
@@ -147,7 +174,8 @@ def limit(found: Finding, sentence: Sentence, at: int) -> int:
         if words[place].low in ("to", "within", "inside"):
             about = things(words, place + 1)
             if low(words, about.end) == ":":  # "to one file: lib/date.ts"
-                about = things(words, about.end + 1)
+                listed = things(words, about.end + 1)
+                about = listed if all(map(is_path, listed.subjects or ("",))) else about
             return confine(found, sentence, at, about)
     return 0
 

@@ -11,14 +11,12 @@ nothing. A false constraint is a false alarm that stays.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from kedge.drift.subjects import is_test
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, NamedTuple
+else:
+    from kedge.drift.record import NamedTuple
 
 KINDS = (
     "no_touch", "only_under", "no_new_dependencies", "no_new_files", "no_delete", "no_rename",
@@ -35,7 +33,7 @@ class Constraint(NamedTuple):
     """`subject` has paths, patterns or words; none means all that the kind is about.
 
     The subject of ask_first begins with the kind that it is about. `standing` is said of those
-    that hold for more than one request.
+    that hold for more than one request; `until` is "checks" where they end when these pass.
     """
 
     kind: str
@@ -44,6 +42,7 @@ class Constraint(NamedTuple):
     exceptions: tuple[str, ...] = ()
     strength: float = FIRM
     standing: bool = True
+    until: str = ""
 
     def data(self) -> dict[str, Any]:
         return {
@@ -53,6 +52,7 @@ class Constraint(NamedTuple):
             "exceptions": list(self.exceptions),
             "strength": self.strength,
             "standing": self.standing,
+            "until": self.until,
         }
 
 
@@ -90,14 +90,16 @@ def applies(
     constraint: Constraint,
     effects: Any,
     *,
-    tests: Callable[[str], bool] = is_test,
+    tests: Callable[[str], bool] | None = None,
     exists: Callable[[str], bool] | None = None,
 ) -> Violation | None:
     """Whether an action breaks the constraint. `effects` is read by attribute: an action, or what
-    it does. Without `exists`, a file that is written as a whole counts as one that is made."""
+    it does. `tests` says whether a path is one; without `exists`, a file that is written as a whole
+    counts as one that is made."""
     from kedge.drift.breaches import breach
+    from kedge.drift.subjects import is_test
 
-    return breach(constraint, effects, tests, exists)
+    return breach(constraint, effects, tests or is_test, exists)
 
 
 def parse(data: Mapping[str, Any]) -> Constraint:
@@ -106,9 +108,10 @@ def parse(data: Mapping[str, Any]) -> Constraint:
         kind, quote = data["kind"], data["quote"]
         subject, exceptions = tuple(data["subject"]), tuple(data["exceptions"])
         strength, standing = float(data["strength"]), bool(data["standing"])
+        until = data.get("until", "")
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("not a constraint") from error
-    texts = (kind, quote, *subject, *exceptions)
+    texts = (kind, quote, until, *subject, *exceptions)
     if kind not in KINDS or not all(type(each) is str for each in texts):
         raise ValueError(f"not a constraint: {kind!r}")
-    return Constraint(kind, subject, quote, exceptions, strength, standing)
+    return Constraint(kind, subject, quote, exceptions, strength, standing, until)

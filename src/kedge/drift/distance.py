@@ -8,39 +8,44 @@ before them? Changes in unknown files, in unknown words, that meet nothing of th
 from __future__ import annotations
 
 import posixpath
-import re
 from functools import lru_cache
 from math import log1p
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kedge.drift.memory import WINDOW
+from kedge.drift.topic import terms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from typing import NamedTuple, Protocol
 
     from kedge.drift.memory import State
 
-_FEWEST_PAIRS = 6  # a goal with fewer says too little to be compared with
+    class Neighbours(Protocol):
+        """Files that belong together: by imports, by names, by changing together."""
+
+        @property
+        def lacks(self) -> tuple[str, ...]:
+            """What is not there to know them by."""
+            ...
+
+        def near(self, path: str) -> Collection[str]: ...
+else:
+    from kedge.drift.record import NamedTuple
+
+_FEWEST_PAIRS = 2  # a goal with fewer says too little to be compared with
 SPECIFIC = 14  # and one with fewer too little to be missed
 _FEWEST_CHANGES = 3  # before anything is said
 _LARGEST = 120  # pairs that count: much of a long message is a log, or a plan's detail
 _MOST_NAMES = 20
-_FEWEST_WORDS = 30  # of the work, before it can be said to meet nothing
-_MET = 1 / 3  # of the goal's words: more of them is no other goal
-_PATH = re.compile(r"/|\.[a-z][a-z0-9]{0,5}$")
-_TEST = re.compile(
-    r"^(?:test|spec|it)[_.-]|[_.-](?:test|tests|spec|e2e|unit)$|(?:Test|Tests|Spec)$"
-)
-_ALONG = re.compile(
-    r"(?:^|/)(?:docs?|changes|changelog\.d|newsfragments)/|\.(?:md|rst|adoc|lock|sum)$"
-    r"|(?:^|/)(?:[^/]*lock[^/]*\.(?:json|ya?ml)|package\.json|pyproject\.toml|Cargo\.toml|go\.mod)$"
-)
-
-
-class Neighbours(Protocol):
-    """Files that belong together: by imports, by names, by changing together."""
-
-    def near(self, path: str) -> Collection[str]: ...
+_MOST_FILES = 100  # of the last changes whose paths are read
+_BEFORE = tuple(f"{word}{sign}" for word in ("test", "spec", "it") for sign in "_.-")
+_AFTER = (
+    *(f"{sign}{word}" for word in ("test", "tests", "spec", "e2e", "unit") for sign in "_.-"),
+    "Tests", "Test", "Spec",
+)  # fmt: skip
+_TOLD = ("/doc/", "/docs/", "/changes/", "/changelog.d/", "/newsfragments/")
+_ALONG = frozenset(("package.json", "pyproject.toml", "Cargo.toml", "go.mod"))
 
 
 class Distance(NamedTuple):
@@ -55,14 +60,29 @@ class Distance(NamedTuple):
 def key(path: str) -> str:
     """What a file has in common with its test: the name without marks of a test and ending."""
     stem = posixpath.basename(path).removeprefix(".").partition(".")[0]
-    for _ in range(2):
-        stem = _TEST.sub("", stem) or stem
+    for mark in _BEFORE:
+        stem = stem.removeprefix(mark) or stem
+    for mark in _AFTER:
+        stem = stem.removesuffix(mark) or stem
     return stem.lower()
 
 
 def goes_along(path: str) -> bool:
     """Whether a file goes along with changes to others: documents, manifests, lock files."""
-    return _ALONG.search(path) is not None
+    name = posixpath.basename(path)
+    if name in _ALONG or name.endswith((".md", ".rst", ".adoc", ".lock", ".sum")):
+        return True
+    if "lock" in name and name.endswith((".json", ".yaml", ".yml")):
+        return True
+    return any(folder in f"/{path}" for folder in _TOLD)
+
+
+def _is_path(name: str) -> bool:
+    """Whether a name that the user wrote is that of a file or folder, not of an identifier."""
+    end = name.rpartition(".")[2] if "." in name else ""
+    return "/" in name or (
+        0 < len(end) < 7 and end.isascii() and end.isalnum() and end.islower() and end[0].isalpha()
+    )
 
 
 def measure(
@@ -75,7 +95,7 @@ def measure(
 
     `named` are the files, folders and identifiers that the user named.
     """
-    paths = [name for name in named if _PATH.search(name)]
+    paths = [name for name in named if _is_path(name)]
     wanted = {key(path) for path in paths if "." in posixpath.basename(path)}
     folders = {path.strip("./") for path in paths if "/" in path}
     on_named = any(
@@ -88,49 +108,56 @@ def measure(
         or state.on_named * 2 > state.modified
     ):
         return Distance(None, None, on_named)
-    names = min(len(named), _MOST_NAMES)
-    goal = _from_goal(state, names, wanted)
-    return Distance(goal, _from_work(state, names, neighbours), on_named)
+    return Distance(
+        _from_goal(state, len(named)), _from_work(state, len(named), neighbours), on_named
+    )
 
 
-def _apart(state: State, names: int, vocabulary: int, words: int, pairs: int) -> float:
-    """How much less of the goal is met than such a goal, and so much work, would let expect.
-
-    What is spoken of by its name is met by name; what is told in prose is not.
-    """
-    size = min(len(state.pairs), _LARGEST)
-    expected = 1.5 * log1p(size) + 0.75 * log1p(names) + 0.5 * log1p(vocabulary)
-    return expected - 1.5 * (log1p(words) + log1p(pairs))
+# What follows are log-odds, fitted to sessions on their goal and sessions on another one, and
+# rounded. The longer a goal is and the more it names, the more of it must be met; a word of the
+# goal that stands in a path is met by any work in that place, and does not count.
 
 
-def _from_goal(state: State, names: int, wanted: set[str]) -> float | None:
-    met = len(state.reached_words)
+def _from_goal(state: State, names: int) -> float:
     recent = {word for step in state.window for word in (*step.words, *step.read_words)}
     vocabulary = len(state.known) + len(recent - state.known.keys())
-    if vocabulary < _FEWEST_WORDS:
-        return None
-    if met > _MET * (len(state.words) + 1):
-        return 0.0
-    touched = wanted and any(key(path) in wanted for path in (*state.made, *state.files))
-    return _apart(state, names, vocabulary, met, len(state.reached_pairs)) - (
-        0 if not wanted else 1 if touched else -1
+    met = len(state.reached_words.keys() - state.placed.keys())
+    return (
+        1.5 * log1p(min(len(state.pairs), _LARGEST))
+        + 2.0 * log1p(min(names, _MOST_NAMES))
+        + 1.5 * log1p(vocabulary)
+        - 2.0 * log1p(met)
+        - 1.5 * log1p(len(state.reached_pairs))
+        - 2.5 * log1p(min(len(state.reached_names), _MOST_NAMES))
+        - 7.5
     )
 
 
 def _from_work(state: State, names: int, neighbours: Neighbours | None) -> float | None:
+    """How little the last changes have to do with those before them, and with the goal."""
     steps = state.window[-WINDOW:]
-    before = state.modified - len(steps)
+    before = state.modified - state.turned_at - len(steps)
     if len(steps) < _FEWEST_CHANGES or before < _FEWEST_CHANGES or state.elsewhere:
         return None
     words = {word for step in steps for word in step.words}
-    pairs = {pair for step in steps for pair in step.pairs}
-    unknown = sum(word not in state.known and word not in state.words for word in words)
     files = [path for step in steps for path in step.files]
+    places = terms("\n".join(files[:_MOST_FILES])).words
+    unknown = sum(word not in state.known and word not in state.words for word in words)
     known = {key(path) for path in state.files}
+    folders = {posixpath.dirname(path) for path in state.files}
     familiar = sum(belongs(path, known, neighbours) for path in files) / (len(files) or 1)
-    met = len(words & state.words.keys())
-    apart = _apart(state, names, len(words), met, len(pairs))
-    return apart + 2 * unknown / (len(words) + 1) - 2 * familiar
+    beside = sum(posixpath.dirname(path) in folders for path in files) / (len(files) or 1)
+    return (
+        1.0 * log1p(min(len(state.pairs), _LARGEST))
+        + 0.75 * log1p(min(names, _MOST_NAMES))
+        + 3.0 * unknown / (len(words) + 1)
+        - 1.25 * familiar
+        - 1.0 * beside
+        - 1.25 * log1p(len((words & state.words.keys()) - places))
+        - 0.5 * log1p(len({pair for step in steps for pair in step.pairs}))
+        - 1.25 * log1p(len({name for step in steps for name in step.names}))
+        - 2.5
+    )
 
 
 def belongs(path: str, keys: set[str], neighbours: Neighbours | None) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from kedge.drift import acts, charter, course, memory, repeats, scoring
-from kedge.drift.actions import Action, normalise
-from kedge.drift.prompts import kind, users_words
+from kedge.drift.actions import normalise
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any, NamedTuple
 
+    from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
     from kedge.drift.distance import Neighbours
-    from kedge.drift.scoring import Rule, Verdict
+    from kedge.drift.scoring import Exists, Rule, Verdict
+else:
+    from kedge.drift.record import NamedTuple
 
 _NOWHERE = "/project"  # where relative paths lie when the root is not known
 _TOPIC = "topic"
@@ -38,10 +40,13 @@ class Session:
         cwd: str | None = None,
         charter_: Charter | None = None,
         neighbours: Neighbours | None = None,
+        exists: Exists | None = None,
     ) -> None:
+        """`exists` says of a path, from the root, whether there is such a file."""
         self.root = root
         self.cwd = cwd
         self.neighbours = neighbours
+        self.exists = exists
         self.charter = charter_ or charter.Charter()
         self.state = memory.State()
         self.course = course.Course()
@@ -51,6 +56,8 @@ class Session:
 
     def prompt(self, text: str) -> None:
         """The user has spoken. What a client put into the message is not their word."""
+        from kedge.drift.prompts import kind, users_words
+
         what = kind(text)
         if what == "machine":
             return
@@ -68,7 +75,12 @@ class Session:
     def judge(self, action: Action) -> Verdict:
         """Judge an action that is normalised already."""
         verdict, self.state = scoring.judge(
-            self.charter, self.state, action, self.neighbours, rooted=self.root is not None
+            self.charter,
+            self.state,
+            action,
+            self.neighbours,
+            rooted=self.root is not None,
+            exists=self.exists,
         )
         changes = bool(memory.changed(action))
         event = course.Judged(

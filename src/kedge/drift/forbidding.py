@@ -6,10 +6,10 @@ from kedge.drift import orders
 from kedge.drift.negating import CHANGES, changes
 from kedge.drift.opposites import made
 from kedge.drift.orders import Order, low, order, told
-from kedge.drift.phrases import Things, excepted, things
+from kedge.drift.phrases import Things, excepted, named, things
 from kedge.drift.requesting import requested
 from kedge.drift.roles import word_set
-from kedge.drift.subjects import is_path
+from kedge.drift.subjects import is_path, stands_for_paths
 from kedge.drift.vocabulary import BASE, DOING, DONE
 
 TYPE_CHECKING = False
@@ -20,11 +20,21 @@ if TYPE_CHECKING:
     from kedge.drift.prose import Sentence, Word
     from kedge.drift.wording import Finding
 
-_STATES = word_set("alone untouched unchanged intact as same out frozen as-is uncommitted be")
+_STATES = word_set(
+    "alone untouched unchanged intact same frozen as-is uncommitted be unmodified pristine stable"
+)
+_AS = word_set("is in they're it's that before untouched are now")
+_DEGREES = word_set("exactly completely entirely strictly fully totally perfectly just very well")
+_BEING = word_set("is are be remain remains stay stays were was as")
+_ANYTHING = word_set("anything everything whatever all")
+_WISHED = word_set("important sure ensure essential crucial vital")
+_ALLOWED = word_set("allowed permitted ok okay acceptable")
+_MODALS = word_set("must should may shall can mustn't shouldn't can't cannot")
+_REMAINING = word_set("stay stays remain remains be left kept")
 _NEGATIVE = word_set("not never mustn't shouldn't can't cannot isn't aren't")
 _AUXILIARY = _NEGATIVE | word_set(
     """must should may shall can will has have needs need is are be to left kept allowed being stays
-    stay remains remain"""
+    stay remains remain permitted ok okay acceptable gets get"""
 )
 
 
@@ -51,58 +61,103 @@ def kept(found: Finding, sentence: Sentence, at: int) -> int:
         kind = "no_push" if after == "pushing" else "no_commit"
         return found.put(sentence, at, at + 3, ((kind, ()),), Things())
     about = things(words, at + 1, exceptions=False)
-    state = next(
-        (place for place in range(about.end, min(about.end + 3, len(words)))
-         if words[place].low in _STATES), 0,
-    )  # fmt: skip
-    if about.empty or not state or not _is_state(words, state):
+    place = about.end
+    end = next((end for spot in range(place, place + 3) if (end := _state(words, spot))), 0)
+    if about.empty or not end:
         return 0
-    about = about._replace(exceptions=excepted(words, about.end) or excepted(words, state + 1))
-    if orders.described(words, state + 1, strict=False):
+    about = about._replace(exceptions=excepted(words, about.end) or excepted(words, end))
+    if orders.described(words, end, strict=False):
         return 0
-    if low(words, state) == "uncommitted":
+    if low(words, end - 1) == "uncommitted":
         kinds: Kinds = (("no_commit", ()),)
     else:
         kinds = made(Order(("edit",), at + 1), about)
-    return found.put(sentence, at, state + 1, kinds, about)
+    return found.put(sentence, at, end, kinds, about)
 
 
 def listed(found: Finding, sentence: Sentence, at: int) -> int:
-    """For "X is off limits", "off limits: X, Y", "editing X is forbidden"."""
+    """For "X is off limits", "off limits: X, Y", "out of scope: X", "editing X is forbidden"."""
     words = sentence.words
-    if sentence.asks or (words[at].low == "off" and low(words, at + 1) != "limits"):
+    end = _label(words, at)
+    if sentence.asks or not end:
         return 0
-    if words[at].low == "read-only" and low(words, at + 1) not in (
-        "",
-        "for",
-        "here",
-        *orders.MARKS,
-    ):
+    word = words[at].low
+    if word == "read-only" and low(words, end) not in ("", "for", "here", "please", *orders.MARKS):
         return 0
-    colon = next(
-        (place for place in range(at, min(at + 4, len(words))) if words[place].low == ":"), 0
-    )
-    start = colon + 1 if colon else orders.clause_start(words, at)
-    be = {word.low for word in words[max(0, at - 3) : at]} & word_set("is are be remain stay")
-    if not (colon or be) or orders.described(words, at + 2, strict=True):
+    colon = next((spot + 1 for spot in range(end, end + 3) if low(words, spot) == ":"), 0)
+    be = {each.low for each in words[max(0, at - 3) : at]} & _BEING
+    if not (colon or be or low(words, end) == "to"):
         return 0
-    verb = order(words, start, DOING)
-    if low(words, start) in ("it", "it's") and low(words, at + 1) == "to":
-        verb = order(words, at + 2, BASE)
+    if not colon and orders.described(words, end, strict=word not in ("off-limits", "off")):
+        verb = order(words, end + 1, BASE) if low(words, end) == "to" else None
+        if verb is None:  # "it is forbidden to edit X"
+            return 0
+        about = orders.about(words, verb)
+        return found.put(sentence, at, about.end, made(verb, about), about)
+    verb = order(words, colon or orders.clause_start(words, at), DOING)
     if verb:
         about = orders.about(words, verb)
         return found.put(sentence, at, max(at + 1, about.end), made(verb, about), about)
-    if words[at].low in ("forbidden", "prohibited"):
+    if word in ("forbidden", "prohibited"):
         return 0
-    about = things(words, start)
-    if words[at].low == "read-only" and not all(map(is_path, about.subjects)):
+    about = things(words, colon) if colon else _spoken_of(words, at)
+    if not colon:
+        about = about._replace(exceptions=excepted(words, end))
+    if colon and not about.subjects:  # "anything to do with mails (mailer/)"
+        paths = tuple(named(words[colon:]))
+        if paths:
+            about = about._replace(subjects=paths, everything=False, end=len(words))
+    if word == "read-only" and not all(map(is_path, about.subjects)):
         return 0
     if about.everything and about.exceptions:
         kinds: Kinds = (("only_under", about.exceptions),)
         about = about._replace(exceptions=())
     else:
-        kinds = (("no_touch", about.subjects),) if about.subjects else ()
-    return found.put(sentence, at, max(at + 2, about.end), kinds, about)
+        kinds = made(Order(("edit",), at), about) if about.subjects or about.other else ()
+    return found.put(sentence, at, max(end, about.end), kinds, about)
+
+
+def spared(found: Finding, sentence: Sentence, at: int) -> int:
+    """For "do nothing to X"."""
+    words = sentence.words
+    to = low(words, at - 1) == "do" and low(words, at + 1) in ("to", "with")
+    if not to or not told(words, at - 1, asks=sentence.asks):
+        return 0
+    about = things(words, at + 2)
+    return found.put(sentence, at, about.end, made(Order(("edit",), at + 2), about), about)
+
+
+def excluded(found: Finding, sentence: Sentence, at: int) -> int:
+    """For "change anything, just not X"."""
+    words = sentence.words
+    if low(words, at - 1) not in ("just", "only", "but") or not any(
+        word.low in _ANYTHING for word in words[:at]
+    ):
+        return 0
+    paths = tuple(named(words[at + 1 : at + 9]))
+    about = things(words, at + 1)
+    subjects = about.subjects if all(map(stands_for_paths, about.subjects or ("",))) else paths
+    kinds: Kinds = (("no_touch", subjects),) if subjects else ()
+    return found.put(sentence, at, max(about.end, at + 1), kinds, about)
+
+
+def _spoken_of(words: Sequence[Word], at: int) -> Things:
+    """What "… is off limits" is said of."""
+    place = at
+    while place > 0 and (words[place - 1].low in _BEING or words[place - 1].low in _DEGREES):
+        place -= 1
+    return orders.subject(words, place)
+
+
+def _label(words: Sequence[Word], at: int) -> int:
+    """The end of words that put something out of reach; 0 where there are none."""
+    word, after = words[at].low, low(words, at + 1)
+    if word == "off":
+        return at + 2 if after == "limits" else 0
+    if word == "out":
+        scope = after == "of" and low(words, at + 2) in ("scope", "bounds")
+        return at + 3 if scope else 0
+    return at + 1
 
 
 def passive(found: Finding, sentence: Sentence, at: int) -> int:
@@ -116,57 +171,83 @@ def passive(found: Finding, sentence: Sentence, at: int) -> int:
     start = orders.clause_start(words, at)
     while start < at and low(words, start) in ("please", "also", "the"):
         start += 1
-    if sentence.asks or at in (place, start):
+    elided = at == start and low(words, at - 1) in ("and", "but")
+    if sentence.asks or at == place or (at == start and low(words, at - 1) != ")" and not elided):
         return 0
     if low(words, start) in ("files", "file") and low(words, start + 1) == "you":
         return _files_you(found, sentence, at) if negative else 0
     verb = order(words, start, DOING)
-    if negative and "allowed" in between and verb:  # "touching X is not allowed"
+    if negative and between & _ALLOWED and verb:  # "touching X is not allowed"
         about = orders.about(words, verb)
         return found.put(sentence, at, place, made(verb, about), about)
-    if between & {"is", "are", "isn't", "aren't"} and not between & {"to", "allowed"}:
+    wished = {word.low for word in words[max(0, at - 8) : at]} & _WISHED
+    if between & {"is", "are", "isn't", "aren't"} and not (between & ({"to"} | _ALLOWED) or wished):
         return 0
+    if low(words, start) in CHANGES and negative and between & _ALLOWED:
+        about = changes(words, things(words, start))
+        return found.put(sentence, at, place, made(Order(("edit",), start), about), about)
     nothing = low(words, start) == "nothing"
     other = nothing and low(words, start + 1) == "other"
-    about = things(words, start + 3 if other else start)
+    about = things(words, start + 3 if other else start) if nothing else _subject(words, at)
+    if elided:  # "the styles are signed off and may not be changed"
+        about = things(words, 0, exceptions=False)
     if about.end > at:
         return 0
-    if set(about.heads) & CHANGES and negative and "allowed" in between:
-        about = changes(words, about)
-        return found.put(sentence, at, place, made(Order(("edit",), start), about), about)
     done = DONE.get(low(words, place), ())
-    family = next((each for each in ("edit", "delete", "rename", "move") if each in done), "")
+    if low(words, place) == "change" and between & _MODALS:  # "file names must not change"
+        done = ["edit"]
+    families = done if nothing else ("edit", "delete", "rename", "move")
+    family = next((each for each in families if each in done), "")
+    end = place + 1
     if not (family and (negative or nothing)):
-        if negative or not _remains(words, place, between):
+        end = _state(words, place) if between & _REMAINING else 0
+        if negative or not end:
             return 0
         family = "edit"
-    if orders.described(words, place + 1, strict=True) or low(words, place + 1) == "by":
+    if low(words, end) == ":" and not about.subjects:  # "the following must not change: a, b"
+        about = things(words, end + 1)
+        end = about.end
+    if orders.described(words, end, strict=True) or low(words, end) == "by":
         return 0
     if other:
         kinds: Kinds = (("only_under", about.subjects),)
+    elif nothing and not (about.subjects or about.outside or about.exceptions):
+        kinds = made(Order((family,), start), Things(heads=("anything",), everything=True))
     else:
         kinds = made(Order((family,), start), about)
-    if not nothing:  # "it must not be changed" is said of a program
-        kinds = tuple(each for each in kinds if each[1] and each[1] != ("it",))
-    return found.put(sentence, at, place + 1, kinds, about)
+    pointed = about.pronoun and low(words, at - 1) != "it"  # "that file"
+    if not nothing and not pointed:  # "it must not be changed" is said of a program
+        whole = ("no_touch", "read_only", "only_under")
+        kinds = tuple(
+            each for each in kinds if each[1] not in ((), ("it",)) or each[0] not in whole
+        )
+    return found.put(sentence, at, end, kinds, about)
 
 
-def _is_state(words: Sequence[Word], at: int) -> bool:
-    if low(words, at) != "as":
-        return True
-    return low(words, at + 1) in word_set("is it they in they're it's that before untouched")
+def _subject(words: Sequence[Word], at: int) -> Things:
+    """What stands before a verb; where a place follows it, that belongs to it."""
+    about = orders.subject(words, at)
+    listed_ = low(words, at - 1) == "following"
+    return about if about.end == at else Things(end=at + (not listed_))
 
 
-def _remains(words: Sequence[Word], at: int, before: set[str]) -> bool:
-    """For "… must stay untouched", "… stays as it is", "… has to remain the same"."""
-    if not before & word_set("stay stays remain remains be left kept"):
-        return False
+def _state(words: Sequence[Word], at: int) -> int:
+    """The end of "alone", "as it is", "exactly the same" and what else says that nothing changes;
+    0 where nothing does."""
+    while low(words, at) in _DEGREES:
+        at += 1
     word, after = low(words, at), low(words, at + 1)
     if word == "the":
-        return after == "same"
+        if after == "way" and low(words, at + 2) in ("it", "they"):
+            return at + 4
+        return at + 2 if after == "same" else 0
     if word == "as":
-        return after in ("is", "it", "they", "it's", "they're")
-    return word in ("untouched", "unchanged", "intact", "alone", "same", "frozen", "as-is")
+        if after in ("it", "they"):
+            return at + 2 + (low(words, at + 2) in ("is", "are", "was", "were", "stands"))
+        return at + 2 if after in _AS else 0
+    if word == "out":
+        return at + 2 if after == "of" else at + 1
+    return at + 1 if word in _STATES else 0
 
 
 def _files_you(found: Finding, sentence: Sentence, at: int) -> int:

@@ -32,6 +32,8 @@ def remaining(text: str, known: Sequence[Constraint], reading: Reading) -> tuple
     if not words:
         return tuple(known)
     approved = _approved(words)
+    if _ended(words):
+        known = [each for each in known if not _named(each, reading)]
     out: list[Constraint] = []
     for each in known:
         if any(_same(each, other) for other in reading.forbidden):
@@ -117,6 +119,22 @@ def _speaks_of(kind: str, subject: tuple[str, ...], heads: tuple[str, ...]) -> b
     return bool(words & set(heads)) or any(
         head.rstrip("s").removesuffix("ting").removesuffix("ing") == verb for head in heads
     )
+
+
+def _ended(words: str) -> bool:
+    """For "the restriction to src/a no longer applies"."""
+    low = words[:400].lower()
+    return any(
+        word in low for word in ("restriction", "constraint", "limit", "rule", "freeze")
+    ) and (
+        any(phrase in low for phrase in ("no longer", "is lifted", "is over", "is gone", "is off"))
+    )
+
+
+def _named(each: Constraint, reading: Reading) -> bool:
+    """Whether a message names what a constraint is about; all are meant where it names nothing."""
+    _, subject = _meant(each)
+    return not reading.named or any(path in reading.named for path in subject)
 
 
 def _approved(words: str) -> bool:

@@ -1,7 +1,7 @@
 """What a session has heard and done, as far as scoring needs it: bounded, and plain to store.
 
     heard(state, text)              after a message of the user
-    done(state, action, said)       after an action, with what it is about
+    done(state, action, about)      after an action, with what it is about
     data(state), parse(data)        as JSON values and back
 
 The last few modifying actions are the window; what was before them is the work that is known.
@@ -9,22 +9,28 @@ The last few modifying actions are the window; what was before them is the work 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from kedge.drift.topic import terms
 
-from kedge.drift.topic import Terms, terms
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, NamedTuple
 
     from kedge.drift.actions import Action
+else:
+    from kedge.drift.record import NamedTuple
 
 WINDOW = 5  # modifying actions that are compared with the work before them
 SPECIFIC = 3  # pairs that make a message one with a topic of its own
-_MOST_GOAL = 2_000  # words, and as many pairs, of all messages
-_MOST_KNOWN = 2_500
-_MOST_FILES = 300
-_MOST_SAID = 400  # words of one action
+# how many are kept, and how many characters of them
+_GOAL = (500, 6_000)  # words, and as many pairs, of all messages
+_KNOWN = (1_000, 7_000)
+_FILES = (120, 4_000)
+_GONE = (60, 2_000)
+_CHANGED = (20, 800)  # files of one action
+_SAID = (120, 1_000)  # words of one action
+_NAMED = (20, 400)
+_MOST_NAMED = 60  # names of the user that are looked for
 _TEXT = 4_000  # characters of an action's text that are read
 _ELSEWHERE = ("refers-elsewhere", "command")  # kinds of messages with their goal in another place
 TEMPORARY = ("/tmp/", "/var/tmp/", "/private/", "/dev/", "/var/folders/")  # noqa: S108 - only named
@@ -36,6 +42,16 @@ _NO_COUNTS: dict[str, int] = {}
 _NO_TEXTS: dict[str, str] = {}
 
 
+class About(NamedTuple):
+    """What an action is about. `places` are the words of its paths, `names` those of the user's
+    names that it has."""
+
+    words: frozenset[str]
+    pairs: frozenset[str]
+    places: frozenset[str]
+    names: tuple[str, ...] = ()
+
+
 class Step(NamedTuple):
     """A modifying action in the window, and what was read before it."""
 
@@ -44,6 +60,7 @@ class Step(NamedTuple):
     files: tuple[str, ...] = ()
     read_words: tuple[str, ...] = ()
     read_files: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class State(NamedTuple):
@@ -54,12 +71,16 @@ class State(NamedTuple):
     asks: dict[str, None] = _NONE  # words by which the user may have asked for an act
     reached_words: dict[str, None] = _NONE  # of the goal, met in what was done
     reached_pairs: dict[str, None] = _NONE
+    reached_names: dict[str, None] = _NONE
+    placed: dict[str, None] = _NONE  # words of the goal that are met in paths, and so say little
     known: dict[str, None] = _NONE
     files: dict[str, None] = _NONE
     made: dict[str, None] = _NONE  # files that the session has written
+    gone: dict[str, None] = _NONE  # and deleted
     window: tuple[Step, ...] = ()
     reading: Step = Step()
     modified: int = 0
+    turned_at: int = 0  # what `modified` was when the user last turned to another subject
     on_named: int = 0  # modifying actions on files that the user named
     run: int = 0  # modifying actions in a row that were far from the goal
     elsewhere: bool = False  # the last message has its goal in another place
@@ -68,6 +89,7 @@ class State(NamedTuple):
     )
     pending: dict[str, str] = _NO_TEXTS  # actions without a result, and the command that they ran
     red: bool = False  # the last check failed
+    green: bool = False  # or passed, and nothing was changed since
 
 
 def heard(state: State, text: str, kind: str, asks: Iterable[str] = ()) -> State:
@@ -79,13 +101,22 @@ def heard(state: State, text: str, kind: str, asks: Iterable[str] = ()) -> State
         return state
     found = terms(text)
     specific = len(found.pairs) >= SPECIFIC and kind not in ("go-on", "command")
+    turned = False
     if specific:
         state = _settled(state)
+        familiar = found.words & (state.words.keys() | state.known.keys())
+        turned = len(familiar) * 5 < len(found.words)
+    words = _joined(state.words, sorted(found.words), _GOAL)
+    pairs = _joined(state.pairs, sorted(found.pairs), _GOAL)
     return state._replace(
-        words=_joined(state.words, sorted(found.words), _MOST_GOAL),
-        pairs=_joined(state.pairs, sorted(found.pairs), _MOST_GOAL),
-        asks=_joined(state.asks, asks),
+        words=words,
+        pairs=pairs,
+        reached_words=_only(state.reached_words, words),
+        reached_pairs=_only(state.reached_pairs, pairs),
+        placed=_only(state.placed, words),
+        asks=_joined(state.asks, asks, _GOAL),
         run=0 if specific else state.run,
+        turned_at=state.modified if turned else state.turned_at,
         elsewhere=not specific and (kind in _ELSEWHERE or (kind == "go-on" and not found.words)),
         repeats={},
     )
@@ -100,55 +131,69 @@ def changed(action: Action) -> tuple[str, ...]:
     return tuple(path for path in found if not path.startswith(TEMPORARY))
 
 
-def said(action: Action) -> Terms:
-    """What an action is about: its paths, its texts, its command and what it says it is for."""
+def said(action: Action, named: Sequence[str] = ()) -> About:
+    """What an action is about: its paths, its texts, its command and what it says it is for.
+
+    `named` are the files, folders and identifiers that the user named.
+    """
     effects = action.effects
-    return terms(
-        "\n".join(
-            (
-                *changed(action)[:20],
-                *effects.read[:5],
-                action.note[:500],
-                action.command[:2_000] if not action.text else action.command[:300],
-                action.text[:_TEXT],
-                action.removed[: _TEXT // 2],
-            )
+    places = "\n".join((*changed(action)[:20], *effects.read[:5]))
+    text = "\n".join(
+        (
+            action.note[:500],
+            action.command[:2_000] if not action.text else action.command[:300],
+            action.text[:_TEXT],
+            action.removed[: _TEXT // 2],
         )
     )
+    there, here = terms(places), terms(text)
+    low = f"{places}\n{text}".lower() if named else ""
+    names = tuple(name for name in named[:_MOST_NAMED] if _tail(name) in low)
+    return About(here.words | there.words, here.pairs | there.pairs, there.words, names)
 
 
-def done(state: State, action: Action, about: Terms) -> State:
+def _tail(name: str) -> str:
+    """What of a name would be met wherever it is spoken of: a file's without its folders."""
+    return name.lower().strip("./").rpartition("/")[2] or name
+
+
+def done(state: State, action: Action, about: About) -> State:
     """After an action. A plan is none: what an agent says that it will do is not done."""
     if action.kind in ("plan", "agent"):
         return state
     state = state._replace(
-        reached_words=_joined(state.reached_words, sorted(about.words & state.words.keys())),
-        reached_pairs=_joined(state.reached_pairs, sorted(about.pairs & state.pairs.keys())),
+        reached_words=_joined(state.reached_words, sorted(about.words & state.words.keys()), _GOAL),
+        reached_pairs=_joined(state.reached_pairs, sorted(about.pairs & state.pairs.keys()), _GOAL),
+        reached_names=_joined(state.reached_names, about.names, _NAMED),
+        placed=_joined(state.placed, sorted(about.places & state.words.keys()), _GOAL),
     )
-    words = tuple(sorted(about.words)[:_MOST_SAID])
-    files = changed(action)
-    if not files:
+    words = _few(sorted(about.words), _SAID)
+    files = _few(changed(action), _CHANGED)
+    if not changed(action):
         reading = state.reading
-        read = (*reading.read_words, *(word for word in words if word not in state.known))
-        paths = (*reading.read_files, *action.effects.read[:5])
+        read = (*(word for word in words if word not in state.known), *reading.read_words)
+        paths = (*action.effects.read[:5], *reading.read_files)
         return state._replace(
             reading=Step(
-                read_words=tuple(dict.fromkeys(read))[-_MOST_SAID:],
-                read_files=tuple(dict.fromkeys(paths))[-_MOST_FILES:],
+                read_words=_few(dict.fromkeys(read), _SAID),
+                read_files=_few(dict.fromkeys(paths), _CHANGED),
             )
         )
     step = Step(
         words,
-        tuple(sorted(about.pairs & state.pairs.keys())),
-        files[:_MOST_FILES],
+        _few(sorted(about.pairs & state.pairs.keys()), _SAID),
+        files,
         state.reading.read_words,
         state.reading.read_files,
+        _few(about.names, _NAMED),
     )
     state = state._replace(
         window=(*state.window, step),
         reading=Step(),
         modified=state.modified + 1,
-        made=_joined(state.made, files, _MOST_FILES),
+        made=_joined(state.made, files, _FILES),
+        gone=_joined(state.gone, action.effects.deleted[:20], _GONE),
+        green=False,
     )
     while len(state.window) > WINDOW:
         first = state.window[0]
@@ -165,32 +210,52 @@ def _settled(state: State) -> State:
 
 def _learned(state: State, step: Step) -> State:
     return state._replace(
-        known=_joined(state.known, (*step.read_words, *step.words), _MOST_KNOWN),
-        files=_joined(state.files, (*step.read_files, *step.files), _MOST_FILES),
+        known=_joined(state.known, (*step.read_words, *step.words), _KNOWN),
+        files=_joined(state.files, (*step.read_files, *step.files), _FILES),
     )
 
 
-def _joined(old: dict[str, None], new: Iterable[str], most: int = _MOST_GOAL) -> dict[str, None]:
+def _joined(old: dict[str, None], new: Iterable[str], bounds: tuple[int, int]) -> dict[str, None]:
     """Both, what is new last, without the oldest when there are too many."""
     added = dict.fromkeys(new)
     if added.keys() <= old.keys():
         return old
-    joined = {**old, **added}
-    if len(joined) > most:
-        joined = dict.fromkeys(list(joined)[-most:])
-    return joined
+    joined = [*(each for each in old if each not in added), *added]
+    return dict.fromkeys(reversed(_few(reversed(joined), bounds)))
+
+
+def _few(texts: Iterable[str], bounds: tuple[int, int]) -> tuple[str, ...]:
+    """The first of the texts, as many as the bounds leave."""
+    most, left = bounds
+    kept: list[str] = []
+    for text in texts:
+        left -= len(text) + 3
+        if left < 0 or len(kept) == most:
+            break
+        kept.append(text)
+    return tuple(kept)
+
+
+def _only(old: dict[str, None], kept: dict[str, None]) -> dict[str, None]:
+    return old if old.keys() <= kept.keys() else {each: None for each in old if each in kept}
 
 
 def data(state: State) -> dict[str, Any]:
-    """The state as JSON values; what is empty is left out."""
+    """The state as JSON values, small and quick to read; what is empty is left out."""
     found: dict[str, Any] = {}
     for name, value in state._asdict().items():
-        if value == State._field_defaults[name]:
+        if name in _MARKED or value == State._field_defaults[name]:
             continue
-        if name == "window":
-            found[name] = [[list(part) for part in step] for step in value]
+        if name == "words":
+            found[name] = ",".join(_marked(state.words, state.reached_words, state.placed))
+        elif name == "pairs":
+            found[name] = ",".join(_marked(state.pairs, state.reached_pairs))
+        elif name in _WORDS:
+            found[name] = ",".join(value)
+        elif name == "window":
+            found[name] = [_flat(step) for step in value]
         elif name == "reading":
-            found[name] = [list(part) for part in value]
+            found[name] = _flat(value)
         elif name in ("repeats", "pending") or not isinstance(value, dict):
             found[name] = value
         else:
@@ -203,10 +268,12 @@ def parse(stored: Mapping[str, Any]) -> State:
     try:
         found: dict[str, Any] = {}
         for name, default in State._field_defaults.items():
-            if name not in stored:
+            if name not in stored or name in _MARKED:
                 continue
             value = stored[name]
-            if name == "window":
+            if name in _WORDS:
+                found[name] = dict.fromkeys(_split(value))
+            elif name == "window":
                 found[name] = tuple(_step(each) for each in value)
             elif name == "reading":
                 found[name] = _step(value)
@@ -218,10 +285,46 @@ def parse(stored: Mapping[str, Any]) -> State:
                 found[name] = dict.fromkeys(map(str, value))
             else:
                 found[name] = type(default)(value)
-    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        words, pairs = found.get("words", {}), found.get("pairs", {})
+        found["reached_words"] = {word[1:]: None for word in words if word[0] in "+-"}
+        found["placed"] = {word[1:]: None for word in words if word[0] == "-"}
+        found["reached_pairs"] = {pair[1:]: None for pair in pairs if pair[0] == "+"}
+        found["words"] = {word.lstrip("+-"): None for word in words}
+        found["pairs"] = {pair.lstrip("+"): None for pair in pairs}
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         raise ValueError("not the state of a session") from error
     return State(**found)
 
 
+# words and pairs are of letters and blanks: what is reached is marked where they are kept
+_WORDS = frozenset(("words", "pairs", "asks", "known"))
+_MARKED = frozenset(("reached_words", "reached_pairs", "placed"))
+
+
+def _marked(
+    all_: dict[str, None], reached: dict[str, None], placed: Collection[str] = ()
+) -> Iterator[str]:
+    for each in all_:
+        yield f"-{each}" if each in placed else f"+{each}" if each in reached else each
+
+
+def _flat(step: Step) -> list[Any]:
+    words, pairs, files, read_words, read_files, names = step
+    return [",".join(words), ",".join(pairs), list(files), ",".join(read_words), list(read_files),
+            list(names)]  # fmt: skip
+
+
 def _step(stored: Any) -> Step:
-    return Step(*(tuple(map(str, part)) for part in stored))
+    words, pairs, files, read_words, read_files, names = stored
+    return Step(
+        _split(words),
+        _split(pairs),
+        tuple(map(str, files)),
+        _split(read_words),
+        tuple(map(str, read_files)),
+        tuple(map(str, names)),
+    )
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()

@@ -21,6 +21,7 @@ DEPENDENCIES = word_set(
     """dependency dependencies dep deps package packages library libraries lib libs crate crates gem
     gems requirement requirements framework frameworks plugin plugins npm pip"""
 )
+_PACKAGES = word_set("dependency dependencies deps packages libraries crates gems any our")
 _TOOLS = word_set("tool tools software module modules binaries")
 _CODE = word_set("code anything something it implementation solution fix")
 _WEB = word_set(
@@ -38,17 +39,23 @@ _RUNS = {
     "commands": "", "command": "", "anything": "", "code": "", "program": "", "e2e": "tests",
     "seeds": "seeds", "seeders": "seeds", "binary": "", "programs": "", "install": "install",
 }  # fmt: skip
-_FORMATTERS = word_set("formatter formatters prettier black gofmt rustfmt autoformatter formatting")
-_AGENT_TOOLS = word_set("subagents subagent agents task websearch webfetch mcp bash")
+_FORMATTERS = word_set(
+    "isort formatter formatters prettier black gofmt rustfmt autoformatter formatting"
+)
+AGENT_TOOLS = word_set("subagents subagent agents task websearch webfetch mcp bash")
 _VCS = word_set("amend rebase merge stash reset squash")
 _BRANCHES = word_set(
     """branch branches main master pr prs it this that anything commits changes commit history mine
     file files"""
 )
+_BRANCH_NAMES = word_set("main master develop trunk production staging")
+_WORKED = word_set("changes work edits modifications commits anything stash state")
+_TAGS = word_set("anything it release releases version versions commit commits")
 _SENT = word_set(
     """anything changes change it them this that code work everything commits commit stuff branch
-    tags tag files file secrets"""
+    tags tag files file secrets origin remote upstream github"""
 )
+_WRITTEN = word_set("documents summaries documentation docs markdown summary reports")
 _MADE = word_set(
     """files file modules module folders folder directories documents summaries scripts
     documentation docs markdown readme"""
@@ -69,7 +76,8 @@ def _one(kind: str, *subjects: str) -> Kinds:
 
 
 def _of_command(command: str) -> Kinds:
-    parts = command.lower().split()
+    parts = command.split()
+    parts[0] = parts[0].lower()
     if len(parts) == 1:
         return _one("no_format") if parts[0] in _FORMATTERS else _one("no_tool", parts[0])
     managers = ("npm", "yarn", "pnpm", "pip", "pip3", "brew", "apt-get", "apt", "bun")
@@ -109,10 +117,18 @@ def _of_family(family: str, about: Things) -> Kinds:
             return _one("no_commit", *subjects)
         return _one("no_commit") if plain or heads <= _SENT else ()
     if family == "push":
-        branch = sorted(heads & word_set("main master"))
+        branch = sorted(heads & _BRANCH_NAMES)
         return _one("no_push", *branch) if plain or heads <= _SENT.union(branch) else ()
+    if family == "discard":
+        return _one("no_vcs", "discard") if plain or heads & _WORKED else ()
+    if family == "tag":
+        return _one("no_vcs", "tag") if plain or heads <= _TAGS else ()
+    if family == "upgrade":
+        return _dependencies() if heads & DEPENDENCIES else ()
     if family == "force-push":
         return _one("no_vcs", "force push")
+    if family == "merge" and heads & word_set("pr prs mr mrs"):
+        return _one("no_vcs", "gh pr merge", "glab mr merge")
     if family in _VCS:
         return _one("no_vcs", family) if plain or heads <= _BRANCHES else ()
     if family in ("branch", "switch"):
@@ -143,8 +159,14 @@ def _of_family(family: str, about: Things) -> Kinds:
     return ()
 
 
+def _dependencies() -> Kinds:
+    return (("no_new_dependencies", ()), ("no_install", ()))
+
+
 def _of_edit(about: Things) -> Kinds:
     heads = set(about.heads)
+    if heads <= _PACKAGES and heads:
+        return _dependencies()
     if about.outside:
         return _one("only_under", *about.outside)
     if about.other:
@@ -163,14 +185,23 @@ def _of_edit(about: Things) -> Kinds:
     return _one("no_touch", *about.subjects) if about.subjects else ()
 
 
+def _split(head: str) -> list[str]:
+    """The words of a command; in "black/isort" each is one of its own."""
+    parts = head.split("/")
+    return parts if all(part in PROGRAMS or part in _FORMATTERS for part in parts) else head.split()
+
+
 def _of_run(about: Things) -> Kinds:
-    heads = [part for head in about.heads for part in head.split()]
+    heads = [part for head in about.heads for part in _split(head)]
     if not heads:
         return _one("no_run", "it") if about.pronoun else ()
     if _FORMATTERS.intersection(heads):
         return _one("no_format")
     if heads[0] in PROGRAMS:
-        return _of_command(" ".join(heads[:3]))
+        starts = [spot for spot, head in enumerate(heads) if head in PROGRAMS]
+        ends = [*starts[1:], len(heads)]
+        commands = (heads[start:end][:3] for start, end in zip(starts, ends, strict=True))
+        return tuple(kind for words in commands for kind in _of_command(" ".join(words)))
     paths = [subject for subject in about.subjects if is_path(subject)]
     if paths:
         return _one("no_run", *paths)
@@ -210,6 +241,8 @@ def _of_making(family: str, about: Things) -> Kinds:
     paths = [each for each in about.subjects if is_path(each)]
     if family == "create" and paths:
         return _one("no_new_files", *paths)
+    if heads & _WRITTEN:
+        return _one("no_new_files", "docs")
     return _one("no_new_files", *about.subjects) if heads & _MADE else ()
 
 
@@ -220,6 +253,8 @@ def _of_use(about: Things) -> Kinds:
     commands = [head for head in about.heads if " " in head and head.split()[0] in PROGRAMS]
     if commands:
         return _of_command(commands[0])
-    tools = [head for head in about.heads if head in PROGRAMS or head in _AGENT_TOOLS]
+    if len(about.heads) > 1 and about.heads[0] in PROGRAMS and about.heads[1] not in PROGRAMS:
+        return _of_command(" ".join(about.heads[:3]))
+    tools = [head for head in about.heads if head in PROGRAMS or head in AGENT_TOOLS]
     tools += [each for each in about.subjects if " " not in each and each not in tools]
     return _one("no_tool", *tools) if tools else ()

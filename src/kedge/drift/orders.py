@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from kedge.drift.phrases import Things, things
+from kedge.drift.phrases import Things, leading, named, things
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import is_path, stands_for_paths
 from kedge.drift.vocabulary import ADVERBS, BASE, CONDITIONS, DOING, FILLER, LEADS, TAILS
@@ -12,17 +10,25 @@ from kedge.drift.vocabulary import ADVERBS, BASE, CONDITIONS, DOING, FILLER, LEA
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NamedTuple
 
     from kedge.drift.prose import Word
+else:
+    from kedge.drift.record import NamedTuple
 
-
-MARKS = word_set(", ; : ( ) — – - -- --- … . ! ?")
+_LONG = 12  # words of one thing that is spoken of
+_FARTHEST = 40  # words back that what is spoken of may begin
+MARKS = word_set(", ; : ( ) — – - -- --- … . ! ? =")
 _JOINS = word_set("and but however so then though or yet plus nor although instead")
 # who may stand before a verb that is told to the agent
 _ADDRESS = word_set(
     """you you're u should must may can could would are allowed to want like i i'd need permitted
     supposed we shall have rather prefer asked told please will expect nobody only it's its ok
     fine now never not agents sure dare ask wish if appreciate better it'd permission"""
+)
+_COURTESY = word_set(
+    """prefer rather like appreciate better best grateful thankful lovely great nice kind good happy
+    helpful glad love wish hope mind it'd it it's would i'd that that'd be could if you"""
 )
 _MODALS = word_set(
     """should must may can could would shall will can't cannot mustn't shouldn't have need want
@@ -42,6 +48,7 @@ _PROGRAM = word_set(
     """hook rule function command check option flag mode test policy guard validator lint linter
     handler middleware script method setting switch"""
 )
+_PURPOSE = word_set("make get fix solve achieve keep save reach pass work implement do")
 _SAYING = word_set(
     """like says said wrote e.g. eg example examples message prints text called named comment saying
     reads titled string error log output e.g i.e such"""
@@ -61,6 +68,9 @@ PROGRAMS = word_set(
 _WORDS = word_set("go find make kill node echo cat black task gem composer bundle redis")
 
 
+_BREAKS = MARKS | _JOINS
+
+
 class Order(NamedTuple):
     """Verbs by family, and where what they are about begins."""
 
@@ -77,20 +87,55 @@ def low(words: Sequence[Word], at: int) -> str:
 def clause_start(words: Sequence[Word], at: int) -> int:
     """Where the clause begins that a word is in."""
     place = at
-    while place > 0 and words[place - 1].low not in MARKS and words[place - 1].low not in _JOINS:
+    least = max(0, at - _FARTHEST)
+    while place > least and words[place - 1].low not in _BREAKS:
+        if words[place - 1].low in ("as", "provided") and low(words, place - 2) in ("long", ","):
+            break  # "as long as you …"
         place -= 1
     return place
+
+
+def subject(words: Sequence[Word], at: int) -> Things:
+    """What is spoken of right before a place: "a.py and b.py" of "… must not change".
+
+    What stands in brackets there is another name for it.
+    """
+    if low(words, at - 1) == ")":
+        start = max((spot for spot in range(at - 1) if words[spot].low == "("), default=0)
+        paths = tuple(named(words[start:at]))
+        if paths or not start:
+            return Things(paths, paths, end=at)
+        return subject(words, start)._replace(end=at)
+    fewest = max(0, at - _FARTHEST)
+    begins = [
+        spot for spot in range(fewest, at)
+        if spot == 0 or words[spot - 1].low in MARKS or words[spot - 1].low in _JOINS
+        or words[spot - 1].low in ("that", "but")
+    ]  # fmt: skip
+    inner = range(max(clause_start(words, at), at - _LONG), at)
+    for spot in dict.fromkeys((*begins, *inner)):
+        if spot and low(words, spot - 1) in BASE:
+            continue
+        about = things(words, spot, exceptions=False, spoken=True)
+        if about.end == at and not about.empty:
+            return about
+    return Things()
 
 
 def told(words: Sequence[Word], at: int, *, asks: bool = False) -> bool:
     """Whether what begins at a place is said to the agent, rather than of something else."""
     start = clause_start(words, at)
+    if start == 0:
+        ahead = leading(words[:at]).end
+        start = ahead if ahead <= at else 0
     before = [
         word.low for word in words[start:at] if word.low not in FILLER and word.low not in LEADS
     ]
     if any(word.kind in ("code", "quote") for word in words[start:at]):
         return False
-    if "if" in before and not word_set("prefer rather like appreciate better").intersection(before):
+    if kindly(before):
+        return True
+    if "if" in before and not _COURTESY.intersection(before):
         return False
     if before:
         if any(word not in _ADDRESS for word in before) or before[-1] in ("i", "we"):
@@ -105,6 +150,16 @@ def told(words: Sequence[Word], at: int, *, asks: bool = False) -> bool:
     return not described_before(words, start)
 
 
+def kindly(before: Sequence[str]) -> bool:
+    """For "I'd be grateful if you could …", "if you could …", "would you mind …"."""
+    if not _YOURS.intersection(before) or not set(before) <= _ADDRESS | _COURTESY:
+        return False
+    if "mind" in before:
+        return True
+    modal = {"could", "would", "can"}.intersection(before)
+    return bool(modal) and (before[0] == "if" or bool(_COURTESY.intersection(before)))
+
+
 def described_before(words: Sequence[Word], start: int) -> bool:
     """A condition, a program's name or a quotation's introduction before a clause."""
     if start == 0:
@@ -112,9 +167,12 @@ def described_before(words: Sequence[Word], start: int) -> bool:
     head = [word.low for word in words[:start]]
     first = next((word for word in head if word not in FILLER), "")
     conditional = first in CONDITIONS or first == "until" or bool(_IFS.intersection(head))
-    if conditional and not _YOURS.intersection(head):
+    doing = first in ("after", "before", "while", "when") and any(
+        word.endswith("ing") for word in head[1:3]
+    )  # "after fixing it, …"
+    if conditional and not doing and not _YOURS.intersection(head):
         return True
-    if head[-1] in _JOINS:  # "where we use X but don't change Y"
+    if head[-1] in _JOINS and head[-1] != "so":  # "where we use X but don't change Y"
         begin = clause_start(words, start - 1)
         left = [word for word in head[begin:] if word not in FILLER]
         if _RELATIVE.intersection(left) or (left[:1] and left[0] in _OTHERS):
@@ -133,7 +191,7 @@ def described_before(words: Sequence[Word], start: int) -> bool:
 def order(words: Sequence[Word], at: int, forms: dict[str, list[str]]) -> Order | None:
     """The verbs that begin at a place, in the given form."""
     families: list[str] = []
-    place = at
+    place = at + (low(words, at) == ":")
     count = len(words)
     wanted = forms
     while place < count:
@@ -174,7 +232,8 @@ def order(words: Sequence[Word], at: int, forms: dict[str, list[str]]) -> Order 
         joint = low(words, place)
         if joint in (",", "or", "and", "nor", "/"):
             ahead = place + 1 + (low(words, place + 1) in ("or", "and", "nor", "even", "to"))
-            if low(words, ahead) in wanted or _phrase(words, ahead)[0]:
+            more = low(words, ahead) in wanted or bool(_phrase(words, ahead)[0])
+            if more and (ahead > place + 1 or joint != "," or _listed(words, ahead, wanted)):
                 place = ahead
                 continue
         break
@@ -189,6 +248,20 @@ def order(words: Sequence[Word], at: int, forms: dict[str, list[str]]) -> Order 
         "something",
     )
     return Order(tuple(dict.fromkeys(families)), place, whole=whole)
+
+
+def _listed(words: Sequence[Word], at: int, forms: dict[str, list[str]]) -> bool:
+    """Whether a verb after a comma is one of a list: "don't move, rename or delete X"; in "don't
+    rebase, merge main" it is an order of its own."""
+    if low(words, at + 1) in (*MARKS, "") and low(words, at + 1) != ",":
+        return True
+    near = words[at + 1 : at + 6]
+    for spot, word in enumerate(near):
+        if word.low in ("or", "nor", "and"):
+            return spot + 1 < len(near) and near[spot + 1].low in forms
+        if word.low not in forms and word.low != ",":
+            return False
+    return False
 
 
 def _phrase(words: Sequence[Word], at: int) -> tuple[str, int]:
@@ -207,6 +280,15 @@ def _phrase(words: Sequence[Word], at: int) -> tuple[str, int]:
     pair = f"{verb} {after}"
     if pair in _PAIRS:
         return _PAIRS[pair], at + 2
+    if verb in ("mark", "marking"):
+        marks = [low(words, spot) for spot in range(at + 1, at + 6)]
+        if {"skipped", "skip", "xfail", "ignored", "pending"} & set(marks):
+            return "weaken", at + 1
+    undone = verb in ("do", "doing") and after in ("it", "that", "this", "so")
+    if undone and low(words, at + 2) in (*MARKS, "", "yet"):
+        return "implement", at + 2
+    if verb in ("leave", "leaving", "exit") and is_path(after):
+        return "outside", at + 1
     if verb in ("search", "searching", "access", "accessing", "surf", "use", "using", "go", "going",
                 "query", "hit", "hitting", "call", "calling", "fetch", "fetching"):  # fmt: skip
         nouns = {low(words, place) for place in range(at + 1, at + 5)}
@@ -222,6 +304,7 @@ _PAIRS = {
     "fire up": "run", "start up": "run", "starting up": "run", "pull in": "add",
     "pulling in": "add", "bring in": "add", "bringing in": "add", "comment out": "weaken",
     "commenting out": "weaken", "check out": "switch", "checking out": "switch",
+    "take on": "add", "taking on": "add", "depend on": "add",
     "go near": "edit", "step outside": "outside", "go outside": "outside",
     "force push": "force-push", "force pushing": "force-push", "clean up": "refactor",
 }  # fmt: skip
@@ -255,7 +338,7 @@ def described(words: Sequence[Word], at: int, *, strict: bool) -> bool:
         if word == "as":
             return "soon" in after or "long" in after
         if word == "on":
-            return "own" not in after and strict
+            return strict and not after & word_set("own this my our your the")
         if word == "because":
             return False
         return not (after & _MINE or low(words, at + 1).endswith("ing"))
@@ -269,7 +352,7 @@ def described(words: Sequence[Word], at: int, *, strict: bool) -> bool:
     if word == "for":
         return first not in word_set("it this that now me these those any the a today there here")
     if word in ("in", "to", "into", "by", "with", "from", "at"):
-        if is_path(first):
+        if is_path(first) or (word == "to" and first in _PURPOSE):
             return False
         return not after & word_set(
             """this that project repo repository here now hand yourself codebase remote origin main

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kedge.drift.roles import ABSTRACT, FOLDERS, MODULES, TYPES, word_set
-from kedge.drift.subjects import is_path, role
-from kedge.drift.vocabulary import BASE, CHANGING, EXCEPTING, LOOKING
+from kedge.drift.subjects import is_file, is_path, role
+from kedge.drift.vocabulary import BASE, CHANGING, EXCEPTING, FILLER, LOOKING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NamedTuple
 
     from kedge.drift.prose import Word
+else:
+    from kedge.drift.record import NamedTuple
 
 MOST_THINGS = 40  # in one list
 
@@ -37,6 +38,9 @@ _FOLDER = word_set(
     """folder folders directory directories dir dirs subfolder subdirectory tree package packages
     module crate path"""
 )
+_ARTICLES = word_set("the a an this these those our my your any every each")
+_POINTING = word_set("that this those these")
+_ANY_FILE = word_set("file files folder directory module package one ones")
 PRONOUNS = word_set("it them this that those these there")
 _INSIDE = word_set("in under inside within from below beneath of underneath")
 _STOPS = word_set(
@@ -44,12 +48,15 @@ _STOPS = word_set(
     whenever while once after before is are was were be been being must should shall may might
     can could will would has have had does do did and or nor but except unless apart besides
     aside excluding because since as so that which who whose they we you i he she yet alone
-    untouched unchanged intact please here now then until till not only just instead either
+    untouched unchanged unmodified uncommitted intact gets
+    please here now then until till not only just instead either
     anymore again completely entirely manually directly twice than where there's it's there it
     them isn't aren't shouldn't mustn't can't cannot won't didn't doesn't needs need stays stay
     remains remain i'll i'd don't never never, let's via like about using right too where's
     read-only frozen myself locally works fails fail breaks behaves first as-is out off up
-    globally much even though although however whatsoever otherwise anyway thanks ever across"""
+    globally today tonight tomorrow later afterwards
+    much even though although however whatsoever otherwise anyway thanks ever across around over
+    against"""
 )
 _BE = word_set(
     """is are was were must should may can will would has have does do did needs need isn't aren't
@@ -89,9 +96,17 @@ class _Thing(NamedTuple):
 
 
 def things(
-    words: Sequence[Word], at: int, *, exceptions: bool = True, nested: bool = False
+    words: Sequence[Word],
+    at: int,
+    *,
+    exceptions: bool = True,
+    nested: bool = False,
+    spoken: bool = False,
 ) -> Things:
-    """The list of things that begins at a place; as far as it goes on naming things."""
+    """The list of things that begins at a place; as far as it goes on naming things.
+
+    They are `spoken` of where a verb follows that says something of all of them.
+    """
     subjects: list[str] = []
     heads: list[str] = []
     flags: set[str] = set()
@@ -107,7 +122,7 @@ def things(
         place = thing.end
         start = _next(words, place)
         thing = _thing(words, start, nested) if start and len(heads) < MOST_THINGS else None
-        if thing is not None and not _goes_on(words, thing, start):
+        if thing is not None and not _goes_on(words, thing, start, spoken=spoken):
             break
     return Things(
         tuple(dict.fromkeys(subjects)),
@@ -155,6 +170,10 @@ def excepted(words: Sequence[Word], at: int) -> tuple[str, ...]:
             )
             if not start:
                 return ()
+        elif low in ("being", "is") and "exception" in {
+            _low(words, spot) for spot in range(place + 1, place + 4)
+        }:  # "a.py being the one exception"
+            return tuple(named(words[at:place]))
         elif low == "but" and after not in ("don't", "do", "never", "you", "please", "not", "i"):
             start = place + 1
         else:
@@ -163,11 +182,21 @@ def excepted(words: Sequence[Word], at: int) -> tuple[str, ...]:
     return ()
 
 
+def leading(words: Sequence[Word]) -> Things:
+    """What a sentence that begins with "apart from …" or "except for …" leaves out."""
+    first = next((spot for spot, word in enumerate(words) if word.low not in FILLER), 0)
+    low, after = _low(words, first), _low(words, first + 1)
+    pair = (low in ("apart", "aside") and after == "from") or (low == "other" and after == "than")
+    exception = low == "with" and _low(words, first + 2) == "exception"
+    if not (pair or exception or low in ("except", "besides", "excepting", "excluding")):
+        return Things()
+    start = first + (4 if exception else 2 if pair or after in ("for", "in") else 1)
+    return things(words, start, exceptions=False)
+
+
 def named(words: Sequence[Word]) -> list[str]:
     """The paths among the words."""
-    return [
-        word.text.rstrip(":") for word in words if word.kind in ("word", "code") and _path(word)
-    ]
+    return [word.text.rstrip(":") for word in _paths(words)]
 
 
 def _thing(words: Sequence[Word], at: int, nested: bool) -> _Thing | None:
@@ -183,6 +212,8 @@ def _thing(words: Sequence[Word], at: int, nested: bool) -> _Thing | None:
             break
         if word.kind == "word" and (word.low in _STOPS or word.low in EXCEPTING):
             break
+        if core and word.low in _ARTICLES:
+            break
         if word.low == "else":
             flags.add("other")
         else:
@@ -190,6 +221,8 @@ def _thing(words: Sequence[Word], at: int, nested: bool) -> _Thing | None:
         place += 1
     heads = tuple(word.low for word in core)
     following = _low(words, place)
+    if len(core) == 1 and heads[0] in _ANY_FILE and _low(words, place - 2) in _POINTING:
+        return _Thing("", (), frozenset((*flags, "pronoun")), (), place)  # "that file"
     if following == "outside" and not nested:
         return _beyond(words, place, heads, flags)
     if not core:
@@ -231,12 +264,21 @@ def _placed(words: Sequence[Word], core: list[Word], at: int, flags: set[str]) -
     """A noun phrase with the place that follows it: "the tests", "in src/a"."""
     heads = tuple(word.low for word in core)
     every = set(heads) <= FILES
+    if every and _low(words, at) in _INSIDE and _low(words, at + 1) in ("there", "it", "them"):
+        return _Thing("", (), frozenset((*flags, "pronoun")), (), at + 2)
     where, end = _where(words, at)
+    if "ending" in heads and where:  # "files ending in .snap"
+        return _Thing(where, heads, frozenset(flags), (), end)
     subject = _subject(core, place=bool(where))
+    meant, after = _meant(words, end)
+    if meant and not (_paths(core) or where):  # "the parser (src/parser.rs)"
+        return _Thing(meant, heads, frozenset(flags), (), after)
     if where and subject and not every:
         subject = f"{subject} in {where}"
     elif where:
-        subject = "" if set(heads) & ABSTRACT and not set(heads) & FILES else where
+        plain = set(heads) - ABSTRACT
+        sure = not set(heads) & ABSTRACT or set(heads) & FILES or (plain and not is_file(where))
+        subject = where if sure else ""
     if not subject and _low(words, end) in ("that", "which"):  # "anything that is generated"
         told = _low(words, end + 2)
         if _low(words, end + 1) in ("is", "are", "was") and role(told):
@@ -245,6 +287,14 @@ def _placed(words: Sequence[Word], core: list[Word], at: int, flags: set[str]) -
     if not subject and (every or heads[-1] in ALL) and "restricted" not in flags:
         flags.add("everything")
     return _Thing(subject, heads, frozenset(flags), (), end)
+
+
+def _meant(words: Sequence[Word], at: int) -> tuple[str, int]:
+    """The one path that stands in brackets at a place, and where they end."""
+    if _low(words, at) != "(" or _low(words, at + 2) != ")":
+        return "", at
+    inner = words[at + 1]
+    return (inner.text, at + 3) if _path(inner) else ("", at)
 
 
 def _beyond(
@@ -291,7 +341,7 @@ def _where(words: Sequence[Word], at: int) -> tuple[str, int]:
 
 def _subject(core: Sequence[Word], *, place: bool) -> str:
     """The subject that a noun phrase names, empty when it names none that can be resolved."""
-    paths = [word for word in core if _path(word)]
+    paths = _paths(core)
     if paths:
         text = paths[0].text.rstrip(":")
         folder = core[-1].low in _FOLDER and "." not in text.rpartition("/")[2]
@@ -321,12 +371,18 @@ def _subject(core: Sequence[Word], *, place: bool) -> str:
     return " ".join(lows)
 
 
-def _goes_on(words: Sequence[Word], thing: _Thing, at: int) -> bool:
+def _paths(words: Sequence[Word]) -> list[Word]:
+    return [word for word in words if _path(word)]
+
+
+def _goes_on(words: Sequence[Word], thing: _Thing, at: int, *, spoken: bool) -> bool:
     """Whether what follows a comma is one more thing, rather than a clause of its own."""
     if not (thing.subject or thing.outside or thing.flags & {"new"} or set(thing.heads) & FILES):
         return False
-    if _low(words, thing.end) in _BE:
+    if not spoken and _low(words, thing.end) in _BE:
         return False
+    if len(thing.heads) == 1 and _low(words, thing.end) in _ARTICLES:
+        return False  # a verb: "… and tag every bucket"
     concrete = is_path(thing.subject) or bool(thing.outside) or " in " in thing.subject
     if concrete or not thing.heads:
         return True

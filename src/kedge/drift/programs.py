@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kedge.drift.roles import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from kedge.drift.shell.syntax import Node, Word
+else:
+    from kedge.drift.record import NamedTuple
 
 MOST = 200
 _DEEPEST = 4
@@ -116,12 +118,12 @@ class Program(NamedTuple):
             return self.name in verbs or any(
                 arg in verbs or arg.partition(":")[0] in verbs for arg in plain[:3]
             )
-        parts = what.lower().split()
+        parts = what.split()
         if len(parts) == 1 and ("/" in what or "." in what):
             return self._starts(what)
         options = [part for part in parts if part.startswith("-")]
         head = [word.lower() for word in self.words if not word.startswith("-")]
-        plain = [part for part in parts if not part.startswith("-")]
+        plain = [part.lower() for part in parts if not part.startswith("-")]
         return head[: len(plain)] == plain and all(option in self.args for option in options)
 
     def _starts(self, path: str) -> bool:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-MOST_WORDS = 12_000  # of one text
-MOST_IN_SENTENCE = 150
+from kedge.drift.roles import word_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from kedge.drift.record import NamedTuple
+
+MOST_WORDS = 3_000  # of one text
+MOST_IN_SENTENCE = 100
 
 _FENCE = re.compile(r"[ \t]{0,3}(```+|~~~+)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?\d{1,3}[.)]|[a-z][.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
@@ -21,12 +28,15 @@ _EMPHASIS = re.compile(r"(?<![\w/*.])\*([A-Za-z][^*\n]{0,80})\*(?![\w/.*])")
 _WORD = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"
     r"|[\"“](?P<quote>[^\"“”\n]{1,400})[\"”]"
-    r"|(?P<mark>[,;:!?()…]|[—–]|-{1,3}(?=\s|\Z)|\.(?=\s|\Z))"
+    r"|(?P<mark>[,;:!?()…]|[—–]|-{1,3}(?=\s|\Z)|=(?=\s)|\.(?=\s|\Z))"
     r"|(?P<word>[^\s,;!?()\"“”`—–…:]+(?::(?=[\w/])[^\s,;!?()\"“”`—–…:]+)*)"
 )
 _ABBREVIATIONS = frozenset(("e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "incl.", "eg.", "ie."))
 _ENDS = frozenset(".!?")
-_FORBIDDING = frozenset(("don't", "not", "never", "avoid", "only", "off-limits", "limits"))
+_FORBIDDING = word_set(
+    """don't don'ts not never avoid only off-limits limits non-goals non-goal forbidden out alone
+    untouched unchanged"""
+)
 _EXPANDED = {
     "dont": "don't",
     "don´t": "don't",
@@ -95,7 +105,12 @@ def sentences(text: str) -> list[Sentence]:
 
 def _label(words: list[Word]) -> tuple[Word, ...]:
     """What introduces a list, where its items are to be read with it: "Do not touch:"."""
-    return tuple(words) if any(word.low in _FORBIDDING for word in words) else ()
+    if not any(word.low in _FORBIDDING for word in words):
+        return ()
+    last = words[-1]
+    if last.low == ":":
+        return tuple(words)
+    return (*words, Word(":", ":", last.end, last.end, "mark"))
 
 
 def _blocks(text: str) -> list[tuple[int, int, bool, bool]]:

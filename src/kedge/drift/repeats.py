@@ -5,16 +5,23 @@ A count alone is no loop: editing and testing in turn is how work is done.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from kedge.drift.memory import changed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from kedge.drift.actions import Action
     from kedge.drift.memory import State
+else:
+    from kedge.drift.record import NamedTuple
 
 _MOST = 200  # edits and commands that are remembered
+_MOST_PENDING = 30
+_MOST_EDITS = 5  # of one action
+_WORKED = "w"
 _FIRST = 3  # times before anything is said
 
 
@@ -33,7 +40,7 @@ class Loop(NamedTuple):
 def loop(state: State, action: Action) -> Loop | None:
     """The loop that the action goes on with, if any."""
     if changed(action):
-        times = 1 + max((state.repeats.get(mark, 0) for mark in _edits(action)), default=0)
+        times = 1 + max((_times(state.repeats, mark) for mark in _edits(action)), default=0)
         if times >= _FIRST:
             return Loop("the same edit", ", ".join(changed(action)[:2]), times)
         return None
@@ -44,19 +51,29 @@ def loop(state: State, action: Action) -> Loop | None:
     return None
 
 
+def _times(repeats: dict[str, int], edit: str) -> int:
+    """How often an edit was made. One that worked is no repetition: it is made in another place,
+    as long as nothing was run, and it was not undone."""
+    return 0 if _WORKED + edit in repeats else repeats.get(edit, 0)
+
+
 def acted(state: State, action: Action) -> State:
     """After an action, before its result."""
     repeats, pending = state.repeats, state.pending
+    mark = command(action)
+    if mark:
+        repeats = {each: count for each, count in repeats.items() if each[0] != _WORKED}
+    value = f"{mark} {'check' if action.effects.checks else ''}" if mark else ""
     if changed(action):
         # something is changed: what failed before may work
-        repeats = {mark: count for mark, count in repeats.items() if mark[0] == "e"}
-        for mark in _edits(action):
-            repeats[mark] = repeats.get(mark, 0) + 1
+        repeats = {each: count for each, count in repeats.items() if each[0] != "c"}
+        for edit, undone in zip(_edits(action), _edits(action, back=True), strict=True):
+            repeats[edit] = _times(repeats, edit) + 1
+            repeats.pop(_WORKED + undone, None)
         repeats = dict(list(repeats.items())[-_MOST:])
-    mark = command(action)
-    if action.id and mark:
-        check = "check" if action.effects.checks else ""
-        pending = dict([*pending.items(), (action.id, f"{mark} {check}")][-_MOST:])
+        value = value or " ".join((*_edits(action)[:_MOST_EDITS], "edit"))
+    if action.id and value:
+        pending = dict([*pending.items(), (action.id, value)][-_MOST_PENDING:])
     return state._replace(repeats=repeats, pending=pending)
 
 
@@ -65,15 +82,20 @@ def ended(state: State, id: str, ok: bool) -> State:  # noqa: A002 - the word th
     if id not in state.pending:
         return state
     pending = dict(state.pending)
-    mark, _, check = pending.pop(id).partition(" ")
+    *marks, what = pending.pop(id).split(" ")
     repeats = dict(state.repeats)
-    if ok:
-        repeats.pop(mark, None)
+    if what == "edit":
+        for mark in marks:
+            repeats.pop(_WORKED + mark, None)
+            if ok:
+                repeats[_WORKED + mark] = 1
+    elif ok:
+        repeats.pop(marks[0], None)
     else:
-        repeats[mark] = repeats.get(mark, 0) + 1
-        repeats = dict(list(repeats.items())[-_MOST:])
-    red = not ok if check else state.red
-    return state._replace(repeats=repeats, pending=pending, red=red)
+        repeats[marks[0]] = repeats.get(marks[0], 0) + 1
+    repeats = dict(list(repeats.items())[-_MOST:])
+    red, green = (not ok, ok) if what == "check" else (state.red, state.green)
+    return state._replace(repeats=repeats, pending=pending, red=red, green=green)
 
 
 def command(action: Action) -> str:
@@ -83,11 +105,13 @@ def command(action: Action) -> str:
     return f"c{_mark(action.command)}"
 
 
-def _edits(action: Action) -> list[str]:
+def _edits(action: Action, *, back: bool = False) -> list[str]:
+    """The marks of an action's edits, or of those that would undo them."""
+    texts = ((each.path, each.removed, each.added) for each in action.changes[:_MOST_EDITS])
     return [
-        f"e{_mark(change.path, change.removed, change.added)}"
-        for change in action.changes
-        if change.added or change.removed
+        f"e{_mark(path, new, old) if back else _mark(path, old, new)}"
+        for path, old, new in texts
+        if old or new
     ]
 
 

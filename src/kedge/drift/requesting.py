@@ -30,13 +30,16 @@ _DOES = word_set(
 # with one of these in it, a request describes something that people will use
 _SETTING = word_set(
     """option flag command mode button setting parameter user users that which so should when if
-    lets customer customers people feature page dialog"""
+    possible able ability lets customer customers people feature page dialog"""
 )
 
 
 def requested(words: Sequence[Word], at: int) -> bool:
     """Whether the words before a place ask the agent for something."""
     lows = [word.low for word in words[:at]]
+    first = next((low for low in lows if low not in FILLER), "")
+    if lows[-1:] == [","] and first in CHANGING:  # "add a column, without changing the schema"
+        return True
     start = 0
     for place in range(at - 1, -1, -1):  # the clause may stand after another
         if lows[place] in (";", ":", "—", "–") or (
@@ -46,7 +49,7 @@ def requested(words: Sequence[Word], at: int) -> bool:
             break
     for begin in dict.fromkeys((start, 0)):
         part = [each for each in lows[begin:at] if each not in FILLER and each not in MARKS]
-        if not part:
+        if not part or part in (["do", "it"], ["do", "this"], ["do", "that"]):
             return True
         if _SETTING.intersection(part):
             continue

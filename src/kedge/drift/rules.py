@@ -23,19 +23,22 @@ def _by_word(*pairs: tuple[Rule, str]) -> dict[str, list[Rule]]:
     return table
 
 
-_AUXILIARIES = """is are must should may can shall has have stays stay remains remain shouldn't
-mustn't can't cannot isn't aren't needs need"""
+_AUXILIARIES = """is are must should may can shall has have stays stay remains
+remain gets get shouldn't mustn't can't cannot isn't aren't needs need"""
 _RULES = _by_word(
     (negating.none, "no zero"),
     (forbidding.kept, "leave keep leaving keeping hands stay steer"),
-    (forbidding.listed, "off off-limits frozen forbidden prohibited read-only"),
+    (forbidding.listed, "off off-limits out frozen locked forbidden prohibited"),
+    (forbidding.listed, "read-only non-goals non-goal don'ts"),
+    (forbidding.spared, "nothing"),
+    (forbidding.excluded, "not"),
     (forbidding.passive, _AUXILIARIES),
     (confining.only, "only just solely exclusively purely"),
     (confining.keep, "keep"),
     (confining.nothing, "nothing nowhere"),
-    (confining.stay, "stay stick work be made"),
+    (confining.stay, "stay stick work be made belong go happen remain"),
     (confining.limit, "limit restrict confine limited restricted confined"),
-    (asking.ask, "ask check confirm get"),
+    (asking.ask, "ask check confirm get run"),
     (asking.instead, "use"),
     (asking.phrase, "read-only readonly offline minimal smallest answer skip i'll i wait keep"),
     (allowing.granted, "can may is are"),

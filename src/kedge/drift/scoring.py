@@ -7,29 +7,31 @@ and for acts that can't be taken back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from kedge.drift import acts, distance, memory, repeats
 from kedge.drift.constraints import applies
-from kedge.drift.subjects import covers
-from kedge.drift.weaken import weakened
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Literal, TypeAlias
+    from collections.abc import Callable, Iterator
+    from typing import Literal, NamedTuple, TypeAlias
 
     from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
     from kedge.drift.distance import Neighbours
     from kedge.drift.memory import State
+    from kedge.drift.weaken import Sign
 
     Level: TypeAlias = Literal["none", "nudge", "correct", "intervene", "halt"]
+    Exists: TypeAlias = Callable[[str], bool]
+else:
+    from kedge.drift.record import NamedTuple
 
-_FAR = 4.5  # from the goal: worth a word
-_FARTHER = 4.8  # and for a run of changes: worth a correction
-_NEAR = 2.0
-_AWAY = 6.2  # from the work so far
-_FAR_AWAY = 6.6
+_NEAR = 0.0  # from the goal, in log-odds: from here on the score is not full
+_APART = 1.5
+_FAR = 2.5  # worth a word
+_FARTHER = 3.75  # and for a run of changes: worth a correction
+_AWAY = 1.75  # from the work so far
+_FAR_AWAY = 3.5
 _RUN = 3  # changes in a row that must be far before more than a nudge is due
 _SURE = 0.75  # of a broken constraint
 _LIKELY = 0.5
@@ -71,19 +73,21 @@ def judge(
     neighbours: Neighbours | None = None,
     *,
     rooted: bool = True,
+    exists: Exists | None = None,
 ) -> tuple[Verdict, State]:
     """The verdict on an action, from what came before it, and the state after it.
 
-    Without `rooted` the project's place is not known, and absolute paths may lie in it.
+    Without `rooted` the project's place is not known, and absolute paths may lie in it. `exists`
+    says of a path whether there is such a file before the action.
     """
     files = memory.changed(action)
     before = state
-    about = memory.said(action)
+    about = memory.said(action, charter.named)
     state = memory.done(state, action, about)
     rules: list[Rule] = []
     free = not files and not action.effects.changing and action.kind in ("read", "plan")
     if not free:
-        rules += _forbidden(charter, action)
+        rules += _forbidden(charter, before, action, exists)
         rules += _acts(before, action)
         rules += _weakened(before, action)
         rules += _outside(charter, action, rooted)
@@ -97,13 +101,17 @@ def judge(
     rules.sort(key=lambda rule: -rule.weight)
     score = 10 - max((rule.weight for rule in rules), default=0)
     score = max(score, 8 if free else 1)
-    lacks = ("map",) if files and neighbours is None else ()
+    lacks = () if not files else ("map",) if neighbours is None else neighbours.lacks
     return Verdict(score, level(score), tuple(rules), lacks), state
 
 
-def _forbidden(charter: Charter, action: Action) -> Iterator[Rule]:
+def _forbidden(
+    charter: Charter, state: State, action: Action, exists: Exists | None
+) -> Iterator[Rule]:
     for constraint in charter.constraints:
-        broken = applies(constraint, action)
+        if constraint.until and state.green:
+            continue
+        broken = applies(constraint, action, exists=exists)
         if broken is None:
             continue
         lost = 7 if broken.weight >= _SURE else 6 if broken.weight >= _LIKELY else 3
@@ -120,15 +128,33 @@ def _acts(state: State, action: Action) -> Iterator[Rule]:
 
 def _weakened(state: State, action: Action) -> Iterator[Rule]:
     """A check that is weakened while it fails weighs more than one that is rewritten."""
+    from kedge.drift.weaken import weakened
+
     for sign in weakened(action)[:3]:
         lost = _WEAKENED.get(sign.rule, (0, 1, 2, 3))[sign.severity]
         if state.red and sign.rule in _HIDES:
             lost += 1
-        asked = acts.SKIPPING if sign.rule == "test skipped" else acts.LEAVING
-        if sign.rule in _MAY_BE_ASKED and not asked.isdisjoint(state.asks):
-            lost = 1
+        lost = min(lost, _asked(sign, state, action))
         if lost:
             yield Rule("weakened check", f"{sign.rule}: {sign.evidence}"[:240], lost)
+
+
+def _asked(sign: Sign, state: State, action: Action) -> int:
+    """What a sign can take at most where the request is about such a check."""
+    asked = state.asks.keys()
+    if sign.rule in _PIPELINE and asked & acts.PIPELINES:
+        return 1 if asked & acts.LEAVING else 3
+    if sign.rule in _MAY_BE_ASKED and asked & (
+        acts.SKIPPING if sign.rule == "test skipped" else acts.LEAVING
+    ):
+        return 1
+    if sign.rule == "tests deleted":  # with what they test
+        from kedge.drift.subjects import is_test
+
+        gone = (*state.gone, *(path for path in action.effects.deleted if not is_test(path)))
+        if distance.key(sign.path) in map(distance.key, gone):
+            return 1
+    return 9
 
 
 # what a sign takes by its severity, where that is not the usual
@@ -144,6 +170,7 @@ _WEAKENED = {
 }
 _HIDES = ("tests removed", "CI step removed", "test skipped", "assertions loosened",
           "empty assertion", "failure ignored")  # fmt: skip
+_PIPELINE = ("CI removed", "CI step removed")
 _MAY_BE_ASKED = ("tests deleted", "tests removed", "assertions removed", "test skipped")
 
 
@@ -179,6 +206,8 @@ def _scope(
     """Files that the task does not declare; less for those that go with the declared ones."""
     if not charter.scope:
         return
+    from kedge.drift.subjects import covers
+
     for path in files:
         if any(covers(subject, path) for subject in charter.scope):
             continue
@@ -204,16 +233,16 @@ def _topic(
         return [_why(state, files, goal, _lost(goal, work, state.run))], state
     if goal is None or goal < _NEAR:
         return [], state
-    return [_why(state, files, goal, 2 if goal >= _FAR - 1 else 1)], state
+    return [_why(state, files, goal, 2 if goal >= _APART else 1)], state
 
 
 def _lost(goal: float | None, work: float | None, run: int) -> int:
     """One change alone proves nothing; the distance from the work is one of several already."""
+    if goal is not None and goal >= _FARTHER and run >= _RUN:
+        return 4
     if work is not None and work >= _AWAY:
-        return 4 if run > 1 or work >= _FAR_AWAY else 3
-    if run == 1:
-        return 2
-    return 4 if run >= _RUN and goal is not None and goal >= _FARTHER else 3
+        return 4 if work >= _FAR_AWAY else 3
+    return 3 if run > 1 else 2
 
 
 def _why(state: State, files: tuple[str, ...], goal: float | None, lost: int) -> Rule:

@@ -63,11 +63,16 @@ def is_path(text: str) -> bool:
     return end[0].isalpha() and end.isalnum() and not stem.replace(".", "").isdigit()
 
 
+def is_file(path: str) -> bool:
+    """Whether a path names a file by its ending, rather than a folder."""
+    return "." in path.rstrip("/").rpartition("/")[2].lstrip(".")
+
+
 def stands_for_paths(subject: str) -> bool:
     """Whether a subject can be resolved for sure: a path, a role or a type of file."""
     if is_path(subject) or subject.endswith("/"):
         return True
-    words = subject.split()
+    words = subject.split() or [""]
     return role(words[-1]) is not None or (len(words) > 1 and words[-1] in ("files", "code"))
 
 
@@ -96,7 +101,12 @@ def covers(subject: str, path: str, tests: Callable[[str], bool] = is_test) -> f
         return 0.0
     what, sign, place = subject.partition(" in ")
     if sign:
-        return min(covers(what, path, tests), covers(place, path, tests))
+        there = covers(place, path, tests)
+        if there and not stands_for_paths(what):  # "the plugin loader in internal/plugins"
+            mine = _path_words(path)
+            near = any(_singular(word) in mine for word in what.lower().split())
+            return there if near else WEAK
+        return min(covers(what, path, tests), there)
     if is_path(subject):
         return SURE if _at(subject.lower(), path.lower()) else 0.0
     words = subject.lower().split()
@@ -120,7 +130,7 @@ def covers(subject: str, path: str, tests: Callable[[str], bool] = is_test) -> f
             return _in_role(role(other) or "", path, tests)
         if found == "config" and more:  # "the eslint config" is any file of that name
             named = all(word in path.lower() for word in more)
-            return SURE if named and not path.lower().endswith(_CODE) else 0.0
+            return SURE if named and (weight or not path.lower().endswith(_CODE)) else 0.0
         if more and weight:
             mine = _path_words(path)
             return weight if all(_singular(word) in mine for word in more) else 0.0
@@ -155,9 +165,11 @@ def _at(subject: str, path: str) -> bool:
         return True
     if subject.startswith((".", "*")) and "/" not in subject and path.endswith(subject):
         name = path.rpartition("/")[2]
-        return subject in TYPES_ENDS or name == subject or name.startswith(".env")
+        return subject in TYPES_ENDS or name == subject
     bare = subject.strip("/")
     whole = f"/{path}/"
+    if bare[0] == "." and "/" not in bare and f"/{bare}." in whole:
+        return True  # `.env` is `.env.local`, too
     if subject.startswith("/"):  # from the project's root, or as the machine has it
         return whole.startswith(f"/{bare}/") or subject.endswith(f"/{path}")
     if subject.endswith("/") or "/" in bare:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from kedge.repomap.terms import stem
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from kedge.drift.record import NamedTuple
+
 MOST = 8_000  # characters of a text that are read
-_LONGEST = 40  # a longer word is made by a program
+_LONGEST = 30  # a longer word is made by a program
 # What joins words to a pair in prose: a blank, a hyphen, a dot, a slash; not the end of a clause.
 _NAMES = re.compile(r"[A-Za-z][A-Za-z0-9]*+|[_ ./-]|[^A-Za-z_ ./-]++")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -6,9 +6,13 @@ from kedge.drift.roles import word_set
 
 # What an agent does, by family. Each has its -ing and -ed forms made below.
 _FAMILIES = {
-    "edit": "touch edit change modify alter update rewrite overwrite adjust tweak patch",
+    "edit": """touch edit change modify alter update rewrite overwrite adjust tweak patch adapt
+        revise""",
     "implement": "implement code fix build start begin solve",
     "delete": "delete remove rm erase drop",
+    "discard": "discard revert undo",
+    "tag": "tag",
+    "upgrade": "upgrade bump downgrade",
     "rename": "rename",
     "move": "move relocate",
     "commit": "commit auto-commit",
@@ -48,6 +52,7 @@ _IRREGULAR = {
     "commit": "committing committed",
     "auto-commit": "auto-committing auto-committed",
     "drop": "dropping dropped",
+    "tag": "tagging tagged",
     "skip": "skipping skipped",
     "format": "formatting formatted",
     "reformat": "reformatting reformatted",
@@ -99,7 +104,7 @@ FILLER = word_set(
 LEADS = word_set(
     """be careful make sure that ensure to do go ahead let's lets for in this session task step
     whatever one thing rule rules constraint constraints under any circumstances by all means
-    possible both either fact try"""
+    possible both either fact try i.e. so as long provided"""
 )
 
 GOING_ON = word_set(
@@ -171,5 +176,5 @@ TAILS = word_set(
     besides but and or because since as so that which it they thanks directly manually by myself
     yourself on without first either though instead nor then i i'll we you just only is are this
     these those ever again too also while with if possible excluding thx ok at-all whatsoever
-    under whatever use locally globally off today afterwards anyway"""
+    under over around against more whatever use locally globally off today afterwards anyway"""
 )

@@ -4,16 +4,24 @@ Lines that stand in both the old and the new text cancel out, over all the files
 test that is moved, renamed or rewritten with as many assertions is no sign.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from kedge.drift import weaken_signs as signs
-from kedge.drift.actions import Action, Change
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NamedTuple
+
+    from kedge.drift.actions import Action, Change
+else:
+    from kedge.drift.record import NamedTuple
 
 _LONGEST = 400  # characters of a line that are looked at
-_MOST_LINES = 20_000
+_MOST_LINES = 8_000
 _MOST = 20  # signs of one action
 _MOST_EVIDENCE = 160  # characters of one line
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kedge.drift.constraints import FIRM, PASSING, SOFT, Constraint
-from kedge.drift.phrases import Things, named, things
+from kedge.drift.phrases import Things, leading, named, things
 from kedge.drift.prompts import requests, users_words
 from kedge.drift.prose import Sentence, Word, sentences
 from kedge.drift.roles import word_set
@@ -14,10 +12,14 @@ from kedge.drift.subjects import covers, is_path, role
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import NamedTuple
 
     from kedge.drift.opposites import Kinds
+else:
+    from kedge.drift.record import NamedTuple
 
 MOST = 100  # constraints of one message
+_HEAD, _TAIL = 14_000, 6_000  # characters of a long message that are read: the rest is pasted
 MOST_QUOTED = 240
 
 _HEDGES = word_set("try ideally prefer preferably rather possible avoid bother")
@@ -25,7 +27,7 @@ _FOR_GOOD = word_set("never always ever session throughout anymore generally")
 _WRITTEN = word_set(
     "plan outline propose proposal planning document report design designs spec rfc"
 )
-_BE = word_set("is are was were look looks seem seems")
+_BE = word_set("is are was were look looks seem seems must should have has need needs")
 
 
 class Grant(NamedTuple):
@@ -49,6 +51,8 @@ def read(text: str) -> Reading:
     words = users_words(text)
     if not words:
         return Reading()
+    if len(words) > _HEAD + _TAIL:
+        words = f"{words[:_HEAD]}\n\n{words[-_TAIL:]}"
     found = Finding(words)
     for sentence in sentences(words):
         found.read(sentence)
@@ -61,21 +65,23 @@ class Finding:
     """What was read so far; knows the paths that were named, for "it" and "anything else"."""
 
     def __init__(self, text: str) -> None:
-        from kedge.drift.rules import rule
-
         self.text = text
         self.forbidden: list[Constraint] = []
         self.allowed: list[Grant] = []
         self.named: list[str] = []
         self.taken: set[str] = set()  # paths that are named only to forbid them
-        self._rule = rule
         self._changing: bool | None = None
 
     def read(self, sentence: Sentence) -> None:
-        done = 0
+        from kedge.drift.gist import gist
+        from kedge.drift.rules import rule
+
+        done, count = 0, len(self.forbidden)
         for place, word in enumerate(sentence.words):
             if place >= done and word.kind in ("word", "mark"):
-                done = max(done, self._rule(self, sentence, place))
+                done = max(done, rule(self, sentence, place))
+        if len(self.forbidden) == count:
+            gist(self, sentence)
         self.named.extend(named(sentence.words))
 
     @property
@@ -87,16 +93,21 @@ class Finding:
 
     def put(
         self, sentence: Sentence, at: int, end: int, kinds: Iterable[tuple[str, tuple[str, ...]]],
-        about: Things, *, ask: bool = False, soft: bool = False,
+        about: Things, *, ask: bool = False, soft: bool = False, until: str = "",
     ) -> int:  # fmt: skip
         """Keep what a rule found between two places; answers with the end, 0 for nothing found."""
         words = sentence.words
         lows = {word.low for word in words[max(0, at - 4) : end + 3]}
         count = len(self.forbidden)
+        ahead = leading(words).subjects if at else ()
+        if ahead:
+            about = about._replace(exceptions=(*about.exceptions, *ahead))
         for told, things_ in kinds:
             kind, subjects = told, things_
+            if ahead and kind == "read_only":  # "apart from a.py don't change anything"
+                kind = "only_under"
             if subjects == ("it",):
-                subjects = self._meant(words, at, kind)
+                subjects = self.meant(words, at, kind)
                 bare = kind == "no_touch" and about.empty and words[-1].low != ":"
                 if not subjects and bare and not self.changing:
                     kind = "read_only"  # "look, but don't touch"
@@ -112,7 +123,9 @@ class Finding:
             if ask:
                 kind, subjects, standing = "ask_first", (kind, *subjects), True
             quote = self._quote(words, at, sentence)
-            self.forbidden.append(Constraint(kind, subjects, quote, exceptions, strength, standing))
+            self.forbidden.append(
+                Constraint(kind, subjects, quote, exceptions, strength, standing, until)
+            )
         return max(end, at + 1) if len(self.forbidden) > count else 0
 
     def grant(self, kinds: Kinds, about: Things, *, explicit: bool) -> None:
@@ -138,24 +151,25 @@ class Finding:
         return Reading(tuple(dict.fromkeys(out)), tuple(self.allowed), tuple(self.named))
 
     def _excepted(self, each: Constraint) -> Constraint:
+        free = [path for grant in self.allowed if grant.explicit for path in grant.about.subjects]
+        free += [path for one in self.forbidden if one.kind == "only_under" for path in one.subject]
         more = tuple(
             path
-            for grant in self.allowed
-            if grant.explicit
-            for path in grant.about.subjects
+            for path in free
             if is_path(path) and path not in each.subject
             and any(covers(subject, path) for subject in each.subject)
         )  # fmt: skip
         return each._replace(exceptions=(*each.exceptions, *more)) if more else each
 
-    def _meant(self, words: Sequence[Word], at: int, kind: str) -> tuple[str, ...]:
+    def meant(self, words: Sequence[Word], at: int, kind: str) -> tuple[str, ...]:
         """What "it" or "them" stands for: the last path, or what the sentence began with."""
         before = named(words[:at])
         if before:
             return (before[-1],)
         first = things(words[:at], 0, exceptions=False)
         following = words[first.end].low if first.end < at else ""
-        if first.subjects and following in _BE and role(first.subjects[0].split()[-1]):
+        spoken = following in _BE or following in (":", "=", "-", "—", "–")
+        if first.subjects and spoken and role(first.subjects[0].split()[-1]):
             return first.subjects
         if self.named:
             return (self.named[-1],)

@@ -1,7 +1,12 @@
 """What an action does: files, version control, packages, network, and what could not be told."""
 
-# Annotations are no text here: a hook has no time to compile each when the tuples are made.
-from typing import NamedTuple
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from kedge.drift.record import NamedTuple
 
 MOST = 200  # entries of each kind
 MOST_TEXT = 200_000  # characters of text that one action adds, and as many that it takes away

@@ -1,6 +1,13 @@
 """Patches: what they do to each file, in Codex's form and in that of `diff -u`."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from kedge.drift.record import NamedTuple
+
 
 MOST_LINES = 50_000
 _ADD, _UPDATE, _DELETE, _MOVE = (

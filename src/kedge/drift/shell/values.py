@@ -1,10 +1,14 @@
 """What words become: values, what commands print, and the state of a shell."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from kedge.drift.shell.syntax import Block
+else:
+    from kedge.drift.record import NamedTuple
 
 UNKNOWN = "\0"  # stands in a value for what cannot be told
 MOST_VALUES = 100
@@ -66,7 +70,7 @@ class State:
         self.params: tuple[Value, ...] = ()
         self.made: set[str] = set()  # directories that were made in this command
 
-    def copy(self) -> "State":
+    def copy(self) -> State:
         other = State(self.cwd)
         other.back = self.back
         other.stack = self.stack[:]

@@ -1,7 +1,8 @@
 """Test runners, linters, type checkers and formatters: which of them write, and what."""
 
+from __future__ import annotations
+
 from posixpath import basename
-from typing import NamedTuple
 
 from kedge.drift.shell.call import ANYTHING, Call, Output, Value
 from kedge.drift.shell.options import Options
@@ -9,7 +10,11 @@ from kedge.drift.shell.paths import under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from kedge.drift.shell.call import Reader
+else:
+    from kedge.drift.record import NamedTuple
 
 _JS = """-c --config --ext --ignore-path --rulesdir --plugin --parser -f --format -o --output-file
 --max-warnings --cache-location --stdin-filename --stdin-filepath --log-level --loglevel"""
@@ -167,6 +172,6 @@ def _framework(call: Call) -> Output:
     return ANYTHING
 
 
-READERS: "dict[str, Reader]" = dict.fromkeys(_TESTS.split(), _test)
+READERS: dict[str, Reader] = dict.fromkeys(_TESTS.split(), _test)
 READERS.update(dict.fromkeys(_FORMATTERS, _formatter))
 READERS.update({"ruff": _ruff, "manage.py": _framework, "artisan": _framework, "rails": _framework})

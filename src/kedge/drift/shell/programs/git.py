@@ -247,6 +247,7 @@ def _apply(call: Call, args: list[Value], verb: str) -> None:
         from kedge.drift.shell.programs.editing import apply_patch
 
         if not (call.stdin.text and apply_patch(call, call.stdin.text)):
+            call.edit([Value(under(each.text, "**"), True) for each in found.get("--directory")])
             call.unclear("the files that the patch changes are not read")
 
 

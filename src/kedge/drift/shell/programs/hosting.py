@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kedge.drift.shell.call import ANYTHING, Call, Output, Value
 from kedge.drift.shell.options import options
+from kedge.drift.shell.paths import under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def _cloud(call: Call) -> Output:
     verbs = [word for word in words[:3] if word not in ("s3", "s3api", "ec2", "compute", "app")]
     if call.name in ("terraform", "tofu") and words[:1] == ["fmt"]:
         if not found.any("-check", "--check"):
-            call.edit([Value("**/*.tf", True)])
+            places = found.rest[1:] or [Value(".")]
+            call.edit([Value(under(place.text, "**/*.tf"), True) for place in places])
         return ANYTHING
     looks = any(
         word in _LOOKING or word.startswith(("get-", "list-", "describe-")) for word in verbs

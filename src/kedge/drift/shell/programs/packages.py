@@ -1,13 +1,17 @@
 """Package managers: what is added, what is taken away, and what was declared already."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
 from kedge.drift.shell.call import ANYTHING, Call, Output, Value
 from kedge.drift.shell.options import Options, options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from kedge.drift.shell.call import Reader
+else:
+    from kedge.drift.record import NamedTuple
 
 _PIP_TAKES = """-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url -f
 --find-links -t --target --prefix --root --python -p --timeout --proxy --platform --python-version
@@ -268,7 +272,7 @@ def _pacman(call: Call) -> Output:
     return ANYTHING
 
 
-READERS: "dict[str, Reader]" = dict.fromkeys(_MANAGERS, _manager)
+READERS: dict[str, Reader] = dict.fromkeys(_MANAGERS, _manager)
 READERS.update(
     {
         "pip": _pip, "uv": _uv, "pip-compile": _pip_tools, "pip-sync": _pip_tools,

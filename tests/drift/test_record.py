@@ -1,0 +1,46 @@
+"""Named tuples that are made without `typing` are what `typing` would make."""
+
+from __future__ import annotations
+
+import pickle
+import typing
+
+from kedge.drift.course import Pending
+from kedge.drift.record import NamedTuple
+from kedge.drift.repeats import Loop
+
+
+class Light(NamedTuple):
+    """A thing."""
+
+    name: str
+    size: int = 3
+    parts: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        return f"{self.name} {self.size}"
+
+
+class Full(typing.NamedTuple):
+    """A thing."""
+
+    name: str
+    size: int = 3
+    parts: tuple[str, ...] = ()
+
+
+def test_they_behave_alike() -> None:
+    made: typing.Any = Light("a", parts=("b",))  # type: ignore[call-arg]
+    assert made == Full("a", parts=("b",)) == ("a", 3, ("b",))
+    assert made._replace(size=4).whole == "a 4"
+    assert made._asdict() == {"name": "a", "size": 3, "parts": ("b",)}
+    assert Light._fields == Full._fields  # type: ignore[attr-defined]
+    assert Light._field_defaults == Full._field_defaults  # type: ignore[attr-defined]
+    assert (Light.__doc__, Light.__name__, Light.__module__) == ("A thing.", "Light", __name__)
+    assert repr(made) == "Light(name='a', size=3, parts=('b',))"
+
+
+def test_those_of_the_engine_have_their_methods_and_can_be_kept() -> None:
+    assert Loop("an edit", "a.py", 5).score == 5
+    assert pickle.loads(pickle.dumps(Pending("a", "nudge"))) == Pending("a", "nudge", 0)
