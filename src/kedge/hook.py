@@ -84,7 +84,10 @@ def _project(start: str) -> Project:
 
 
 def _event(data: bytes) -> dict[str, Any]:
+    # Half a character, which JSON may have, can be neither judged nor kept.
     event = json.loads(data)
+    if b"\\ud" in data or b"\\uD" in data:
+        event = json.loads(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
     if not isinstance(event, dict):
         raise ValueError("the event is not an object")
     return event

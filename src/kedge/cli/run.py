@@ -81,7 +81,7 @@ def command(here: Edge, /, **given: Any) -> Reply:
         told = {**wanted.data(), "parallel": width}
         journal.change(wanted=told, spent=replace(journal.spent, failures=0))
         if wanted.worktree:
-            return _run_apart(here, project, settings, journal, width)
+            return _run_apart(here, project, _anchored(settings, wanted), journal, width)
         return _run(here, project, _anchored(settings, wanted), journal)
 
 
@@ -252,6 +252,7 @@ def _run(here: Edge, project: Project, settings: Settings, journal: Journal) -> 
         except BaseException:
             bench.abandon()
             raise
+    _teach(view, project, settings, journal.wanted, ending)
     return _told(view, summary(journal.state.id, ending), ending)
 
 
@@ -271,7 +272,31 @@ def _run_apart(
         except BaseException:
             fleet.abandon()
             raise
+    _teach(view, project, settings, journal.wanted, ending)
     return _told(view, summary(journal.state.id, ending), ending)
+
+
+def _teach(
+    view: View, project: Project, settings: Settings, wanted: Wanted, ending: Ending
+) -> None:
+    """Gather what a feature teaches that is done, for an agent to answer."""
+    if wanted.feature is None or ending.left or not ending.results:
+        return
+    from kedge.cli import retro
+    from kedge.host import files
+    from kedge.host.redact import redact
+    from kedge.knowledge import work as works
+    from kedge.knowledge.bank import Bank
+
+    try:
+        bank = Bank(project, settings)
+        work = works.find(bank, wanted.feature)
+        text = redact(str(retro.printed(bank, work).text))
+        files.write_atomic(project.own("context", f"retro-{work.id}.md"), text.encode())
+    except KedgeError as error:
+        view.tell("warning", {"text": f"what it teaches is not gathered: {error.message}"})
+        return
+    view.tell("retro", {"path": f".kedge/context/retro-{work.id}.md"})
 
 
 def _told(view: View, found: dict[str, Any], ending: Ending) -> Reply:

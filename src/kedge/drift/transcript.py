@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 _TAIL = 1 << 18  # bytes at the end of the transcript that are looked at
 _LINE = 1 << 17  # of a record: what agents say in one is shorter
-_MOST = 600  # characters
 
 
 def reasoning(path: str, call: str) -> str:
@@ -21,7 +20,7 @@ def reasoning(path: str, call: str) -> str:
     if not records:
         return ""
     texts = _claude(records) if "message" in records[0] else _codex(records[1:])
-    return "\n".join(reversed(texts)).strip()[-_MOST:]
+    return "\n".join(reversed(texts)).strip()
 
 
 def failed(path: str, call: str) -> bool:
@@ -34,7 +33,7 @@ def failed(path: str, call: str) -> bool:
         try:
             item = json.loads(line)["payload"]["item"]
             return item.get("id") == call and item.get("exit_code") not in (0, None)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
     return False
 
@@ -69,7 +68,7 @@ def _before(lines: list[bytes], call: str) -> list[dict[str, Any]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and (found or _makes(record, call)):
             found.append(record)

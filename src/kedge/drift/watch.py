@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 _LONGEST = 100  # characters of an id
+_SAID = 600  # and of what the agent says
 _EARLIER = 2  # steps to go back to that a correction names
 
 
@@ -312,7 +313,7 @@ class Watch:
         """Keep a call's result, and the agent's own words about it."""
         from kedge.drift.transcript import reasoning
 
-        words = redact(reasoning(str(event.get("transcript_path") or ""), step["id"]))
+        words = redact(reasoning(str(event.get("transcript_path") or ""), step["id"]))[-_SAID:]
         said = words or step["reasoning"]
         key = step["is_key_decision"] or (step["changes"] and recording.decides(said))
         sessions.change_step(self.db, name, step["id"], ok=ok, reasoning=said, is_key_decision=key)

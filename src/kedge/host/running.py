@@ -96,6 +96,7 @@ class Child:
         self._members: list[int] = []
         self._kill_at = NEVER
         self._tail = b""
+        self._quiet = 0.0
         self._ended: Ended | None = None
         self._selector = selectors.DefaultSelector()
         self._wake, self._waker = os.pipe()
@@ -131,6 +132,10 @@ class Child:
             with contextlib.suppress(OSError):  # it has ended, or is awake
                 os.write(self._waker, b"!")
 
+    def bear(self, seconds: float) -> None:
+        """It has said that it will be silent so long: the next silence may last that."""
+        self._quiet = max(self._quiet, seconds)
+
     def lines(self, *, deadline: float = NEVER, idle: float = NEVER) -> Iterator[Line]:
         """What it says, as it is said, until it ends or is stopped.
 
@@ -138,21 +143,24 @@ class Child:
         outputs are borne.
         """
         heard, drained = time.monotonic(), NEVER
+        self._quiet = 0.0
         while self._ended is None:
             now = time.monotonic()
             gone = self._process.poll() is not None
             if gone:  # what it said is in the pipes; who keeps them open gets no more time
                 drained = min(drained, now + _DRAIN)
             else:
-                self._enforce(now, deadline, heard + idle)
-            ready = self._selector.select(0 if gone else self._pause(now, deadline, heard + idle))
+                self._enforce(now, deadline, heard + max(idle, self._quiet))
+            ready = self._selector.select(
+                0 if gone else self._pause(now, deadline, heard + max(idle, self._quiet))
+            )
             for key, _ in ready:
                 if key.fd == self._wake:
                     os.read(self._wake, _CHUNK)
                 elif key.data is None:
                     self._feed(key)
                 elif chunk := os.read(key.fd, _CHUNK):
-                    heard = time.monotonic()
+                    heard, self._quiet = time.monotonic(), 0.0
                     yield from self._split(key.data, chunk)
                 else:
                     self._close(key.fileobj)

@@ -20,9 +20,9 @@ from kedge.knowledge import remind
 from kedge.model.attempt import FREE, Attempt, Outcome
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, BlockType, Status, Task
-from kedge.run import choosing, commits, spent
+from kedge.run import choosing, commits, spent, worktrees
 from kedge.run.decide import INTERRUPTED, Decision
-from kedge.run.journal import ENDED, At, Journal
+from kedge.run.journal import ENDED, LEFT, At, Journal
 from kedge.run.turn import Turn
 from kedge.settings import Settings
 from kedge.tasks import choose
@@ -55,6 +55,7 @@ class Ending:
     results: tuple[dict[str, Any], ...]
     left: tuple[dict[str, Any], ...]
     spent: dict[str, Any]
+    merge: tuple[str, ...] = ()  # branches that have what was done in work trees
 
 
 class Bench:
@@ -72,6 +73,7 @@ class Bench:
         self.limits = self.wanted.limits
         self.spent = journal.spent
         self.interrupted = False
+        self.halted = False
         self.child: Child | None = None
         self._tried: set[str] = {one["task"] for one in journal.state.results}
         self._aside: At | None = None
@@ -89,16 +91,30 @@ class Bench:
         return Board(choose.backend(self.project, self.settings.tasks))
 
     def place(self, task: Task) -> Workplace:
-        return Workplace(
-            self.project, self.settings, task.id, alone=True, recall=remind.for_task
-        )
+        return Workplace(self.project, self.settings, task.id, alone=True, recall=remind.for_task)
 
     # limits
+
+    def interrupt(self) -> None:
+        """End the agent, and then the run; a second time, end all at once."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        if self.child is not None:
+            self.child.stop(INTERRUPTED)
+
+    def halt(self, *, at_once: bool) -> None:
+        """Go no further: what this run shares with others is used up."""
+        self.halted = True
+        if at_once and self.child is not None:
+            self.child.stop(spent.BUDGET)
 
     def over(self) -> tuple[str, str] | None:
         """Why the run goes no further; None where it does."""
         if self.interrupted:
             return INTERRUPTED, "the run was interrupted"
+        if self.halted:
+            return spent.BUDGET, "what it shares with other tasks is used up"
         return spent.reached(self.limits, self.now())
 
     def now(self) -> spent.Spent:
@@ -145,8 +161,7 @@ class Bench:
             desk.rebuild(task, commands)
         at = self.journal.state.at
         if at is None or at.task != task.id:
-            ref = snapshots.ref_of(self.project, task.id, "start")
-            at = At(task.id, snapshots.take(self.project, ref).tree)
+            at = At(task.id, self._start(task))
             self.journal.change(at=at)
         self._warn(desk)
         checks = desk.read().immutable["validation_baseline"]["commands"]
@@ -156,7 +171,8 @@ class Bench:
     def turn(self, desk: Desk, task: Task, role: str, last: Decision | None) -> Decision:
         """One role's turn; it is on record before anything else happens."""
         decision = Turn(self, desk, task, role).take(last)
-        failures = 0 if decision.done else self.spent.failures + 1
+        waits = decision.outcome is Outcome.RATE_LIMIT  # that is nobody's fault
+        failures = 0 if decision.done else self.spent.failures + (not waits)
         self.spent = replace(self.now(), failures=failures)
         self.journal.change(spent=self.spent)
         self._warn(desk)
@@ -179,9 +195,16 @@ class Bench:
         start = at.start if at is not None else ""
         changes = snapshots.compare(self.project, start, desk.look())
         paths = {path for one in changes for path in (one.path, one.old_path) if path}
+        if worktrees.is_own(self.project, task.id):
+            left = (path for _, path in worktrees.changes(self.project))
+            paths.update(path for path in left if path.startswith(worktrees.RECORDS))
+        if at is not None:  # if all ends in the midst, this tells what the commit was of
+            self.journal.change(at=replace(at, proven=done.reason))
         try:
             made = commits.commit(self.project, task, sorted(paths), done.reason)
         except GitError as error:
+            if at is not None:
+                self.journal.change(at=at)
             refused = Decision(Outcome.FAILED_CHECKS, f"the commit was refused: {error.message}")
             about = self._about(task.id, "implementer")
             self.ledger.append(Attempt(**about, **_decided(refused)))
@@ -215,7 +238,8 @@ class Bench:
         if result.fatal:
             self.spent = replace(self.spent, failures=self.limits.failures)
         rows = (*self.journal.state.results, asdict(result))
-        self.journal.change(results=rows, at=None, spent=self.now())
+        kept = _between_calls(at) if at is not None and result.state == LEFT else None
+        self.journal.change(results=rows, at=kept, spent=self.now())
         self.tell("result", asdict(result))
 
     def end(self, why: str, said: str) -> Ending:
@@ -230,14 +254,17 @@ class Bench:
         at = self.journal.state.at
         if at is not None:
             self._interrupted(at)
-        self.journal.change(status=ENDED, why=INTERRUPTED, at=None, spent=asdict(self.now()))
+        else:
+            self._let_go()
+        kept = _between_calls(at) if at is not None else None
+        self.journal.change(status=ENDED, why=INTERRUPTED, at=kept, spent=asdict(self.now()))
 
     def recover(self) -> None:
         """What a run that was killed could not record any more."""
         at = self.journal.state.at
         if at is not None and at.began_at:
             self._interrupted(at)
-            self.journal.change(at=replace(at, role="", session="", began_at="", child=0, mark=""))
+            self.journal.change(at=_between_calls(at))
 
     def _interrupted(self, at: At) -> None:
         past = self.ledger.read(at.task)[0]
@@ -246,15 +273,33 @@ class Bench:
             ended = Decision(Outcome.INTERRUPTED, "the run was ended in the midst of it")
             self.ledger.append(Attempt(**about, **_decided(ended), start_tree=at.tree or None))
         board = self.board()
-        if board.get(at.task).status is not Status.OPEN:
+        status = board.get(at.task).status
+        if status is not Status.DONE and self._is_committed(at):
+            board.close(at.task, at.proven)
+        elif status not in (Status.OPEN, Status.DONE):
             board.reopen(at.task)
+
+    def _is_committed(self, at: At) -> bool:
+        """Whether what was shown to be done is in git whole."""
+        if not at.proven:
+            return False
+        changes = snapshots.compare(self.project, at.start, snapshots.look(self.project))
+        paths = {path for one in changes for path in (one.path, one.old_path) if path}
+        return bool(paths) and not commits.left(self.project, paths)
+
+    def _let_go(self) -> None:
+        """Reopen what was claimed and not begun."""
+        board = self.board()
+        for task in board.tasks().values():
+            if task.status is Status.IN_PROGRESS and task.assignee == self.run:
+                board.reopen(task.id)
 
     def attend(self, child: Child) -> None:
         """An agent runs: this is how an interruption ends it, and how a later run finds it."""
         self.child = child
         at = self.journal.state.at
         if at is not None:
-            self.journal.change(at=replace(at, child=child.pid, mark=child.mark))
+            self.journal.change(at=replace(at, child=child.pid))
 
     def _about(self, task: str, role: str) -> dict[str, Any]:
         """Of an attempt, what does not depend on how it went."""
@@ -269,6 +314,14 @@ class Bench:
             "started_at": now,
             "ended_at": now,
         }
+
+    def _start(self, task: Task) -> str:
+        """The tree that the work begins on, kept. In the task's own work tree that is HEAD's:
+        what an earlier run has left there is part of the work."""
+        ref = snapshots.ref_of(self.project, task.id, "start")
+        if worktrees.is_own(self.project, task.id) and self.project.repo is not None:
+            return snapshots.base(self.project, ref, self.project.repo.head()).tree
+        return snapshots.take(self.project, ref).tree
 
     def _set_aside(self) -> None:
         """Put the tree back for the next task; what the last one left unfinished is kept."""
@@ -293,6 +346,11 @@ class Bench:
     def _warn(self, desk: Desk) -> None:
         while desk.warnings:
             self.tell("warning", {"text": desk.warnings.pop(0)})
+
+
+def _between_calls(at: At) -> At:
+    """Where a run that is gone on with begins: on the same tree, in no call."""
+    return replace(at, role="", session="", began_at="", child=0)
 
 
 def _decided(decision: Decision) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kedge.errors import GitError
 from kedge.host.git import split_z
@@ -29,6 +29,14 @@ def check_identity(project: Project) -> None:
         ) from error
 
 
+def left(project: Project, files: Collection[str]) -> set[str]:
+    """Those of the files that are not committed as they are."""
+    if project.repo is None:
+        return set(files)
+    listed = project.repo.git("status", "--porcelain", "--no-renames", "-uall", "-z")
+    return {entry[3:] for entry in split_z(listed)}.intersection(files)
+
+
 def commit(project: Project, task: Task, files: Sequence[str], why: str) -> str | None:
     """Commit these files with the user's own hooks and identity; the commit, or None for none.
 
@@ -37,11 +45,10 @@ def commit(project: Project, task: Task, files: Sequence[str], why: str) -> str 
     repo = project.repo
     if repo is None or not files:
         return None
-    open_ = split_z(repo.git("status", "--porcelain", "--no-renames", "-uall", "-z"))
-    left = {entry[3:] for entry in open_}.intersection(files)
-    if not left:
+    open_ = left(project, files)
+    if not open_:
         return None  # the agent has committed it
-    paths = "\0".join(sorted(left)).encode("utf-8", "surrogateescape")
+    paths = "\0".join(sorted(open_)).encode("utf-8", "surrogateescape")
     named = ("--pathspec-from-file=-", "--pathspec-file-nul")
     repo.git("add", "--all", *named, input=paths)
     before = repo.head()

@@ -12,6 +12,7 @@ from typing import Any
 
 from kedge.agents.run import marks
 from kedge.agents.run.events import Finished, Reason
+from kedge.host.redact import redact
 from kedge.host.text import shortened
 from kedge.model.attempt import Outcome
 
@@ -87,7 +88,7 @@ def early(finished: Finished, stopped: str | None) -> Decision | None:
 def decide(finished: Finished, proof: Proof) -> Decision:
     """What an implementer's visit came to, when the agent came to its own end."""
     claimed = "It said that all is complete, but " if marks.promise(finished.text) else ""
-    said = (shortened(finished.text, 300),) if finished.text.strip() else ()
+    said = (shortened(redact(finished.text), 300),) if finished.text.strip() else ()
     if not proof.files:
         return Decision(Outcome.NO_CHANGE, f"{claimed}nothing was changed".capitalize(), said)
     if proof.outside:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from kedge.errors import InvalidValue, KedgeError, LockTimeout
 from kedge.host import clock, files, group
+from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.model.ids import is_id
 from kedge.run import wanted as wanting
@@ -32,8 +34,9 @@ class At:
     session: str = ""
     began_at: str = ""
     tree: str = ""  # before this call
-    child: int = 0  # the agent's process, and the mark of all that comes from it
-    mark: str = ""
+    child: int = 0  # the agent's process
+    mark: str = ""  # of those that it started for others
+    proven: str = ""  # why it is done, once it is committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class State:
     wanted: dict[str, Any]
     started_at: str
     pid: int
+    mark: str = ""  # what all that the run starts bears
     status: str = RUNNING
     why: str = ""
     spent: dict[str, Any] = field(default_factory=dict)
@@ -61,7 +65,8 @@ class Journal:
     def begin(cls, project: Project, wanted: Wanted) -> Journal:
         now = clock.now()
         name = f"r{now[2:19].translate({ord(sign): None for sign in '-:T'})}-{os.getpid()}"
-        journal = cls(project, State(name, str(project.root), wanted.data(), now, os.getpid()))
+        made = State(name, str(project.root), wanted.data(), now, os.getpid(), _marked())
+        journal = cls(project, made)
         journal._write()
         _prune(project)
         return journal
@@ -75,17 +80,35 @@ class Journal:
                 f"{found.id} is still running, as process {found.pid}",
                 hint=f"end it with kill -INT {found.pid}",
             )
-        if found.at is not None and found.at.mark:  # what a killed run has left behind
-            group.end_marked(found.at.mark)
+        for mark in (found.mark, found.at.mark if found.at is not None else ""):
+            if mark:  # what a killed run has left behind
+                group.end_marked(mark)
         done = tuple(one for one in found.results if one.get("state") != LEFT)
-        changed = replace(found, pid=os.getpid(), status=RUNNING, why="", results=done)
+        changed = replace(
+            found, pid=os.getpid(), mark=_marked(), status=RUNNING, why="", results=done
+        )
         journal = cls(project, changed)
         journal._write()
         return journal
 
-    def held(self) -> AbstractContextManager[None]:
-        """While this is held, others see that the run is alive; however it ends, it is let go."""
-        return files.lock(_lock(self._project, self.state.id), timeout=1.0)
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """While this is held, others see that the run is alive; however it ends, it is let go.
+
+        A run that works in the user's own tree has that to itself.
+        """
+        with contextlib.ExitStack() as locks:
+            locks.enter_context(files.lock(_lock(self._project, self.state.id), timeout=1.0))
+            if not self.wanted.worktree:
+                name = f"tree-{digest([self.state.root.encode()])[:16]}"
+                try:
+                    locks.enter_context(files.lock(_lock(self._project, name), timeout=0.0))
+                except LockTimeout as error:
+                    raise InvalidValue(
+                        "another run is at work in this tree",
+                        hint="wait for it, or kedge run --worktree",
+                    ) from error
+            yield
 
     @property
     def wanted(self) -> Wanted:
@@ -104,7 +127,14 @@ class Journal:
 
     def _write(self) -> None:
         path = _folder(self._project) / f"{self.state.id}.json"
-        files.write_atomic(path, json.dumps(asdict(self.state), indent=1).encode())
+        files.write_atomic(path, json.dumps(asdict(self.state), indent=1).encode(), mode=0o600)
+
+
+def _marked() -> str:
+    """A mark for this process, which all that it starts from here on inherits."""
+    mark = os.urandom(12).hex()
+    os.environ.update(group.marked(os.environ, mark))
+    return mark
 
 
 def unfinished(project: Project) -> list[State]:
@@ -133,7 +163,7 @@ def _all(project: Project) -> list[State]:
     for path in sorted(_folder(project).glob("r*.json")):
         try:
             state = _parse(json.loads(files.read_bytes(path) or b""))
-        except (ValueError, TypeError, KedgeError):
+        except (ValueError, TypeError, AttributeError, KedgeError):
             continue
         if state.root == str(project.root):
             found.append(state)
@@ -160,5 +190,6 @@ def _lock(project: Project, name: str) -> Path:
 
 def _prune(project: Project) -> None:
     for path in sorted(_folder(project).glob("r*.json"))[:-_KEPT]:
-        path.unlink(missing_ok=True)
-        path.with_suffix(".lock").unlink(missing_ok=True)
+        if not _alive(project, path.stem):
+            path.unlink(missing_ok=True)
+            path.with_suffix(".lock").unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from kedge.context import anchor, prompt, sources
 from kedge.context.workplace import Workplace
 from kedge.errors import KedgeError
@@ -47,8 +49,8 @@ def implementer(
     if anchored:
         wanted = [one for one in place.settings.anchor.sources if one not in _IN_PROMPT]
         lean = place.settings.anchor._replace(sources=tuple(wanted), include_epic=False)
-        settings = place.settings._replace(anchor=lean)
-        other = Workplace(place.project, settings, task.id, alone=True, recall=place.recall)
+        other = copy(place)  # with all that was read for the prompt
+        other.settings, other.warnings = place.settings._replace(anchor=lean), []
         try:
             given = anchor.full(other, session)
             parts.append(given.text.rstrip())

@@ -8,7 +8,7 @@ from typing import Any
 from kedge.drift.actions import normalise
 from kedge.drift.charter import bound
 from kedge.drift.engine import Session
-from kedge.errors import KedgeError
+from kedge.errors import KedgeError, SecretFound
 from kedge.handoff import scopes, snapshots
 from kedge.handoff.desk import Desk
 from kedge.handoff.recording import run as run_check
@@ -41,29 +41,41 @@ def prove(desk: Desk, task: Task, start: str, before: str, tell: Callable[[str],
     strayed = _strayed(desk, task, start, tree)
     if strayed:
         return Proof(before, tree, start, files, (), strayed=strayed)
-    checks = _checks(desk, tell)
-    red = [one for one in checks if one["passed"] is not True]
-    failed = tuple((str(one["command"]), _end(desk, one)) for one in red)
-    return Proof(before, desk.look(), start, files, (), checks, failed)
+    checks, after = _checks(desk, tree, tell)
+    red = [one for one in checks if one["passed"] is not True or one["tree"] != after]
+    failed = tuple((str(one["command"]), _end(desk, one, after)) for one in red)
+    return Proof(before, after, start, files, (), checks, failed)
 
 
-def _checks(desk: Desk, tell: Callable[[str], None]) -> tuple[dict[str, Any], ...]:
+def _checks(
+    desk: Desk, tree: str, tell: Callable[[str], None]
+) -> tuple[tuple[dict[str, Any], ...], str]:
     """Each check, run on the tree that is left in the end: again, where one changed the tree."""
     commands = desk.read().immutable["validation_baseline"]["commands"]
     found: dict[str, dict[str, Any]] = {}
     for _ in range(2):
-        tree = desk.look()
         for command in commands:
             if command not in found or found[command]["tree"] != tree:
                 tell(command)
-                found[command] = run_check(desk, "implementer", [command], (), None)
-        if all(one["tree"] == desk.look() for one in found.values()):
-            break
-    return tuple(found[command] for command in commands)
+                found[command] = _run(desk, command)
+                tree = found[command]["tree"]
+    return tuple(found[command] for command in commands), tree
 
 
-def _end(desk: Desk, check: dict[str, Any]) -> str:
-    """The last lines of a check's log."""
+def _run(desk: Desk, command: str) -> dict[str, Any]:
+    try:
+        return run_check(desk, "implementer", [command], (), None)
+    except SecretFound as error:  # what it said may not be kept, and so it shows nothing
+        desk.warnings.append(f"`{command}` shows nothing: {error.message}")
+        return {"command": command, "passed": None, "tree": desk.look(), "why": error.message}
+
+
+def _end(desk: Desk, check: dict[str, Any], tree: str) -> str:
+    """Why a check shows nothing, or the last lines of its log."""
+    if "why" in check:
+        return f"    ({check['why']}; it must not print that)"
+    if check["passed"] is True and check["tree"] != tree:
+        return "    (green, but a check changes files each time it runs: git should ignore those)"
     try:
         log = desk.artifacts.get(check["log_artifact"]).decode("utf-8", "replace")
     except KedgeError as error:

@@ -9,6 +9,7 @@ from kedge.handoff import snapshots
 from kedge.knowledge import implementation_log, topic
 from kedge.knowledge.report_check import Changed
 from kedge.model.task import Task
+from kedge.tasks import choose
 
 if TYPE_CHECKING:
     from kedge.run.bench import Bench
@@ -40,10 +41,10 @@ def keep(bench: Bench, task: Task, text: str, attempt: int, start: str, after: s
     changes = snapshots.compare(bench.project, start, after)
     paths = tuple((one.path, one.old_path) for one in changes)
     try:
-        about = topic.find(bench.project, task.id, settings=bench.settings.tasks)
-        made = implementation_log.append(
-            bench.project, about, text, attempt=attempt, changed=Changed(paths, "the task's start")
-        )
+        home = choose.keeper(bench.project)
+        about = topic.find(home, task.id, settings=bench.settings.tasks)
+        changed = Changed(paths, "the task's start")
+        made = implementation_log.append(home, about, text, attempt=attempt, changed=changed)
     except KedgeError as error:
         bench.tell(
             "warning", {"text": f"the report of {task.id} is not in the log: {error.message}"}

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
-from contextlib import closing
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kedge.agents import hooks
 from kedge.agents.run.events import Called, Denied, Event, Said, Started, Used, Waiting
 from kedge.agents.run.order import Order, Permissions
 from kedge.context import anchor, hooking
+from kedge.context.workplace import Workplace
 from kedge.drift import ending
-from kedge.errors import HandoffRefused, KedgeError
-from kedge.handoff import snapshots
+from kedge.errors import HandoffRefused, KedgeError, ProgramError, SecretFound
+from kedge.handoff import snapshots, steps
+from kedge.handoff.context import Context
 from kedge.handoff.desk import Desk
 from kedge.host import clock
+from kedge.host.project import Project
+from kedge.host.redact import redact
 from kedge.host.text import shortened
 from kedge.model.attempt import Attempt, Outcome
 from kedge.model.task import Status, Task
 from kedge.run import prompts, reports, reviewing
 from kedge.run.decide import Decision, Proof, decide, early
 from kedge.run.proof import prove
+from kedge.run.spent import TIME
 from kedge.run.visit import Visit, attend
 from kedge.run.wanted import IMPLEMENTER
+from kedge.settings import Settings
 from kedge.store import sessions, sqlite
 
 if TYPE_CHECKING:
@@ -50,28 +57,63 @@ class Turn:
             refused = Decision(Outcome.BLOCKED, error.message, fatal=True)
             self._record(refused, None, None, began)
             return refused
-        visit = self._visit(last)
-        proof = None
-        decision = early(visit.finished, visit.stopped)
-        blocked = self.bench.board().get(self.task.id)
-        if decision is None and blocked.status is Status.BLOCKED and blocked.blocked is not None:
-            decision = Decision(Outcome.BLOCKED, blocked.blocked.reason)
-        if decision is None and self.role == IMPLEMENTER:
-            proof = self._prove()
-            decision = decide(visit.finished, proof)
-            if reports.is_due(self.bench, self.task):
-                number = sum(self.bench.used(self.task)) + 1
-                text = visit.finished.text
-                reports.keep(self.bench, self.task, text, number, proof.base, proof.after)
-        elif decision is None:
-            decision = self._reviewed(visit)
-        self.desk.snapshot(self.role, done=True)
+        try:
+            visit = self._visit(last)
+        except ProgramError as error:
+            missing = Decision(Outcome.AGENT_ERROR, error.message, fatal=True)
+            self._record(missing, None, None, began)
+            return missing
+        proof, decision = None, early(visit.finished, visit.stopped)
+        try:
+            if decision is None:
+                decision, proof = self._judged(visit)
+            decision = self._left(decision, proof)
+        except KedgeError as error:  # what the agent did to the repository, or to kedge's files
+            why = f"what it left cannot be looked at: {error.message}"
+            if decision is None or decision.done:
+                decision = Decision(Outcome.AGENT_ERROR, why, fatal=True)
+            else:
+                self.bench.tell("warning", {"text": why})
+        decision = _without_secrets(decision)
         self._record(decision, visit, proof, began)
         return decision
 
+    def _judged(self, visit: Visit) -> tuple[Decision, Proof | None]:
+        """What the visit of an agent that came to its own end is worth."""
+        task = self.bench.board().get(self.task.id)
+        if task.status is Status.BLOCKED and task.blocked is not None:
+            return Decision(Outcome.BLOCKED, task.blocked.reason), None
+        if self.role != IMPLEMENTER:
+            return self._reviewed(visit), None
+        if reports.is_due(self.bench, self.task):  # the log is part of the tree that is shown
+            number = sum(self.bench.used(self.task)) + 1
+            at = self.bench.journal.state.at
+            start = at.start if at is not None else self.before
+            text, after = visit.finished.text, self.desk.look()
+            reports.keep(self.bench, self.task, text, number, start, after)
+        proof = self._prove()
+        over = self.bench.over()
+        if over and over[0] == TIME and any(one.get("timed_out") for one in proof.checks):
+            return Decision(Outcome.TIME_LIMIT, over[1]), proof
+        return decide(visit.finished, proof), proof
+
+    def _left(self, decision: Decision, proof: Proof | None) -> Decision:
+        """Keep the tree that is left. Done is only what was shown on this very tree."""
+        try:
+            context = self.desk.snapshot(self.role, done=True)
+        except SecretFound as error:
+            avoid = (*decision.avoid, "leaving a key or a password in a file")
+            if decision.done:
+                return Decision(Outcome.FAILED_CHECKS, error.message, avoid=avoid)
+            return replace(decision, avoid=avoid)
+        kept = context.agent(self.role).snapshot
+        if decision.done and proof is not None and kept is not None and kept.tree != proof.after:
+            return Decision(Outcome.FAILED_CHECKS, "files were changed after the checks had run")
+        return decision
+
     def _begin(self, began: str) -> None:
-        self.desk.begin(self.role, self.task, accept_stale=True, session=self.session)
-        self.before = self.desk.look()
+        context = self.desk.begin(self.role, self.task, accept_stale=True, session=self.session)
+        self.before = self._compared(context) or self.desk.look()
         journal = self.bench.journal
         if journal.state.at is not None:
             at = replace(
@@ -83,11 +125,17 @@ class Turn:
             )
             journal.change(at=at)
 
+    def _compared(self, context: Context) -> str | None:
+        """The tree, where this very beginning has found it to be what was left before."""
+        begun = context.agent(self.role).session_id == self.session  # it does not just go on
+        last = steps.expected(context)
+        return last[1].tree if begun and last is not None else None
+
     def _visit(self, last: Decision | None) -> Visit:
         bench = self.bench
         bench.spent = replace(bench.now(), iterations=bench.spent.iterations + 1)
         number = bench.spent.iterations
-        place = bench.place(self.task)
+        place = self._place()
         if self.role == IMPLEMENTER:
             due = bench.wanted.reanchor and anchor.is_due(place, number)
             text, warnings = prompts.implementer(place, self.task, self.session, last, anchored=due)
@@ -101,7 +149,7 @@ class Turn:
         bench.tell("iteration", {**told, "attempt": sum(bench.used(self.task)) + 1})
         visit = attend(
             bench.adapter,
-            self._order(text, prompts.behaviour(place)),
+            self._order(text, prompts.behaviour(place), place),
             bench.limits,
             bench.now(),
             self._tell,
@@ -111,7 +159,14 @@ class Turn:
         bench.spent = bench.now().with_use(visit.finished.used)
         return visit
 
-    def _order(self, text: str, system: str) -> Order:
+    def _place(self) -> Workplace:
+        """Where the agent works, with the map of the run's start where there is one."""
+        place = self.bench.place(self.task)
+        with contextlib.suppress(KedgeError):  # who asks for it will be told why
+            place.map_data = _map(place.project, place.settings, self.bench.run)
+        return place
+
+    def _order(self, text: str, system: str, place: Workplace) -> Order:
         bench = self.bench
         context = self.desk.store.folder(self.task.id) / "context.json"
         return Order(
@@ -120,7 +175,7 @@ class Turn:
             directory=bench.project.root,
             system=system,
             model=bench.wanted.model,
-            permissions=Permissions(self._commands(), bench.wanted.full_access),
+            permissions=Permissions(self._commands(place), bench.wanted.full_access),
             hooks=self._hooks(),
             session=self.session,
             environment={
@@ -132,8 +187,17 @@ class Turn:
             },
         )
 
-    def _commands(self) -> tuple[str, ...]:
-        return allowed(self.bench, self.desk, self.task)
+    def _commands(self, place: Workplace) -> tuple[str, ...]:
+        """What the agent may run without being asked: the task's checks, and the project's own."""
+        frozen = self.desk.read().immutable["validation_baseline"]["commands"]
+        try:
+            found = place.map_data["commands"]
+            own = [one["command"] for one in found if one["kind"] in _ALLOWED]
+        except KedgeError as error:
+            text = f"the project's commands are not known: {error.message}"
+            self.bench.tell("warning", {"text": text})
+            own = []
+        return tuple(dict.fromkeys((*frozen, *self.task.checks, *own)))
 
     def _hooks(self) -> tuple[hooks.Hook, ...]:
         """Kedge's hooks for this call, unless the project has them already."""
@@ -146,18 +210,22 @@ class Turn:
         return ()
 
     def _tell(self, event: Event) -> None:
+        """What the agent does, for whoever watches: a key that it says or uses is not shown."""
         told: dict[str, Any] = {"task": self.task.id, "role": self.role}
         if isinstance(event, Started):
             told |= {"session": event.session, "model": event.model}
             self.bench.tell("started", told)
         elif isinstance(event, Said):
-            self.bench.tell("said", told | {"text": shortened(event.text, 500)})
+            self.bench.tell("said", told | {"text": shortened(redact(event.text), 500)})
         elif isinstance(event, Called):
-            self.bench.tell("call", told | {"tool": event.tool, "summary": event.summary})
+            told |= {"tool": event.tool, "summary": redact(event.summary)}
+            self.bench.tell("call", told)
         elif isinstance(event, Denied):
-            self.bench.tell("denied", told | {"tool": event.tool, "reason": event.reason})
+            told |= {"tool": event.tool, "reason": redact(event.reason)}
+            self.bench.tell("denied", told)
         elif isinstance(event, Waiting):
-            self.bench.tell("retry", told | {"seconds": event.seconds, "reason": event.reason})
+            told |= {"seconds": event.seconds, "reason": redact(event.reason)}
+            self.bench.tell("retry", told)
         elif isinstance(event, Used):
             spent = self.bench.spent.with_use(event)
             self.bench.tell("used", told | {"tokens": spent.tokens, "cost": round(spent.cost, 6)})
@@ -169,7 +237,17 @@ class Turn:
         def tell(command: str) -> None:
             self.bench.tell("check", {"task": self.task.id, "command": command})
 
+        self.desk.settings = self._hurried()
         return prove(self.desk, self.task, start, self.before, tell)
+
+    def _hurried(self) -> Settings:
+        """The settings, with no more time for a check than the run has left."""
+        settings, limit = self.bench.settings, self.bench.limits.seconds
+        if limit is None:
+            return settings
+        left = max(1.0, limit - self.bench.now().seconds)
+        timeout = min(settings.context.check_timeout, left)
+        return settings._replace(context=settings.context._replace(check_timeout=timeout))
 
     def _reviewed(self, visit: Visit) -> Decision:
         """A review; what a reviewer changed is taken back, and kept aside."""
@@ -215,7 +293,7 @@ class Turn:
         """Where the session strayed, if it was watched and did."""
         name = (visit.finished.session if visit is not None else None) or self.session
         try:
-            with closing(sqlite.connect(self.bench.project.home())[0]) as db:
+            with contextlib.closing(sqlite.connect(self.bench.project.home())[0]) as db:
                 row = sessions.get(db, name)
                 found = ending.account(db, row) if row is not None else None
         except KedgeError as error:
@@ -226,13 +304,19 @@ class Turn:
         return {key: found[key] for key in ("alarms", "worst", "score", "needs_review", "why")}
 
 
-def allowed(bench: Bench, desk: Desk, task: Task) -> tuple[str, ...]:
-    """What the agent may run without being asked: the task's checks, and the project's own."""
-    frozen = desk.read().immutable["validation_baseline"]["commands"]
-    try:
-        found = bench.place(task).map_data["commands"]
-        own = [one["command"] for one in found if one["kind"] in _ALLOWED]
-    except KedgeError as error:
-        bench.tell("warning", {"text": f"the project's commands are not known: {error.message}"})
-        own = []
-    return tuple(dict.fromkeys((*frozen, *task.checks, *own)))
+def _without_secrets(decision: Decision) -> Decision:
+    """It goes to the terminal, into tasks and into the next prompt."""
+    return replace(
+        decision,
+        reason=redact(decision.reason),
+        tried=tuple(map(redact, decision.tried)),
+        avoid=tuple(map(redact, decision.avoid)),
+        detail=redact(decision.detail),
+    )
+
+
+@lru_cache(maxsize=16)
+def _map(project: Project, settings: Settings, run: str) -> dict[str, Any]:  # noqa: ARG001 - its key
+    """The map as the run found it. A map for each call would cost more than all the rest of it,
+    and what an agent writes into a build file is no reason to let it run more."""
+    return Workplace(project, settings).map_data

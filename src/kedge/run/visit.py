@@ -52,7 +52,7 @@ def attend(
             elif isinstance(event, Denied):
                 denied.append(event)
             elif isinstance(event, Waiting):
-                idle = max(idle, 2 * (event.seconds or 0))  # it said that it will be silent
+                child.bear(2 * (event.seconds or 0))
             elif isinstance(event, Used):
                 over = reached(limits, spent.with_use(event))
                 if over is not None and over[0] == BUDGET:

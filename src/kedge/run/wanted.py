@@ -47,6 +47,7 @@ class Wanted:
     commit: bool = True
     full_access: bool = False
     worktree: bool = False
+    parallel: int = 1
     limits: Limits = Limits()
 
     def data(self) -> dict[str, Any]:

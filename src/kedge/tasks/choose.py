@@ -1,13 +1,38 @@
-"""Which backend keeps a project's tasks."""
+"""Which backend keeps a project's tasks, and in which work tree."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+from kedge.errors import GitError
+from kedge.host import git
 from kedge.host.project import Project
 from kedge.settings import TaskSettings
 from kedge.tasks.backend import Backend
 
+VARIABLE = "KEDGE_TASKS"  # the work tree whose tasks are meant in all of its repository's
+
+
+def keeper(project: Project) -> Project:
+    """The project that has the tasks: this one, or the work tree that the environment names.
+
+    A run sets it for those who work for it in work trees of their own. What is not a work tree
+    of this repository is not meant for this project, and passed over.
+    """
+    named = os.environ.get(VARIABLE)
+    if not named or project.repo is None:
+        return project
+    try:
+        repo = git.find(Path(named))
+    except GitError:
+        return project
+    ours = repo.common_dir == project.repo.common_dir and repo.root == Path(named)
+    return Project(repo.root, repo) if ours else project
+
 
 def backend(project: Project, settings: TaskSettings) -> Backend:
+    project = keeper(project)
     name = detect(project) if settings.backend == "auto" else settings.backend
     timeout = settings.lock_timeout
     if name == "beads":

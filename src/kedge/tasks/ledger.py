@@ -12,11 +12,12 @@ from kedge.host.redact import redact_value
 from kedge.model.attempt import Attempt, Outcome, parse
 from kedge.model.ids import task_id
 from kedge.model.task import Status, Task
+from kedge.tasks import choose
 
 
 class Ledger:
     def __init__(self, project: Project, *, lock_timeout: float = files.LOCK_TIMEOUT) -> None:
-        self._project = project
+        self._project = choose.keeper(project)
         self._timeout = lock_timeout
 
     def append(self, attempt: Attempt) -> Attempt:

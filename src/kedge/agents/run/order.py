@@ -16,6 +16,11 @@ ARGUMENT = 100_000
 _COMMAND = re.compile(r"[^\s*?]+(?:\s|\Z)")
 
 
+# What runs whatever it is given: with more arguments it would be any command at all.
+_SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "exec", "env", "xargs", "sudo")
+_ANYTHING = frozenset((*_SHELLS, "python", "python3", "node", "ruby", "perl", "php"))
+
+
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """What the agent may do without being asked: edit files in its directory, and run `commands`.

@@ -1,0 +1,259 @@
+"""Runs with the real Claude Code and Codex: what they are given, what they do, what it costs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clients import Claude, Client, Codex, environment
+from support import Kedge, git
+
+from kedge.store import sessions, sqlite
+from kedge.testing.fake_model import FakeModel, Turn
+from kedge.testing.fake_model.script import turn
+
+Play = Callable[..., FakeModel]
+PROMISE = "It is there.\n\n<promise>COMPLETE</promise>"
+# Shows the agent its own environment, and is green once the file is there.
+CHECK = 'echo "context: $TASK_CONTEXT_PATH"\ntest -f "$1" || { echo "E: there is no $1"; exit 1; }'
+both = pytest.mark.parametrize("agent", ["claude", "codex"])
+
+
+class Dock:
+    """A project with tasks, and `kedge run` with a real client on PATH and nothing of the caller.
+
+    The client's own words are kept beside what kedge makes of them.
+    """
+
+    def __init__(self, client: Client, kedge: Kedge, scratch: Path) -> None:
+        self.client = client
+        self.kedge = kedge
+        self.root = kedge.directory
+        self.said = scratch / "said.jsonl"
+        self._bin = scratch / "bin"
+        self._bin.mkdir()
+        program = self._bin / client.name
+        real, said = shlex.quote(str(client.program)), shlex.quote(str(self.said))
+        program.write_text(f'#!/bin/sh\n{real} "$@" | tee -a {said}\n')
+        program.chmod(0o755)
+
+    def write(self, path: str, text: str) -> dict[str, Any]:
+        if self.client.name == "claude":
+            return {"tool": "Write", "input": {"file_path": str(self.root / path), "content": text}}
+        lines = "".join(f"+{line}\n" for line in text.splitlines())
+        patch = f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"
+        return {"tool": "apply_patch", "input": patch}
+
+    def shell(self, command: str) -> dict[str, Any]:
+        if self.client.name == "claude":
+            return {"tool": "Bash", "input": {"command": command}}
+        return {"tool": "exec_command", "input": {"cmd": command}}
+
+    def run(self, model: FakeModel, *args: str, code: int = 0) -> list[dict[str, Any]]:
+        """The events of a run."""
+        env = {**environment(self.client.home), **self._own(model)}
+        env["PATH"] = f"{self._bin}:{env['PATH']}"
+        done = subprocess.run(
+            [sys.executable, "-m", "kedge", "run", "--agent", self.client.name, "--json", *args],
+            cwd=self.root,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == code, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def _own(self, model: FakeModel) -> dict[str, str]:
+        if isinstance(self.client, Codex):
+            (self.client.codex_home / "config.toml").write_text(_CODEX.format(url=model.url))
+            return self.client.own
+        return {
+            "ANTHROPIC_API_KEY": "sk-ant-dummy",
+            "ANTHROPIC_BASE_URL": model.url,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "CLAUDE_CODE_TMPDIR": str(self.client.home / "tmp"),
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_TELEMETRY": "1",
+        }
+
+    def attempts(self, task: str) -> list[dict[str, Any]]:
+        found = self.kedge.json("log", "show", task)
+        assert isinstance(found, list)
+        return found
+
+    def steps(self, session: str) -> list[dict[str, Any]]:
+        with closing(sqlite.connect(self.root / ".git" / "kedge")[0]) as db:
+            assert sessions.errors(db) == []
+            return sessions.steps(db, session)
+
+    def costs(self) -> list[float]:
+        """What the client itself says that each call has cost."""
+        events = [json.loads(line) for line in self.said.read_text().splitlines()]
+        return [one["total_cost_usd"] for one in events if one.get("type") == "result"]
+
+    def changed(self) -> list[str]:
+        """What is open in the repository, the ignored too, but for what kedge keeps of its own."""
+        lines = git(self.root, "status", "--short", "--untracked-files=all", "--ignored")
+        return [one for one in lines.splitlines() if not one[3:].startswith(".kedge/")]
+
+
+_CODEX = """\
+model = "gpt-5.5-codex"
+model_provider = "fake"
+check_for_update_on_startup = false
+[model_providers.fake]
+name = "fake"
+base_url = "{url}/v1"
+env_key = "FAKE_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+[analytics]
+enabled = false
+[features]
+daemon_auto_start = false
+"""
+
+
+@pytest.fixture
+def dock(agent: str, repo: Path, kedge: Kedge, tmp_path: Path) -> Dock:
+    (repo / "check.sh").write_text(CHECK + "\n")
+    kedge("task", "add", "Build the quay", "--id", "quay", "--type", "feat", *checked("quay.txt"))
+    more = ("--accept", "a boat can be tied to it", "--depends", "quay")
+    kedge("task", "add", "Place a bollard", "--id", "bollard", *more, *checked("bollard.txt"))
+    kedge("task", "add", "Tie the boat", "--id", "boat", "--depends", "bollard", *checked("rope"))
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "first")
+    client = (Claude if agent == "claude" else Codex)(tmp_path / "home")
+    return Dock(client, kedge, tmp_path)
+
+
+def checked(name: str) -> tuple[str, str]:
+    return "--check", f"sh check.sh {name}"
+
+
+def texts(model: FakeModel, number: int, *roles: str) -> str:
+    """What the model was given in the first request of a call."""
+    firsts = [one for one in model.asked() if not one.results]
+    return "\n".join(one.text for one in firsts[number].texts if one.role in roles)
+
+
+@both
+def test_three_tasks_one_after_another(dock: Dock, agent: str, play: Play) -> None:
+    files = {"quay": "quay.txt", "bollard": "bollard.txt", "boat": "rope"}
+    script: list[Turn] = []
+    for number, name in enumerate(files.values()):
+        used = {"input_tokens": 1000 + 111 * number, "output_tokens": 40 + number}
+        script += [
+            turn({**dock.write(name, f"{name}\n"), **used}),
+            turn({**dock.shell(f"sh check.sh {name}"), **used}),
+            turn({"text": PROMISE, **used}),
+        ]
+    model = play(script)
+    events = dock.run(model)
+    assert model.left == 0
+
+    # Done, proven and committed, in their order.
+    summary = events[-1]
+    assert (summary["event"], summary["done"], summary["remaining"]) == ("summary", 3, [])
+    assert git(dock.root, "log", "--format=%s", "-3").splitlines() == [
+        "task(boat): Tie the boat",
+        "task(bollard): Place a bollard",
+        "feat(quay): Build the quay",
+    ]
+    for task, name in files.items():
+        (one,) = dock.attempts(task)
+        assert (one["outcome"], one["files"], one["agent"]) == ("done", [name], agent)
+        assert [(c["exit_code"], c["tree"]) for c in one["checks"]] == [(0, one["end_tree"])]
+
+    # What the server counted is what kedge says.
+    tokens_in = [sum(one.input_tokens for one in script[at : at + 3]) for at in (0, 3, 6)]
+    tokens_out = [sum(one.output_tokens for one in script[at : at + 3]) for at in (0, 3, 6)]
+    attempts = [dock.attempts(task)[0] for task in files]
+    assert [one["tokens_in"] for one in attempts] == tokens_in
+    assert [one["tokens_out"] for one in attempts] == tokens_out
+    spent = summary["spent"]
+    assert (spent["tokens_in"], spent["tokens_out"]) == (sum(tokens_in), sum(tokens_out))
+    costs = dock.costs()
+    if agent == "claude":
+        assert len(costs) == 3
+        assert min(costs) > 0
+        assert [one["cost_usd"] for one in attempts] == costs
+        assert (round(spent["cost"], 9), spent["unpriced"]) == (round(sum(costs), 9), 0)
+    else:
+        assert [one.get("cost_usd") for one in attempts] == [None, None, None]
+        assert (spent["cost"], spent["unpriced"]) == (0, 3)
+
+    # Every call was watched, by hooks that came with the call.
+    started = {one["task"]: one["session"] for one in events if one["event"] == "started"}
+    for task, name in files.items():
+        written, ran = dock.steps(started[task])
+        assert written["files"] == [name]
+        assert ran["command"] == f"sh check.sh {name}"
+    assert dock.changed() == []
+
+    # What it was given.
+    for number, task in enumerate(files):
+        assert f"Task ID: {task}" in texts(model, number, "user")
+        assert "Working alone" in texts(model, number, "system", "developer")
+        context = dock.root / ".kedge" / "context" / task / "context.json"
+        answers = [one.results for one in model.asked()]
+        assert any(f"context: {context}" in one for one in answers)
+    assert "a boat can be tied to it" in texts(model, 1, "user")
+
+
+@both
+def test_what_failed_is_told_within_the_call_and_to_the_next_one(
+    dock: Dock, agent: str, play: Play
+) -> None:
+    first = [{**dock.write("other.txt", "x\n"), "text": "I write."}, PROMISE, PROMISE]
+    model = play([*first, dock.write("quay.txt", "quay\n"), PROMISE, "It will be green."])
+    dock.run(model, "--task", "quay")
+    assert model.left == 0
+    assert [one["outcome"] for one in dock.attempts("quay")] == ["failed-checks", "done"]
+    asked = model.asked()
+    assert "`sh check.sh quay.txt` did not pass since the last change" not in asked[1].given
+    assert "`sh check.sh quay.txt` did not pass since the last change" in asked[2].given
+    assert "WHAT WENT WRONG" not in asked[2].given
+    again = texts(model, 1, "user")
+    assert "It said that all is complete, but `sh check.sh quay.txt` failed" in again
+    assert "E: there is no quay.txt" in again
+
+
+@both
+def test_it_may_edit_and_check_and_no_more(dock: Dock, agent: str, play: Play) -> None:
+    outside = dock.root / ".git" / "there"
+    meddling = dock.shell('python3 -c \'open(".git/there", "w")\'')
+    green = [dock.write("quay.txt", "x\n"), dock.shell("sh check.sh quay.txt"), PROMISE]
+    events = dock.run(play([meddling, *green]), "--task", "quay")
+    assert not outside.exists()
+    assert dock.attempts("quay")[-1]["outcome"] == "done"
+    denied = [one["tool"] for one in events if one["event"] == "denied"]
+    assert denied == (["Bash"] if agent == "claude" else [])  # Codex lets it run, confined
+
+
+@both
+def test_a_provider_that_refuses_ends_the_run_with_true_records(
+    dock: Dock, agent: str, play: Play
+) -> None:
+    model = play(lambda _: {"status": 401})
+    events = dock.run(model, code=1)
+    summary = events[-1]
+    assert (summary["event"], summary["done"], summary["left"]) == ("summary", 0, 1)
+    (one,) = dock.attempts("quay")
+    assert one["outcome"] == "agent-error"
+    assert "auth" in one["reason"]
+    assert dock.kedge.json("task", "show", "quay")["status"] == "open"
+    assert dock.changed() == []
