@@ -3,8 +3,9 @@
     python benchmarks/drift/measure.py [DIR]
 
 DIR holds the development sets: `aligned.*.jsonl.gz`, `swapped.*`, `spliced.*`. They are not part of
-the repository; without them only the suites beside this file are measured. The sessions are shown
-in two halves as well: a fit to one of them would be seen in the other.
+the repository; `commits.py` makes such sets from the history of any repository. Without them only
+the suites beside this file are measured. The sessions are shown in two halves as well: a fit to one
+of them would be seen in the other.
 """
 
 from __future__ import annotations
@@ -187,8 +188,8 @@ def false_alarms() -> None:
             print(f"  {case.case['id']}: {min(case.scores)}")
 
 
-def constraints() -> None:
-    cases = suite("constraints.jsonl")
+def constraints(name: str) -> None:
+    cases = suite(name)
     if not cases:
         return
     broken: list[int] = []
@@ -202,7 +203,7 @@ def constraints() -> None:
         found = sum(value <= most for value in broken) / (len(broken) or 1)
         wrong = sum(value <= most for value in kept) / (len(kept) or 1)
         print(
-            f"constraints, {word} or worse: {found:.1%} of {len(broken)} that break one,"
+            f"{name}, {word} or worse: {found:.1%} of {len(broken)} that break one,"
             f" {wrong:.1%} of {len(kept)} that do not"
         )
 
@@ -212,7 +213,8 @@ def main() -> None:
     parser.add_argument("directory", nargs="?", type=Path, help="the development sets")
     sessions(parser.parse_args().directory)
     false_alarms()
-    constraints()
+    constraints("constraints.jsonl")
+    constraints("constraints_held_out.jsonl")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from kedge.drift.constraints import (
     loosened,
     parse,
 )
+from kedge.drift.prose import MOST_WORDS, sentences
 from kedge.drift.subjects import covers, is_test
 
 CASES = Path(__file__).parents[2] / "benchmarks/drift"
@@ -81,6 +82,7 @@ SAID = [
      ("src/a.c", "src/b.c")),
     ("schema = do not touch", "no_touch", ("schema",)),
     ("I'd be grateful if you could refrain from editing a.lock", "no_touch", ("a.lock",)),
+    ("I'd be happy if you don't edit b.py", "no_touch", ("b.py",)),
     ("Would you mind not touching the tests?", "no_touch", ("tests",)),
     ("It would be best if you didn't modify b.tsx", "no_touch", ("b.tsx",)),
     ("Is forbidden to change the pom.xml", "no_touch", ("pom.xml",)),
@@ -154,6 +156,9 @@ NOT_SAID = [
     "Make it possible to run the tool without installing dependencies.",
     "There is the issue that you do one prompt (no file changes yet) and then reset.",
     "The migration runner should never touch tables outside the tenant schema.",
+    "If you don't touch the tests it will fail.",
+    "Pull out the tax class and leave the rest as it is. billing.rb is too long.",
+    "Keep method names so that the callers in the controllers stay the same.",
     "You don't have to leave the config alone, change what you need",
     "Uploads fail if the file is read-only. Fix upload.py.",
     "For example, without this change, setting a label requires some juggling.",
@@ -331,6 +336,7 @@ def test_a_later_message_may_loosen() -> None:
         ("constraints_held_out", "second"),
         ("constraints_held_out", "third"),
         ("constraints_held_out", "fourth"),
+        ("constraints_held_out", "fifth"),
     ],
 )
 def test_the_benchmarks_targets(file: str, half: str) -> None:
@@ -395,6 +401,13 @@ def test_a_megabyte_of_anything_is_read_in_no_time(piece: str) -> None:
     assert time.perf_counter() - start < 3
 
 
+def test_of_a_long_message_the_beginning_and_the_end_are_read() -> None:
+    log = "the cache was filled and then emptied by the job\n" * 1_000
+    found = constraints(f"Don't touch a.py.\n{log}Don't touch b.py.")
+    assert [each.subject for each in found] == [("a.py",), ("b.py",)]
+    assert sum(len(each.words) for each in sentences("no " * 100_000)) <= MOST_WORDS + 100
+
+
 def test_subjects_and_paths() -> None:
     assert covers("src/auth", "src/auth/a.py") == 1
     assert covers("src/auth", "src/authors/a.py") == 0
@@ -404,6 +417,10 @@ def test_subjects_and_paths() -> None:
     assert covers("tests in src/a", "src/b/b_test.go") == 0
     assert covers("eslint config", ".eslintrc.json") == 1
     assert covers("user model", "app/models/user.rb") == 1
+    assert covers("plugin loader in src/plugins", "src/plugins/load.go") == 1
+    assert covers(".env", "web/.env.local") == 1
+    assert covers(".env", ".environment") == 0
+    assert covers("production settings", "config/settings/production.py") == 1
     assert covers("the wording", "src/wording.py") == 0
     assert is_test("src/__tests__/a.tsx")
     assert is_test("pkg/FooTest.java")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kedge.drift import memory, repeats
 from kedge.drift.actions import normalise
 from kedge.drift.charter import Charter, bound, opened
-from kedge.drift.distance import key
+from kedge.drift.distance import key, measure
 from kedge.drift.engine import Session
 from kedge.drift.scoring import Verdict, judge, level
 from kedge.drift.topic import terms
@@ -101,6 +101,31 @@ def test_leaving_the_work_is_noticed() -> None:
     for path, text in ON_GOAL:
         assert edit(made, path, text).score >= 8
     assert min(edit(made, path, text).score for path, text in FOREIGN) <= 7
+
+
+def test_names_that_are_met_bring_the_work_nearer_and_paths_do_not() -> None:
+    """All work in a place has the words of its name."""
+    made = session(PLAN)
+    for path, text in FOREIGN:
+        edit(made, f"billing/customer/reminder/{path}", text)
+    assert edit(made, *FOREIGN[0]).score <= 7
+    state, named = made.state, made.charter.named
+
+    def far(state: memory.State) -> float:
+        return measure(state, named, ("video/codec.py",)).goal or 0.0
+
+    assert {"customer", "reminder"} <= state.placed.keys() <= state.reached_words.keys()
+    assert far(state) > far(state._replace(placed={}))
+    edit(made, "video/codec.py", "preferred_locale = bounce_queue")
+    assert {"bounce_queue", "Customer.preferred_locale"} & made.state.reached_names.keys()
+    assert far(made.state) < far(made.state._replace(reached_names={}))
+
+
+def test_a_short_goal_that_is_not_met_is_never_told() -> None:
+    made = session("Rotate `refresh_token`, `device_secret`, `login_nonce` and `otp_seed`")
+    scores = [edit(made, path, text).score for path, text in FOREIGN]
+    assert min(scores) == 8
+    assert made.due() == []
 
 
 def test_the_user_may_change_the_subject() -> None:
@@ -409,7 +434,7 @@ def test_the_state_stays_small() -> None:
         edit(made, f"src/part{turn}.py", " ".join(f"name{turn}of{n}" for n in range(300)))
         made.action(f"r{turn}", "Read", {"file_path": f"docs/page{turn}.md"})
         bash(made, f"make step{turn}", ok=False)
-    assert len(json.dumps(memory.data(made.state))) < 400_000
+    assert len(json.dumps(memory.data(made.state))) < 48_000
 
 
 @pytest.mark.parametrize("stored", [{"window": 3}, {"words": 5}, {"repeats": {"a": "b"}}])

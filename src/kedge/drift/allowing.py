@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kedge.drift import orders
+from kedge.drift import addressing, orders
+from kedge.drift.addressing import low, told
 from kedge.drift.opposites import made
-from kedge.drift.orders import Order, low, order, told
+from kedge.drift.orders import Order, order
 from kedge.drift.phrases import Things, excepted, things
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import is_path
@@ -42,7 +43,10 @@ def allow(found: Finding, sentence: Sentence, at: int) -> int:
     if free and _is_package(words, verb):
         kinds = (*kinds, ("no_new_dependencies", ()), ("no_install", ()))
     found.grant(kinds or (("change", ()),), about, explicit=bool(free))
-    if free and about.exceptions and "edit" in verb.families:  # "you can edit anything but X"
+    # "you can edit anything but X", "update all docs except docs/a.md"
+    spared = about.heads[:1] != ("nothing",) and bool(about.exceptions)
+    spared = spared and all(map(is_path, about.exceptions))
+    if "edit" in verb.families and ((free and about.exceptions) or spared):
         kinds = (("no_touch", about.exceptions),)
         return found.put(sentence, at, about.end, kinds, Things())
     return 0
@@ -67,11 +71,15 @@ def granted(found: Finding, sentence: Sentence, at: int) -> int:
         families, end = DONE[third], at + 3
     elif after in ("fine", "ok", "okay", "free") and third == "to":
         families, end = BASE.get(low(words, at + 3), []), at + 4
-    elif words[at].low == "may" and after == "change":
+    elif (
+        (words[at].low == "may" and after == "change")
+        or (after, third) == ("fair", "game")
+        or after in ("unlocked", "unfrozen")
+    ):
         families, end = ["edit"], at + 2
     else:
         return 0
-    start = orders.clause_start(words, at)
+    start = addressing.clause_start(words, at)
     about = things(words, start)
     kinds = made(Order(tuple(families), start), about)
     if not kinds or about.empty or about.end > at or sentence.asks:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kedge.drift import orders
+from kedge.drift import addressing, orders
+from kedge.drift.addressing import MARKS, low, told
 from kedge.drift.opposites import made
-from kedge.drift.orders import MARKS, Order, low, order, told
+from kedge.drift.orders import Order, order
 from kedge.drift.phrases import Things, things
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import role
@@ -34,7 +35,7 @@ def ask(found: Finding, sentence: Sentence, at: int) -> int:
     if sentence.asks or not (me or (words[at].low == "ask" and after in ("before", "first", ""))
                              or (words[at].low == "ask" and after in MARKS)):  # fmt: skip
         return 0
-    start = orders.clause_start(words, at)
+    start = addressing.clause_start(words, at)
     head = words[0].low
     forms = {**DOING, **BASE}
     spots = range(at, min(at + 6, len(words)))
@@ -43,9 +44,11 @@ def ask(found: Finding, sentence: Sentence, at: int) -> int:
         place += low(words, place) == "you"
         if not told(words, at):
             return 0
-    elif head in _FIRST and start > 1:
+    elif head in _FIRST and (start > 1 or at > 2):
         # "if you need to change X, ask me first", "before touching X, check with me"
-        place = next((spot for spot in range(1, min(7, start)) if words[spot].low in forms), 0)
+        place = next(
+            (spot for spot in range(1, min(7, start or at)) if words[spot].low in forms), 0
+        )
     verb = order(words, place, forms) if place else None
     needs = next((spot for spot in range(min(start, 8)) if words[spot].low in _NEEDING), 0)
     if verb is None and head in _FIRST and needs:  # "if you need a new dependency, ask first"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from kedge.drift import orders
+from kedge.drift import addressing, orders
+from kedge.drift.addressing import MARKS, low, told
 from kedge.drift.asking import answered
-from kedge.drift.orders import MARKS, low, order, told
+from kedge.drift.opposites import DEPENDENCIES
+from kedge.drift.orders import order
 from kedge.drift.phrases import Things, named, things
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import is_path, stands_for_paths
@@ -71,13 +73,19 @@ def only(found: Finding, sentence: Sentence, at: int) -> int:
         return confine(found, sentence, at, things(words, start + 2), soft=soft)
     asked = order(words, start, BASE)
     if asked and "edit" in asked.families:
-        return confine(found, sentence, at, orders.about(words, asked), soft=soft)
+        colon = next(
+            (spot for spot in range(asked.end, asked.end + 5) if low(words, spot) == ":"), 0
+        )
+        about = orders.about(words, asked)
+        if colon and not about.subjects:  # "only touch the files I mentioned: a.py, b.py"
+            about = things(words, colon + 1)
+        return confine(found, sentence, at, about, soft=soft)
     about = things(words, start)
     modal, next_, verb = (low(words, about.end + spot) for spot in range(3))
     changed = next_ == "change" or (next_ == "be" and "edit" in DONE.get(verb, ()))
     if about.subjects and modal in _MODALS and changed:
         return confine(found, sentence, at, about)
-    alone = at == orders.clause_start(words, at) and words[at].low == "only"
+    alone = at == addressing.clause_start(words, at) and words[at].low == "only"
     short = at == 0 and all(map(stands_for_paths, about.subjects))  # "only docs."
     if alone and (short or all(map(is_path, about.subjects))) and _ends(words, about.end):
         return confine(found, sentence, at, about)  # "bump the timeout. only settings.py"
@@ -91,14 +99,18 @@ def nothing(found: Finding, sentence: Sentence, at: int) -> int:
     if after == "else":
         paths = tuple(named(words[:at]))
         ends = low(words, at + 2) in MARKS or low(words, at + 2) in ("", "please")
-        if not paths or not ends or not (orders.clause_start(words, at) == at or before == "and"):
+        if (
+            not paths
+            or not ends
+            or not (addressing.clause_start(words, at) == at or before == "and")
+        ):
             return 0
         about = Things(subjects=paths, heads=paths, end=at + 2)
         return confine(found, sentence, at, about)
     about = things(words, at)
     left = about.outside or about.exceptions
     end = about.end if about.outside else _after(words, about.end)
-    alone = orders.clause_start(words, at) == at and left and _ends(words, end)
+    alone = addressing.clause_start(words, at) == at and left and _ends(words, end)
     if not (alone and told(words, at, asks=sentence.asks)) and (
         "edit" not in BASE.get(before, ()) or not told(words, at - 1, asks=sentence.asks)
     ):
@@ -147,13 +159,18 @@ def stay(found: Finding, sentence: Sentence, at: int) -> int:
     narrow = word not in ("work", "made")
     while low(words, start) in _ONLY:
         start, narrow = start + 1, True
+    have = {each.low for each in words[start : start + 8]}
+    if word in ("stick", "stay") and low(words, start) in ("with", "to") and have & DEPENDENCIES:
+        return found.put(sentence, at, at + 4, (("no_new_dependencies", ()),), Things())
+    if word == "work" and low(words, start) == "on" and {"branch", "only"} <= have:
+        return found.put(sentence, at, at + 4, (("no_branch", ()),), Things())
     if word == "stay" and low(words, start) == "on":
         if "branch" in (low(words, start + 2), low(words, start + 3)) and told(words, at):
             return found.put(sentence, at, at + 4, (("no_branch", ()),), Things())
         return 0
     if not narrow or low(words, start) not in _INTO:
         return 0
-    clause = {each.low for each in words[orders.clause_start(words, at) : at]}
+    clause = {each.low for each in words[addressing.clause_start(words, at) : at]}
     meant = clause & (_CHANGES | {"everything"}) and clause & (_MODALS | {"your", "all"})
     if meant and word not in ("stick", "work", "made") and not clause & {"not", "never"}:
         return confine(found, sentence, at, things(words, start + 1))
@@ -186,7 +203,7 @@ def confine(
     """Changes belong to what is named, where all of it names paths."""
     if not about.subjects or not all(map(stands_for_paths, about.subjects)):
         return 0
-    if orders.described(sentence.words, about.end, strict=False):
+    if addressing.described(sentence.words, about.end, strict=False):
         return 0
     kinds = (("only_under", about.subjects),)
     return found.put(sentence, at, about.end, kinds, Things(end=about.end), soft=soft)
@@ -207,10 +224,14 @@ def _wanted(found: Finding, sentence: Sentence, at: int) -> int:
     words = sentence.words
     lows = [word.low for word in words[at + 1 : at + 7]]
     before = low(words, at - 1)
+    if before in ("i", "we") and lows[:3] == ["want", "you", "to"]:
+        asked = order(words, at + 4, BASE)
+        edits = asked is not None and "edit" in asked.families
+        return confine(found, sentence, at, orders.about(words, asked)) if asked and edits else 0
     if (before in ("is", "i") and ANSWERS.intersection(lows[:4])) or "understand" in lows:
         return answered(found, sentence, at, at)
     changes = next((spot for spot, word in enumerate(lows) if word in _CHANGES), -1)
-    begun = {word.low for word in words[orders.clause_start(words, at) : at]} & _CHANGES
+    begun = {word.low for word in words[addressing.clause_start(words, at) : at]} & _CHANGES
     if "made" in lows and begun:
         changes = lows.index("made")
     if changes >= 0 and low(words, at + 2 + changes) in _INTO:
@@ -221,7 +242,7 @@ def _wanted(found: Finding, sentence: Sentence, at: int) -> int:
 def _changing(sentence: Sentence, at: int) -> bool:
     """Whether the clause before a place tells the agent to change or to work."""
     words = sentence.words
-    start = orders.clause_start(words, at)
+    start = addressing.clause_start(words, at)
     clause = [word.low for word in words[start:at]]
     verbs = {"focus", "work", *_SCOPING} | {verb for verb in BASE if "edit" in BASE[verb]}
     first = next((each for each in clause if each not in ("please", "just", "and")), "")
@@ -236,7 +257,7 @@ def _scoped(found: Finding, sentence: Sentence, at: int) -> int:
     if low(words, at + 1) not in MARKS and low(words, at + 1) not in ("", "please"):
         return 0
     before = words[at - 1]
-    start = orders.clause_start(words, at)
+    start = addressing.clause_start(words, at)
     if (before.low in ANSWERING and before.low != "report") or before.low in _REPLIES:
         return answered(found, sentence, at, at) if at - start <= 4 else 0
     if before.low in ("stdlib", "library"):

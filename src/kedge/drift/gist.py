@@ -6,7 +6,10 @@ Only what is named for sure counts here: paths, and roles such as "the tests".
 
 from __future__ import annotations
 
-from kedge.drift.orders import low
+from kedge.drift import orders
+from kedge.drift.addressing import low
+from kedge.drift.opposites import made
+from kedge.drift.orders import order
 from kedge.drift.phrases import Things, excepted, named, things
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import is_path, role
@@ -40,7 +43,7 @@ _WORK = word_set(
 )
 _ADDRESSED = FILLER | LEADS | word_set(
     """don't not never no nothing you should must may go touch change edit anything anywhere stray
-    wander venture step ever we work of from ,"""
+    wander venture step ever we work of from , the your change changes fix edits"""
 )  # fmt: skip
 _INTO = word_set("in to within inside under into file files folder directory at on : is")
 _REPORTED = word_set(
@@ -70,7 +73,9 @@ def gist(found: Finding, sentence: Sentence) -> None:
         elif word.low == "everywhere" and low(words, at + 1) == "except":
             kind, subjects = "no_touch", _spared(words, at)
         elif word.low == "don't":
-            kind, subjects = "no_touch", _declined(words, at)
+            if _declined(found, sentence, at):
+                return
+            continue
         elif _confines(words, at, start, end):
             kind, subjects = "only_under", _places(words, at, start, end)
         else:
@@ -130,11 +135,17 @@ def _spared(words: Sequence[Word], at: int) -> tuple[str, ...]:
     return things(words, at + 2 + (low(words, at + 2) in ("in", "for", "under"))).subjects
 
 
-def _declined(words: Sequence[Word], at: int) -> tuple[str, ...]:
+def _declined(found: Finding, sentence: Sentence, at: int) -> int:
     """For "you need not touch X, and please don't"."""
-    if low(words, at + 1) not in _ENDS or not any(_edits(word.low) for word in words[:at]):
-        return ()
-    return tuple(dict.fromkeys(named(words[:at])))
+    words = sentence.words
+    verbs = [spot for spot in range(at) if words[spot].low in BASE]
+    if low(words, at + 1) not in _ENDS or not verbs:
+        return 0
+    told = order(words, verbs[-1], BASE)
+    if told is None:
+        return 0
+    about = orders.about(words, told)
+    return found.put(sentence, at, at + 1, made(told, about), about)
 
 
 def _confines(words: Sequence[Word], at: int, start: int, end: int) -> bool:

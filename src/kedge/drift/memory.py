@@ -9,6 +9,8 @@ The last few modifying actions are the window; what was before them is the work 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kedge.drift.topic import terms
 
 TYPE_CHECKING = False
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, NamedTuple
 
-    from kedge.drift.actions import Action
+    from kedge.drift.actions import Action, Effects
 else:
     from kedge.drift.record import NamedTuple
 
@@ -124,7 +126,11 @@ def heard(state: State, text: str, kind: str, asks: Iterable[str] = ()) -> State
 
 def changed(action: Action) -> tuple[str, ...]:
     """The files of the tree that an action changes; temporary ones are left out."""
-    effects = action.effects
+    return _touched(action.effects)
+
+
+@lru_cache(1)  # of one action it is asked again and again
+def _touched(effects: Effects) -> tuple[str, ...]:
     found = dict.fromkeys(
         (*effects.written, *effects.deleted, *(path for pair in effects.moved for path in pair))
     )

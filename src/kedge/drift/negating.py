@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kedge.drift import orders
+from kedge.drift import addressing, orders
+from kedge.drift.addressing import low, told
 from kedge.drift.opposites import AGENT_TOOLS, DEPENDENCIES, made
-from kedge.drift.orders import Order, low, order, told
+from kedge.drift.orders import Order, order
 from kedge.drift.phrases import FILES, Things, things
 from kedge.drift.requesting import requested
 from kedge.drift.roles import word_set
@@ -28,6 +29,7 @@ _CHECKS = word_set("test tests ci check checks build builds green suite lint lin
 _AWAITED = _CHECKS | word_set(
     "review reviewed approved approval i i've i'm we you you've everything"
 )
+_NO_CASE = word_set("circumstances circumstance condition conditions account")
 _MADE = word_set("branch branches pr test tests file files commit commits dependency packages")
 _NEGATIONS = word_set("never don't not can't cannot no nothing won't shouldn't isn't")
 _TOUCH = word_set("touch modify alter")
@@ -72,9 +74,9 @@ def forbid(found: Finding, sentence: Sentence, at: int, start: int, forms: Forms
     )
     named = kinds[0][0] == "no_new_dependencies" and low(words, end) == "on"  # "on lodash"
     waits = _for_now(words, end, kinds)
-    if not (named or waits) and orders.described(words, end, strict=strict):
+    if not (named or waits) and addressing.described(words, end, strict=strict):
         return 0
-    ask = any(orders.asking(words, place) for place in range(end, min(end + 4, len(words))))
+    ask = any(addressing.asking(words, place) for place in range(end, min(end + 4, len(words))))
     if kinds[0][0] == "no_new_dependencies":
         about = about._replace(exceptions=_names_excepted(words, end))
     until = "checks" if waits and {word.low for word in words[end:]} & _CHECKS else ""
@@ -146,7 +148,7 @@ def none(found: Finding, sentence: Sentence, at: int, *, sure: bool = False) -> 
         kinds, end = made(Order((family,), at + 1), about), end + 3
     if low(words, at - 1) == "with" and not about.new and not about.subjects:
         return 0
-    if orders.described(words, end, strict=True) and not _said_of_change(words, end):
+    if addressing.described(words, end, strict=True) and not _said_of_change(words, end):
         return 0
     if kinds and kinds[0][0] == "no_new_dependencies":
         about = about._replace(exceptions=_names_excepted(words, end))
@@ -194,18 +196,19 @@ def _begun(words: Sequence[Word], at: int, asks: bool) -> tuple[int, Forms] | No
     if word == "not":
         return _after_not(words, at, asks)
     if word == "didn't" and before == "you":
-        before_ = [each.low for each in words[orders.clause_start(words, at) : at]]
-        wished = "rather" in before_ or orders.kindly(before_)
+        before_ = [each.low for each in words[addressing.clause_start(words, at) : at]]
+        wished = "rather" in before_ or addressing.kindly(before_)
         return (start, forms) if wished else None
-    if word == "under" and after == "no" and low(words, at + 2) == "circumstances":
-        return at + 3, forms
+    if word == "under" and after == "no" and low(words, at + 2) in _NO_CASE:
+        inverted = low(words, at + 3) in ("may", "should", "must", "can", "are")
+        return at + 3 + (2 if inverted else 0), forms
     if word == "nobody" and after in ("should", "must", "may", "shall") and not asks:
         return at + 2, forms
     if word == "nobody" and after.removesuffix("es").removesuffix("s") in BASE and not asks:
         return at + 1, {after: BASE[after.removesuffix("es").removesuffix("s")]}
     if word == "without":
-        clause = {each.low for each in words[orders.clause_start(words, at) : at]}
-        if orders.asking(words, at) or clause & _NEGATIONS or not requested(words, at):
+        clause = {each.low for each in words[addressing.clause_start(words, at) : at]}
+        if addressing.asking(words, at) or clause & _NEGATIONS or not requested(words, at):
             return None
         return start, DOING
     if word not in ("neither", "avoid", "stop", "refrain", "hold", "skip"):
@@ -239,9 +242,9 @@ def _after_not(words: Sequence[Word], at: int, asks: bool) -> tuple[int, Forms] 
         return (at + 2, DOING) if requested(words, at) else None
     if before == "mind" and after in DOING:
         return (at + 1, DOING) if told(words, at) else None
-    if after in BASE and orders.clause_start(words, at) == at:  # "not change the file a.py"
+    if after in BASE and addressing.clause_start(words, at) == at:  # "not change the file a.py"
         return (at + 1, BASE) if told(words, at, asks=asks) else None
-    if after in DOING and (before in orders.MARKS or before in ("but", "and")):
+    if after in DOING and (before in addressing.MARKS or before in ("but", "and")):
         return (at + 1, DOING) if requested(words, at) else None
     if before in ("please", "to") and after in BASE:
         return (at + 1, BASE) if told(words, at, asks=asks) else None
@@ -250,11 +253,11 @@ def _after_not(words: Sequence[Word], at: int, asks: bool) -> tuple[int, Forms] 
 
 def _to_you(words: Sequence[Word], at: int) -> bool:
     """Whether a modal verb is said of the agent: "you must not", "we can't"."""
-    start = orders.clause_start(words, at)
+    start = addressing.clause_start(words, at)
     before = [word.low for word in words[start:at] if word.low not in FILLER]
     if not before:
         return start == at and at > 0 and words[at].low in ("must", "mustn't", "should", "may")
-    return before in (["you"], ["we"], ["agents"]) and not orders.described_before(words, start)
+    return before in (["you"], ["we"], ["agents"]) and not addressing.described_before(words, start)
 
 
 def _said(sentence: Sentence, at: int) -> bool:
@@ -262,8 +265,9 @@ def _said(sentence: Sentence, at: int) -> bool:
     words = sentence.words
     before = low(words, at - 1)
     near = {word.low for word in words[at + 2 : at + 5]}
-    start = orders.clause_start(words, at)
-    if start == at and near & {"yet", "please"} and before != "(" and not sentence.asks:
+    ends = low(words, at + 2) in (".", "!", "")
+    start = addressing.clause_start(words, at)
+    if start == at and (near & {"yet", "please"} or ends) and before != "(" and not sentence.asks:
         return True
     if start > 3 and not requested(words, at):
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedge.drift.orders import PROGRAMS
-from kedge.drift.phrases import FILES
+from kedge.drift.phrases import ALL, FILES
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import is_path, role
 
@@ -23,6 +23,7 @@ DEPENDENCIES = word_set(
 )
 _PACKAGES = word_set("dependency dependencies deps packages libraries crates gems any our")
 _TOOLS = word_set("tool tools software module modules binaries")
+_DEEDS = word_set("operations operation commands command stuff actions things calls work")
 _CODE = word_set("code anything something it implementation solution fix")
 _WEB = word_set(
     """web internet network networks online net requests request calls call http apis api websites
@@ -78,6 +79,8 @@ def _one(kind: str, *subjects: str) -> Kinds:
 def _of_command(command: str) -> Kinds:
     parts = command.split()
     parts[0] = parts[0].lower()
+    if len(parts) == 2 and parts[1] in _DEEDS:
+        return _one("no_tool", parts[0])
     if len(parts) == 1:
         return _one("no_format") if parts[0] in _FORMATTERS else _one("no_tool", parts[0])
     managers = ("npm", "yarn", "pnpm", "pip", "pip3", "brew", "apt-get", "apt", "bun")
@@ -102,6 +105,8 @@ def _of_family(family: str, about: Things) -> Kinds:
         return _one("only_under", *subjects) if subjects else ()
     if family == "implement":
         return _one("read_only") if (about.empty or heads <= _CODE) and not subjects else ()
+    if family == "delete" and heads & word_set("assertions asserts"):
+        return _one("keep_tests")
     if family == "delete":
         wide = about.everything or heads & word_set("files file ones")
         if about.pronoun and not subjects:
@@ -212,7 +217,7 @@ def _of_run(about: Things) -> Kinds:
         if what == "tests":
             kinds = [each for each in heads if each in ("integration", "e2e", "unit", "slow")]
             return _one("no_run", f"{kinds[0]} tests" if kinds else what)
-        if what is not None:
+        if what is not None and (what or head not in ALL or about.everything):
             return _one("no_run", *([what] if what else []))
     return ()
 

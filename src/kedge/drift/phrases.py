@@ -221,6 +221,10 @@ def _thing(words: Sequence[Word], at: int, nested: bool) -> _Thing | None:
         place += 1
     heads = tuple(word.low for word in core)
     following = _low(words, place)
+    if heads == ("rest",):  # "the rest" may be that of one file
+        if following != "of" or _low(words, place + 2) not in FILES:
+            return None
+        return _Thing("", ("others",), frozenset((*flags, "other")), (), place + 3)
     if len(core) == 1 and heads[0] in _ANY_FILE and _low(words, place - 2) in _POINTING:
         return _Thing("", (), frozenset((*flags, "pronoun")), (), place)  # "that file"
     if following == "outside" and not nested:

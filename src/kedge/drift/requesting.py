@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.orders import MARKS
+from kedge.drift.addressing import MARKS
 from kedge.drift.roles import word_set
 from kedge.drift.vocabulary import CHANGING, FILLER, LOOKING
 

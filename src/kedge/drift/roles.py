@@ -97,6 +97,7 @@ ROLES: dict[str, Role] = {
         starts="dockerfile",
     ),
     "makefile": Role(names="makefile gnumakefile"),
+    "models": Role("models", "models.py", ignored="db database data orm django domain our"),
     "env": Role(names=".env .envrc", starts=".env"),
     "tsconfig": Role(starts="tsconfig"),
     "frontend": Role("frontend front-end client webapp front", weak_folders="web ui"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift import allowing, asking, confining, forbidding, negating
+from kedge.drift import allowing, asking, confining, forbidding, negating, passives
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _RULES = _by_word(
     (forbidding.listed, "read-only non-goals non-goal don'ts"),
     (forbidding.spared, "nothing"),
     (forbidding.excluded, "not"),
-    (forbidding.passive, _AUXILIARIES),
+    (passives.passive, _AUXILIARIES),
     (confining.only, "only just solely exclusively purely"),
     (confining.keep, "keep"),
     (confining.nothing, "nothing nowhere"),

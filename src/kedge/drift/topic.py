@@ -75,34 +75,33 @@ def _common() -> frozenset[str]:
     return frozenset(stem(word) for word in _COMMON.split())
 
 
-@lru_cache(8_192)
-def _parts(name: str) -> tuple[str, ...]:
-    """The stemmed parts of one name, numbers and single letters left out."""
-    if len(name) > _LONGEST:
+@lru_cache(16_384)
+def _parts(name: str) -> tuple[tuple[str, bool], ...]:
+    """The stemmed parts of one name, numbers and single letters left out; whether each tells."""
+    if len(name) > _LONGEST or not (name[0].isalpha() and name[0].isascii()):
         return ()
-    return tuple(
-        stem(part.lower()) for part in _PARTS.findall(name) if len(part) > 1 and part[0] > "9"
-    )
+    found = (stem(part.lower()) for part in _PARTS.findall(name) if len(part) > 1 and part[0] > "9")
+    common = _common()
+    return tuple((part, part not in common) for part in found)
 
 
 def terms(text: str) -> Terms:
     """What the text is about. Only its beginning is read when it is long."""
-    common = _common()
     words: set[str] = set()
     pairs: set[str] = set()
-    before = ""
+    before, told = "", False
     for piece in _NAMES.findall(text[:MOST]):
         if piece in _JOINS:
             continue
-        parts = _parts(piece) if piece[0].isalpha() and piece[0].isascii() else ()
+        parts = _parts(piece)
         if not parts:
             before = ""
-        for part in parts:
-            if len(part) > 2 and part not in common:
+        for part, tells in parts:
+            if tells and len(part) > 2:
                 words.add(part)
-            if before and (before not in common or part not in common):
+            if before and (told or tells):
                 pairs.add(f"{before} {part}")
-            before = part
+            before, told = part, tells
     return Terms(frozenset(words), frozenset(pairs))
 
 

@@ -7,11 +7,18 @@ hook has no time to compile them all.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from posixpath import basename, splitext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+@lru_cache(64)
+def _lower(line: str) -> str:
+    """A line is asked about by one pattern after another."""
+    return line.lower()
 
 
 class Pattern:
@@ -26,8 +33,11 @@ class Pattern:
 
     def find(self, line: str) -> re.Match[str] | None:
         if self._hints:
-            low = line.lower()
-            if not any(hint in low for hint in self._hints):
+            low = _lower(line)
+            for hint in self._hints:
+                if hint in low:
+                    break
+            else:
                 return None
         if self._made is None:
             self._made = re.compile(self._source)

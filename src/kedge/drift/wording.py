@@ -19,7 +19,7 @@ else:
     from kedge.drift.record import NamedTuple
 
 MOST = 100  # constraints of one message
-_HEAD, _TAIL = 14_000, 6_000  # characters of a long message that are read: the rest is pasted
+_HEAD, _TAIL = 9_000, 5_000  # characters of a long message that are read: the rest is pasted
 MOST_QUOTED = 240
 
 _HEDGES = word_set("try ideally prefer preferably rather possible avoid bother")
