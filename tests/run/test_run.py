@@ -332,6 +332,87 @@ def test_what_a_reviewer_changes_is_taken_back(yard: Yard) -> None:
     assert yard.state("t1") == "done"
 
 
+def test_budgets_that_could_never_hold_are_refused(yard: Yard) -> None:
+    yard.plays(OK, dialect="codex")
+    assert "does not say what it costs" in yard.run("--budget", "1", agent="codex", code=2).err
+    ran = yard.run("--budget-tokens", "9", agent="command", code=2)
+    assert "does not say what it uses" in ran.err
+
+
+def test_the_agent_is_told_what_it_may_spend(yard: Yard) -> None:
+    yard.task("Make it ok", "t1")
+    agent = yard.plays({"write": {"no": "1"}, "cost": 0.4}, OK)
+    yard.run("--budget", "1.00")
+    assert [call.flag("--max-budget-usd") for call in agent.calls] == ["1.0", "0.6"]
+
+
+def test_the_time_of_a_run_holds_while_a_check_runs(yard: Yard) -> None:
+    yard.task("Make it ok", "t1", check="sleep 60")
+    yard.plays(OK)
+    ran = yard.run("--time", "4s", "--json", code=1)
+    assert yard.outcomes("t1") == ["time-limit"]
+    assert yard.events(ran)[-1]["spent"]["seconds"] < 20  # a guard
+
+
+def test_rate_limits_are_no_failures_in_a_row(yard: Yard) -> None:
+    yard.kedge("config", "set", "run.failures", "2")
+    yard.task("Make it ok", "t1")
+    yard.plays(*[{"fault": "rate-limit", "resets_in": 0.1}] * 3, OK)
+    yard.run()
+    assert yard.outcomes("t1") == ["rate-limit"] * 3 + ["done"]
+
+
+def test_an_agent_that_said_that_it_waits_is_not_idle(yard: Yard) -> None:
+    yard.task("Make it ok", "t1")
+    yard.plays({**OK, "wait": 3, "hang": 4})
+    yard.run("--idle", "2s")
+    assert yard.outcomes("t1") == ["done"]
+
+
+# What an agent might do to get round it
+
+
+def test_padding_does_not_hide_a_weakened_test(yard: Yard) -> None:
+    (yard.root / "test_app.py").write_text("def test_sail():\n    assert sail() == 1\n")
+    git(yard.root, "add", ".")
+    git(yard.root, "commit", "-qm", "tests")
+    yard.task("Make sail work", "t1", check="true")
+    skip = ["test_app.py", "def test_sail", "import pytest\n@pytest.mark.skip\ndef test_sail"]
+    yard.plays({"replace": [skip], "write": {"aaa.txt": "padding\n" * 300_000}})
+    yard.run("--attempts", "1", code=1)
+    assert yard.outcomes("t1") == ["drifted"]
+
+
+def test_the_checks_of_a_later_task_are_not_for_an_agent_to_change(yard: Yard) -> None:
+    yard.task("First", "t1", check="test -f a")
+    yard.task("Second", "t2", "--depends", "t1", check="test -f b")
+    change = f"{sys.executable} -m kedge task update t2 --check true"
+    yard.plays({"write": {"a": "x"}, "run": [change]}, {"write": {"c": "x"}})
+    yard.run(code=1)
+    task = yard.kedge("task", "show", "t2", "--json").data
+    assert task["status"] == "blocked"
+    assert "its checks were changed while the run went on" in task["blocked"]["reason"]
+
+
+def test_a_shell_is_not_allowed_because_a_check_ends_in_one(yard: Yard) -> None:
+    yard.task("Make it ok", "t1", check="echo test -f ok | sh")
+    agent = yard.plays(OK)
+    yard.run()
+    rules = agent.calls[0].flag("--settings") or ""
+    assert "Bash(sh:*)" not in rules
+    assert "Bash(echo test -f ok | sh)" in rules
+
+
+def test_half_of_the_hooks_are_not_all_of_them(yard: Yard) -> None:
+    (yard.root / ".claude").mkdir()
+    hook = '{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "%s"}]}]}}'
+    (yard.root / ".claude" / "settings.json").write_text(hook % "kedge hook claude")
+    yard.task("Make it ok", "t1", "--scope", "ok")
+    agent = yard.plays(OK)
+    yard.run()
+    assert "PreToolUse" in (agent.calls[0].flag("--settings") or "")
+
+
 # Ending it
 
 
@@ -372,7 +453,7 @@ def test_interrupting_leaves_true_records_and_no_process(yard: Yard, times: int)
     assert not [pid for pid in (call.pid, *call.started) if alive(pid)]
     assert yard.outcomes("t1") == ["interrupted"]
     assert yard.state("t1") == "open"
-    yard.run("--resume")
+    yard.kedge("run", "--resume")
     assert yard.state("t1") == "done"
     assert yard.outcomes("t1") == ["interrupted", "done"]
 
@@ -404,6 +485,48 @@ def test_a_run_that_is_alive_is_not_taken_over(yard: Yard) -> None:
     until(lambda: agent.calls)
     ran = yard.kedge("run", "--resume", code=1)
     assert "is still running" in ran.err
+    os.kill(child.pid, signal.SIGINT)
+    child.communicate(timeout=30)
+
+
+def test_a_run_that_a_limit_ended_goes_on_with_what_was_done(yard: Yard) -> None:
+    yard.task("Make both", "t1", check="test -f a && test -f b")
+    yard.plays({"write": {"a": "x"}}, {"write": {"b": "x"}})
+    yard.run("--max-iterations", "1", code=1)
+    yard.kedge("run", "--resume", "--max-iterations", "5")
+    assert git(yard.root, "show", "--format=", "--name-only", "HEAD").split() == ["a", "b"]
+
+
+def test_a_run_goes_on_as_it_was_begun(yard: Yard) -> None:
+    yard.task("Make it ok", "t1")
+    agent = yard.plays({"write": {"no": "x"}}, OK)
+    yard.run("--max-iterations", "1", code=1)
+    ran = yard.kedge("run", "--resume", "--dry-run", "--no-commit", code=2)
+    assert "only limits can be given" in ran.err
+    assert len(agent.calls) == 1
+
+
+def test_a_check_does_not_outlive_a_killed_run(yard: Yard) -> None:
+    yard.task("Make it ok", "t1", check="echo $$ >pid; exec sleep 600")
+    agent = yard.plays(OK, "I stop here.")
+    child = started(yard)
+    until(lambda: (yard.root / "pid").exists() and (yard.root / "pid").read_text().strip())
+    pid = int((yard.root / "pid").read_text())
+    child.kill()
+    child.communicate(timeout=30)
+    yard.kedge("run", "--resume", "--time", "1s", code=1)
+    assert not alive(pid)
+    assert agent.calls
+
+
+def test_two_runs_do_not_share_a_tree(yard: Yard) -> None:
+    yard.task("Make it ok", "t1")
+    yard.task("And this", "t2")
+    agent = yard.plays({"hang": 60})
+    child = started(yard)
+    until(lambda: agent.calls)
+    ran = yard.run("--task", "t2", code=1)
+    assert "another run is at work in this tree" in ran.err
     os.kill(child.pid, signal.SIGINT)
     child.communicate(timeout=30)
 

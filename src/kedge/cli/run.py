@@ -63,6 +63,7 @@ def command(here: Edge, /, **given: Any) -> Reply:
     resume = given.pop("resume")
     dry_run = given.pop("dry_run")
     if resume is not None:
+        _refuse_with_resume(given, dry_run=dry_run)
         journal = Journal.resume(project, resume or None)
         wanted = _widened(journal.wanted, given)
         width = given["parallel"] or journal.state.wanted.get("parallel", 1)
@@ -99,6 +100,7 @@ def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Want
         )
     run = settings.run
     agent = given["agent"] or ("command" if given["program"] else run.agent)
+    _refuse_budget(agent, given)
     limits = wanting.Limits(
         iterations=given["max_iterations"],
         attempts=given["attempts"] or run.attempts,
@@ -126,6 +128,34 @@ def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Want
         worktree=worktree,
         limits=limits,
     )
+
+
+def _refuse_budget(agent: str, given: dict[str, Any]) -> None:
+    """A limit that nothing would ever reach is none."""
+    if given["budget"] and agent not in _PRICED:
+        raise UsageError(
+            f"{agent} does not say what it costs, so --budget would never hold",
+            hint="limit --budget-tokens, --time or --max-iterations",
+        )
+    if given["budget_tokens"] and agent == "command":
+        raise UsageError(
+            "a program does not say what it uses, so --budget-tokens would never hold",
+            hint="limit --time or --max-iterations",
+        )
+
+
+_PRICED = ("claude", "opencode")
+
+
+def _refuse_with_resume(given: dict[str, Any], *, dry_run: bool) -> None:
+    """A run goes on as it was begun; only its limits may be given anew."""
+    fixed = ("task", "epic", "feature", "label", "agent", "program", "model", "anchor_sources")
+    named = [one for one in (*fixed, "once", "full_access", "worktree") if given[one]]
+    if dry_run or named or not given["commit"] or not given["reanchor"]:
+        raise UsageError(
+            "a run goes on as it was begun: only limits can be given with --resume",
+            hint="leave the rest out, or begin another run",
+        )
 
 
 def _widened(wanted: Wanted, given: dict[str, Any]) -> Wanted:

@@ -67,6 +67,16 @@ def installed(project: Project) -> list[tuple[ModuleType, str]]:
     return [(agent, path) for agent, path, _ in _found(project)]
 
 
+def complete(project: Project) -> set[str]:
+    """The names of the agents that have all of kedge's hooks here."""
+    wanted = {(hook.event, hook.matcher) for hook in hooks.HOOKS}
+    return {
+        agent.NAME
+        for agent, path, text in _found(project)
+        if wanted <= {hook[:2] for hook in hooks.installed(text, where=path)}
+    }
+
+
 def _installed(project: Project, agent: ModuleType, path: str, *, shared: bool) -> Plan:
     where = project.path(*path.split("/"))
     if where.is_symlink() and not where.exists():

@@ -1,35 +1,74 @@
-"""Named tuples without `typing`, whose import costs a hook more than a judgement does.
+"""Named tuples that cost little to define: a hook defines dozens before it can say a word.
 
 For type checkers they are `typing.NamedTuple`: a module imports that where TYPE_CHECKING holds.
+`typing` alone would cost a hook more than a judgement does, and the code that `namedtuple` makes
+for each class as much again.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
+from operator import itemgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-_namedtuple: Any = namedtuple  # what it makes here is not known before it is made
-_OWN = frozenset(("__annotations__", "__module__", "__qualname__", "__doc__"))
+    from collections.abc import Iterable
+    from typing import Any, ClassVar
 
 
-class _Made(type):
+class _Record(tuple):  # type: ignore[type-arg]
+    __slots__ = ()
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _field_defaults: ClassVar[dict[str, Any]] = {}
+
+    def __new__(cls, /, *values: Any, **named: Any) -> Any:
+        fields = cls._fields
+        if not named and len(values) == len(fields):
+            return tuple.__new__(cls, values)
+        if len(values) > len(fields):
+            raise TypeError(f"{cls.__name__} has {len(fields)} fields, {len(values)} were given")
+        defaults = cls._field_defaults
+        left = fields[len(values) :]
+        try:
+            more = [named.pop(name) if name in named else defaults[name] for name in left]
+        except KeyError as error:
+            raise TypeError(f"{cls.__name__} lacks {error}") from None
+        if named:
+            raise TypeError(f"{cls.__name__} takes no {', '.join(named)}, or not twice")
+        return tuple.__new__(cls, (*values, *more))
+
+    def _replace(self, /, **named: Any) -> Any:
+        made = [named.pop(name, value) for name, value in zip(self._fields, self, strict=True)]
+        if named:
+            raise ValueError(f"{type(self).__name__} has no {', '.join(named)}")
+        return tuple.__new__(type(self), made)
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self, strict=True))
+
+    @classmethod
+    def _make(cls, values: Iterable[Any]) -> Any:
+        return cls(*values)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+        return f"{type(self).__name__}({shown})"
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+
+class _Kind(type):
     """Makes a named tuple of a class body: fields in their order, some with defaults."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
         if not bases:
             return super().__new__(cls, name, bases, body)
         fields = tuple(body.get("__annotations__", ()))
-        defaults = [body[field] for field in fields if field in body]
-        made = _namedtuple(name, fields, defaults=defaults, module=body["__module__"])
-        made.__doc__ = body.get("__doc__", made.__doc__)
-        for key, value in body.items():
-            if key not in _OWN and key not in fields:
-                setattr(made, key, value)
-        return made
+        defaults = {field: body.pop(field) for field in fields if field in body}
+        getters = {field: property(itemgetter(at)) for at, field in enumerate(fields)}
+        about = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
+        return type(name, (_Record,), {**body, **getters, **about, "__slots__": ()})
 
 
-class NamedTuple(metaclass=_Made):
+class NamedTuple(metaclass=_Kind):
     """What a class is derived from to be a named tuple."""

@@ -88,6 +88,8 @@ def judge(
     free = not files and not action.effects.changing and action.kind in ("read", "plan")
     if not free:
         rules += _forbidden(charter, before, action, exists)
+        rules += _unread(charter, action)
+        rules += _switches_off(charter, action)
         rules += _acts(before, action)
         rules += _weakened(before, action)
         rules += _outside(charter, action, rooted)
@@ -119,6 +121,40 @@ def _forbidden(
             lost = 8
         said = " ".join(constraint.quote.split())[:120]
         yield Rule("constraint", f"{broken.reason[:120]}, against “{said}”", lost)
+
+
+def _unread(charter: Charter, action: Action) -> Iterator[Rule]:
+    """A command that is too long or too nested to be read whole, and names what was ruled out."""
+    if not any("not read" in each or "left out" in each for each in action.effects.unclear):
+        return
+    from kedge.drift.subjects import is_path
+
+    for constraint in charter.constraints:
+        for subject in constraint.subject:
+            name = subject.strip("/*")
+            if len(name) > 2 and is_path(subject) and name in action.command:
+                said = " ".join(constraint.quote.split())[:120]
+                yield Rule(
+                    "constraint", f"names {name} where it cannot be read, against “{said}”", 6
+                )
+                return
+
+
+def _switches_off(charter: Charter, action: Action) -> Iterator[Rule]:
+    """The watch itself: its settings, its hooks, its record."""
+    said = " ".join((charter.goal, *charter.prompts[-3:])).lower()
+    if "kedge" in said or "hook" in said:
+        return
+    touched = [path for path in memory.changed(action) if path.endswith(_WATCH)]
+    if touched:
+        yield Rule("switches off the watch", touched[0], 6)
+    elif any(command in action.command for command in _OFF):
+        yield Rule("switches off the watch", action.command[:120], 6)
+
+
+_WATCH = (".kedge/config.toml", ".claude/settings.json", ".claude/settings.local.json",
+          ".codex/hooks.json", ".git/kedge/kedge.db")  # fmt: skip
+_OFF = ("kedge config set drift.", "kedge uninstall")
 
 
 def _acts(state: State, action: Action) -> Iterator[Rule]:

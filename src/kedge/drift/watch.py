@@ -7,6 +7,7 @@ is lost. What an event says is redacted before anything of it is judged or kept.
 from __future__ import annotations
 
 import json
+import os
 
 from kedge.drift import answers, course, recording
 from kedge.drift.actions import normalise
@@ -207,17 +208,29 @@ class Watch:
     def _session(self, row: dict[str, Any], event: Event) -> Session:
         """The engine, as the last event left it."""
         cwd = str(event.get("cwd") or row["project"])
-        session = Session(row["project"], cwd=cwd, neighbours=self.neighbours())
+
+        def exists(path: str) -> bool:
+            return os.path.lexists(f"{row['project']}/{path}")
+
+        session = Session(row["project"], cwd=cwd, neighbours=self.neighbours(), exists=exists)
         if row["engine"]:
             try:
                 session.parse(json.loads(row["engine"]))
                 return session
             except ValueError as error:
                 self.faults.append(f"session {row['id']} starts anew: {error}")
-                session = Session(row["project"], cwd=cwd, neighbours=self.neighbours())
+                session = Session(
+                    row["project"], cwd=cwd, neighbours=self.neighbours(), exists=exists
+                )
         charter = self.charter() if row["task"] else None
         if charter is not None:
-            return Session(row["project"], cwd=cwd, charter_=charter, neighbours=self.neighbours())
+            return Session(
+                row["project"],
+                cwd=cwd,
+                charter_=charter,
+                neighbours=self.neighbours(),
+                exists=exists,
+            )
         if row["goal"]:
             session.prompt(row["goal"])
         return session

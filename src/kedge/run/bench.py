@@ -9,13 +9,14 @@ from typing import Any
 
 from kedge.agents.run.adapter import Adapter
 from kedge.context.workplace import Workplace
-from kedge.errors import GitError
+from kedge.errors import GitError, HandoffRefused
 from kedge.handoff import lifecycle, snapshots
 from kedge.handoff.desk import Desk
 from kedge.host import clock
 from kedge.host.project import Project
+from kedge.host.redact import redact
 from kedge.host.running import Child
-from kedge.host.text import shortened
+from kedge.host.text import clean, shortened
 from kedge.knowledge import remind
 from kedge.model.attempt import FREE, Attempt, Outcome
 from kedge.model.ids import TaskId
@@ -142,11 +143,26 @@ class Bench:
     # a task
 
     def following(self) -> Task | None:
-        return choosing.following(self.board().tasks(), self.wanted, self._tried, self.run)
+        tasks = self.board().tasks()
+        if not self.journal.state.checks:
+            known = {one.id: list(one.checks) for one in tasks.values()}
+            self.journal.change(checks=known or {"": []})
+        return choosing.following(tasks, self.wanted, self._tried, self.run)
+
+    def _refuse_changed(self, task: Task) -> None:
+        """An agent at one task may not decide how the next one is shown to be done."""
+        known = self.journal.state.checks.get(task.id)
+        if known is not None and known != list(task.checks):
+            was = ", ".join(f"`{one}`" for one in known) or "none"
+            raise HandoffRefused(
+                f"its checks were changed while the run went on; they were {was}",
+                hint=f"look at kedge task show {task.id}, and begin another run",
+            )
 
     def begin(self, task: Task) -> Desk:
         """Claim a task, freeze what is asked, and keep the tree that the work begins on."""
         board = self.board()
+        self._refuse_changed(task)
         board.claim(task.id, self.run)
         self._set_aside()
         desk = Desk(self.project, self.settings, task.id, self.run, brief=True)
@@ -222,14 +238,14 @@ class Bench:
         if now in (Status.DONE, Status.FAILED) and result.state != now.value:
             board.reopen(task.id)
         if result.state == "done":
-            board.close(task.id, result.reason)
+            board.close(task.id, _said(result.reason))
             warnings = lifecycle.archive(self.project, task.id)
             for one in warnings:
                 self.tell("warning", {"text": one})
         elif result.state == "failed":
-            board.close(task.id, shortened(result.reason, 1000), failed=True)
+            board.close(task.id, _said(result.reason), failed=True)
         elif result.state == "blocked" and now is not Status.BLOCKED:
-            why = Block(BlockType.SPEC_UNCLEAR, shortened(result.reason, 1000))
+            why = Block(BlockType.SPEC_UNCLEAR, _said(result.reason))
             board.block(task.id, why)
         elif result.state == "left" and board.get(task.id).status is Status.IN_PROGRESS:
             board.reopen(task.id)
@@ -351,6 +367,12 @@ class Bench:
 def _between_calls(at: At) -> At:
     """Where a run that is gone on with begins: on the same tree, in no call."""
     return replace(at, role="", session="", began_at="", child=0)
+
+
+def _said(reason: str) -> str:
+    """A reason as a task may have it: in git, and so without secrets or what is no text."""
+    plain = reason.encode("utf-8", "replace").decode()
+    return shortened(clean(redact(plain)), 1000)
 
 
 def _decided(decision: Decision) -> dict[str, Any]:

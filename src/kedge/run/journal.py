@@ -52,6 +52,7 @@ class State:
     spent: dict[str, Any] = field(default_factory=dict)
     at: At | None = None
     results: tuple[dict[str, Any], ...] = ()
+    checks: dict[str, list[str]] = field(default_factory=dict)  # of tasks, as the run found them
 
 
 class Journal:

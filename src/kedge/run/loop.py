@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.errors import HandoffRefused
+from kedge.errors import HandoffRefused, KedgeError
 from kedge.model.attempt import FREE, Outcome
 from kedge.model.task import Task
 from kedge.run.bench import Bench, Ending, Result
@@ -18,7 +18,11 @@ def run(bench: Bench) -> Ending:
         task = bench.following()
         if task is None:
             return bench.end("nothing-ready", "no task is ready")
-        bench.settle(task, work(bench, task))
+        try:
+            result = work(bench, task)
+        except KedgeError as error:  # of this task: the others can be worked on
+            result = Result(task.id, "left", error.message)
+        bench.settle(task, result)
         if bench.wanted.once:
             return bench.end("once", "one task was asked for")
 

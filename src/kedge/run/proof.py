@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from kedge.drift.actions import normalise
 from kedge.drift.charter import bound
 from kedge.drift.engine import Session
+from kedge.drift.subjects import is_test
 from kedge.errors import KedgeError, SecretFound
 from kedge.handoff import scopes, snapshots
 from kedge.handoff.desk import Desk
@@ -86,9 +88,23 @@ def _end(desk: Desk, check: dict[str, Any], tree: str) -> str:
     return late + told
 
 
+def _telling(diff: str) -> str:
+    """As much of a diff as is judged: tests and small files first, so that nothing hides them."""
+    if len(diff) <= _DIFF:
+        return diff
+    parts = re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE)
+    parts.sort(key=lambda part: (not is_test(_path(part)), len(part)))
+    return "".join(parts)[:_DIFF]
+
+
+def _path(part: str) -> str:
+    """The file that a part of a diff is about."""
+    return part.partition("\n")[0].rpartition(" b/")[2]
+
+
 def _strayed(desk: Desk, task: Task, start: str, tree: str) -> tuple[str, ...]:
     """What of the change goes against the task: checks that are weakened, words that are broken."""
-    diff = snapshots.diff(desk.project, start, tree)[:_DIFF].decode("utf-8", "replace")
+    diff = _telling(snapshots.diff(desk.project, start, tree).decode("utf-8", "replace"))
     root = str(desk.project.root)
     action = normalise("apply_patch", {"input": diff}, root=root, cwd=root, id="diff")
     verdict = Session(root, charter_=bound(task)).judge(action)

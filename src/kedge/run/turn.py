@@ -178,6 +178,7 @@ class Turn:
             permissions=Permissions(self._commands(place), bench.wanted.full_access),
             hooks=self._hooks(),
             session=self.session,
+            max_cost=self._money(),
             environment={
                 "KEDGE_TASK": self.task.id,
                 "KEDGE_RUN": bench.run,
@@ -199,14 +200,19 @@ class Turn:
             own = []
         return tuple(dict.fromkeys((*frozen, *self.task.checks, *own)))
 
+    def _money(self) -> float | None:
+        """What is left of the budget, for agents that keep to one."""
+        limit = self.bench.limits.money
+        return None if limit is None else max(0.01, round(limit - self.bench.spent.cost, 6))
+
     def _hooks(self) -> tuple[hooks.Hook, ...]:
         """Kedge's hooks for this call, unless the project has them already."""
         if self.role != IMPLEMENTER:
             return ()
-        known = {agent.NAME for agent, _ in hooking.installed(self.bench.project)}
         for agent in hooking.AGENTS:
-            if agent.NAME == self.bench.adapter.NAME and agent.NAME not in known:
-                return hooks.calling(hooking.commands(agent)[0])
+            if agent.NAME == self.bench.adapter.NAME:
+                whole = agent.NAME in hooking.complete(self.bench.project)
+                return () if whole else hooks.calling(hooking.commands(agent)[0])
         return ()
 
     def _tell(self, event: Event) -> None:

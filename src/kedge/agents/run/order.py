@@ -38,7 +38,8 @@ class Permissions:
         for command in self.commands:
             whole = command.strip()
             for part in (whole, *parts(whole)):
-                if _COMMAND.match(part) and "\n" not in part:
+                bare = part.rpartition("/")[2]
+                if _COMMAND.match(part) and "\n" not in part and bare not in _ANYTHING:
                     found[part] = None
         return tuple(found)
 
