@@ -22,6 +22,7 @@ PAGES = [
     "docs/guides/knowledge.md",
     "docs/guides/plugin.md",
     "docs/guides/reviews.md",
+    "docs/guides/run.md",
 ]
 ID = re.compile(r"\bk-[a-z0-9]{4}\b")
 
