@@ -151,7 +151,7 @@ def test_an_agent_that_damages_the_tasks(yard: Yard) -> None:
     whole = [line for line in tasks.read_text().splitlines() if line != "{oops"]
     tasks.write_text("\n".join([*whole, ""]))
     assert yard.outcomes("t1") == ["agent-error"]
-    yard.run("--resume")
+    yard.kedge("run", "--resume")
     assert yard.outcomes("t1") == ["agent-error", "done"]
 
 
@@ -161,6 +161,16 @@ def test_an_agent_that_is_not_there(yard: Yard) -> None:
     assert "no program" in ran.out
     assert yard.outcomes("t1") == ["agent-error"]
     assert yard.state("t1") == "open"
+
+
+def test_an_agent_that_starts_a_run_itself(yard: Yard) -> None:
+    yard.task("Make it ok", "t1")
+    yard.task("And more", "t2", check="test -f more")
+    again = f"{sys.executable} -m kedge run --task t2 --command true"
+    yard.plays({**OK, "run": [f"{again} >.git/said 2>&1"]}, {"write": {"more": "x"}})
+    yard.run()
+    assert "another run is at work in this tree" in (yard.root / ".git" / "said").read_text()
+    assert (yard.outcomes("t1"), yard.outcomes("t2")) == (["done"], ["done"])
 
 
 def test_no_room_on_the_disk(yard: Yard) -> None:
@@ -173,7 +183,7 @@ def test_no_room_on_the_disk(yard: Yard) -> None:
         ["sh", script], cwd=yard.root, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 1
-    assert "error: cannot write" in done.stderr
+    assert "cannot write" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert agent.calls == []
     assert yard.state("t1") == "open"
