@@ -426,3 +426,9 @@ def test_subjects_and_paths() -> None:
     assert is_test("pkg/FooTest.java")
     assert not is_test("src/testimonials.py")
     assert not is_test("contest.py")
+
+
+def test_what_is_left_out_in_speech() -> None:
+    for text in ("Only under src/shop.", "Fix the auth. Only under src/shop."):
+        assert [each.kind for each in constraints(text)] == ["only_under"]
+    assert constraints("Only in Python this fails.") == ()

@@ -237,6 +237,38 @@ def test_what_was_denied_counts_as_not_done(agent: Agent) -> None:
     assert agent.row()["needs_review"] is False
 
 
+def test_a_write_over_a_test_is_seen_as_what_the_test_loses(agent: Agent) -> None:
+    (agent.root / "tests").mkdir()
+    (agent.root / "tests" / "test_token.py").write_text("def test_ttl():\n    assert TTL == 60\n")
+    agent.says(GOAL)
+    agent.does("Write", {"file_path": "tests/test_token.py", "content": "import unittest\n"})
+    (step,) = agent.steps()
+    assert step["rules"][0][0] == "weakened check"
+    assert "tests removed" in step["rules"][0][1]
+
+
+def test_padding_and_switches_are_no_way_round(agent: Agent) -> None:
+    agent.kedge("config", "set", "drift.policy", "enforce")
+    agent.says(GOAL)
+    for command in (
+        "true; " * 2000 + "rm db/schema.sql",
+        "echo " + "$(echo " * 30 + "x" + ")" * 30 + "; rm db/schema.sql",
+        "rm db/schema.sql " + "x " * 20_000,
+        "kedge config set drift.policy off",
+        "rm -f db/schema.sql # \ud800",
+    ):
+        told = {
+            "tool_name": "Bash",
+            "tool_input": {"command": command},
+            "tool_use_id": command[-9:],
+        }
+        event = {"hook_event_name": "PreToolUse", "session_id": agent.session, **told}
+        ran = by_command({**event, "cwd": str(agent.root)}, agent.root)
+        assert b'"deny"' in ran.stdout, command[:40]
+    policy = {"file_path": ".kedge/config.toml", "content": '[drift]\npolicy = "off"\n'}
+    assert "deny" in text_of(agent.before("Write", policy))
+
+
 # What is kept
 
 

@@ -580,3 +580,58 @@ def test_other_agents(yard: Yard, dialect: str) -> None:
     assert yard.state("t1") == "done"
     assert yard.outcomes("t1") == ["failed-checks", "done"]
     assert "E: there is no file ok" in yard.prompts[1]
+
+
+def test_tasks_that_are_not_there_are_refused(yard: Yard) -> None:
+    yard.plays(OK)
+    assert "no task 'nope'" in yard.run("--task", "nope", code=1).err
+    assert "no task 'nope'" in yard.run("--epic", "nope", code=1).err
+
+
+def test_a_run_that_is_done_at_its_limit_is_done(yard: Yard) -> None:
+    yard.task("Make it ok", "t1")
+    yard.plays(OK)
+    ran = yard.run("--max-iterations", "1", "--json")
+    assert yard.events(ran)[-1]["why"] == "nothing-ready"
+
+
+@pytest.mark.parametrize("left", ["import unittest\n", "def test_sail():\n    pass\n"])
+def test_a_test_that_loses_what_it_tests_is_not_done(yard: Yard, left: str) -> None:
+    (yard.root / "test_app.py").write_text("def test_sail():\n    assert sail() == 1\n")
+    git(yard.root, "add", ".")
+    git(yard.root, "commit", "-qm", "tests")
+    yard.task("Make sail work", "t1", check="true")
+    yard.plays({"write": {"test_app.py": left}})
+    yard.run("--attempts", "1", code=1)
+    assert yard.outcomes("t1") == ["drifted"]
+
+
+def test_changes_of_the_user_in_a_file_that_is_committed_are_told(yard: Yard) -> None:
+    (yard.root / "app.py").write_text("mine = 1\n")
+    yard.task("Make it ok", "t1")
+    yard.plays({"write": {"ok": "x", "app.py": "mine = 1\ntheirs = 2\n"}})
+    assert "app.py had changes already" in yard.run().err
+
+
+def test_what_was_set_aside_comes_back_alone(yard: Yard) -> None:
+    """As the guide says."""
+    yard.task("Bad", "t1", check="false")
+    yard.task("Good", "t2", check="test -f good")
+    yard.plays({"write": {"bad": "x"}}, {"write": {"good": "x"}})
+    yard.run("--attempts", "1", code=1)
+    refs = ("refs/kedge/t1/start", "refs/kedge/set-aside/t1")
+    patch = git(yard.root, "diff", *refs)
+    git(yard.root, "diff", "--quiet")
+    subprocess.run(["git", "apply", "--3way"], cwd=yard.root, input=patch, text=True, check=True)
+    assert git(yard.root, "status", "--porcelain", "--", "bad", "good").split() == ["A", "bad"]
+
+
+def test_a_killed_call_counts(yard: Yard) -> None:
+    yard.task("Make it ok", "t1")
+    agent = yard.plays({"hang": 60}, OK)
+    child = started(yard, "--max-iterations", "1")
+    until(lambda: agent.calls)
+    child.kill()
+    child.communicate(timeout=30)
+    yard.kedge("run", "--resume", code=1)
+    assert len(agent.calls) == 1

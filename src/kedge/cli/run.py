@@ -68,7 +68,7 @@ def command(here: Edge, /, **given: Any) -> Reply:
         wanted = _widened(journal.wanted, given)
         width = given["parallel"] or journal.state.wanted.get("parallel", 1)
     else:
-        wanted = _wanted(project, settings, given)
+        wanted = _wanted(project, settings, given, dry_run=dry_run)
         width = given["parallel"] or 1
         if wanted.worktree:
             worktrees.check(project)
@@ -86,12 +86,18 @@ def command(here: Edge, /, **given: Any) -> Reply:
         return _run(here, project, _anchored(settings, wanted), journal)
 
 
-def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Wanted:
+def _wanted(
+    project: Project, settings: Settings, given: dict[str, Any], *, dry_run: bool
+) -> Wanted:
     from kedge.run import wanted as wanting
+    from kedge.tasks import choose, rules
+    from kedge.tasks.board import Board
 
     named = [one for one in ("task", "epic", "feature", "label") if given[one]]
     if len(named) > 1:
         raise UsageError(f"--{named[0]} or --{named[1]}, not both", hint="give one of them")
+    if named[:1] in (["task"], ["epic"]):
+        rules.find(Board(choose.backend(project, settings.tasks)).tasks(), given[named[0]])
     worktree = given["worktree"] or given["parallel"] is not None
     if worktree and not given["commit"]:
         raise UsageError(
@@ -118,7 +124,7 @@ def _wanted(project: Project, settings: Settings, given: dict[str, Any]) -> Want
         label=given["label"],
         once=given["once"] or bool(given["task"]),
         agent=agent,
-        program=_program(agent, given["program"]),
+        program=() if dry_run else _program(agent, given["program"]),
         model=given["model"],
         roles=wanting.roles(given["roles"]),
         reanchor=given["reanchor"],
@@ -193,6 +199,7 @@ def _feature(project: Project, settings: Settings, named: str | None) -> str | N
 def _program(agent: str, named: str | None) -> tuple[str, ...]:
     """The agent's program: one that the user names, or the one on PATH."""
     import shlex
+    import shutil
 
     from kedge.agents.run import adapter, choose
 
@@ -201,6 +208,8 @@ def _program(agent: str, named: str | None) -> tuple[str, ...]:
             words = shlex.split(named)
         except ValueError as error:
             raise UsageError(f"--command: {error}", hint="quote it as for a shell") from error
+        if words and shutil.which(words[0]) is None:
+            raise UsageError(f"no program {words[0]!r}", hint="name one on PATH, or its path")
         if words:
             return tuple(words)
     if agent == "command":
@@ -340,7 +349,7 @@ def _told(view: View, found: dict[str, Any], ending: Ending) -> Reply:
 
 
 def _cut_short(ending: Ending) -> bool:
-    return ending.why in ("budget", "time", "iterations", "failures")
+    return ending.why in ("budget", "time", "iterations", "failures", "agent-error")
 
 
 def _verdict(ending: Ending) -> str:

@@ -44,7 +44,9 @@ class View:
         self._say(f"run {run}: {wanted.agent} as {roles} in {root}")
         if wanted.worktree:
             self._say("each task has a work tree of its own below .kedge/worktrees")
-        if wanted.full_access:
+        if wanted.agent == "command":
+            self._say("what your program may do is up to it")
+        elif wanted.full_access:
             self._say("it may do anything that you may (--full-access); a container confines it")
         else:
             self._say("it may edit files here, and run the checks and the project's own commands")
@@ -85,13 +87,22 @@ class View:
         for one in data["remaining"]:
             if not any(one["task"] == other["task"] for other in data["results"]):
                 self._out(f"· {one['task']}  not begun: {one['why']}")
+        if not data["results"]:
+            self._out(f"nothing was done: {data['said']}")
         for one in data["merge"]:
             self._out(f"to take it over: git merge {one}")
         self._out(_spent(data["spent"]))
 
     def hint(self, ending: Ending) -> str:
-        if any(one["state"] == "failed" for one in ending.results):
-            return "kedge log show TASK tells what was tried"
+        states = {one["state"]: one["task"] for one in ending.results}
+        if "failed" in states:
+            name = states["failed"]
+            return (
+                f"kedge log show {name} tells what was tried; kedge task reopen {name} begins anew"
+            )
+        if "blocked" in states:
+            name = states["blocked"]
+            return f"answer it in the task, then kedge task reopen {name}"
         return "kedge run --resume goes on with it"
 
     def close(self) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 
-from kedge.host.redact import redact_value
+from kedge.host.redact import redact, redact_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _LONGEST = 100  # characters of an id
+_LARGEST = 200_000  # bytes of a test that is read
 
 
 class Call:
@@ -24,6 +27,45 @@ class Call:
         self.subagent = str(event.get("agent_id") or "")[:_LONGEST]
         self.id = str(event.get("tool_use_id") or _made_id(self.tool, self.input))[:_LONGEST]
         self.ok = _ok(event)
+
+
+def replaced(call: Call, root: str, cwd: str) -> tuple[str, object]:
+    """The tool and its input; one that writes over a test as the edit that it is.
+
+    What a test loses would otherwise not be seen.
+    """
+    given = call.input
+    if call.tool != "Write" or not isinstance(given, dict):
+        return call.tool, given
+    path, text = given.get("file_path"), given.get("content")
+    if not isinstance(path, str) or not isinstance(text, str) or not _may_be_test(path):
+        return call.tool, given
+    old = _content(os.path.join(cwd or root, path))
+    if not old:
+        return call.tool, given
+    return "Edit", {"file_path": path, "old_string": redact(old), "new_string": text}
+
+
+def _may_be_test(path: str) -> bool:
+    low = path.lower()
+    return "test" in low or "spec" in low
+
+
+def _content(path: str) -> str:
+    """A file as it is, if it is one and not too large."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
+            return ""
+        return os.read(fd, _LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
 
 
 def _made_id(tool: str, given: object) -> str:

@@ -85,7 +85,8 @@ def judge(
     about = memory.said(action, charter.named)
     state = memory.done(state, action, about)
     rules: list[Rule] = []
-    free = not files and not action.effects.changing and action.kind in ("read", "plan")
+    reads = action.kind in ("read", "plan") and not _is_cut(action)
+    free = reads and not files and not action.effects.changing
     if not free:
         rules += _forbidden(charter, before, action, exists)
         rules += _unread(charter, action)
@@ -123,9 +124,14 @@ def _forbidden(
         yield Rule("constraint", f"{broken.reason[:120]}, against “{said}”", lost)
 
 
+def _is_cut(action: Action) -> bool:
+    """Whether a part of the command was not read, and so may do anything."""
+    return any("not read" in each or "left out" in each for each in action.effects.unclear)
+
+
 def _unread(charter: Charter, action: Action) -> Iterator[Rule]:
     """A command that is too long or too nested to be read whole, and names what was ruled out."""
-    if not any("not read" in each or "left out" in each for each in action.effects.unclear):
+    if not _is_cut(action):
         return
     from kedge.drift.subjects import is_path
 

@@ -12,7 +12,7 @@ import os
 from kedge.drift import answers, course, recording
 from kedge.drift.actions import normalise
 from kedge.drift.answers import ADVISE, DENY, ENFORCE, NONE, OFF
-from kedge.drift.calls import Call
+from kedge.drift.calls import Call, replaced
 from kedge.drift.engine import Session
 from kedge.host import clock
 from kedge.host.redact import redact
@@ -240,8 +240,9 @@ class Watch:
     ) -> tuple[str, str]:
         """Score a call and keep it; what becomes of it, and why."""
         session = self._session(row, event)
+        tool, given = replaced(call, session.root or "/", session.cwd or "/")
         action = normalise(
-            call.tool, call.input, root=session.root or "/", cwd=session.cwd or "/", id=call.id
+            tool, given, root=session.root or "/", cwd=session.cwd or "/", id=call.id
         )
         was, escalation = session.course.state, session.course.escalation
         state = session.state

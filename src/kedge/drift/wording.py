@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from kedge.drift.constraints import FIRM, PASSING, SOFT, Constraint
 from kedge.drift.phrases import Things, leading, named, things
 from kedge.drift.prompts import requests, users_words
@@ -11,6 +13,7 @@ from kedge.drift.subjects import covers, is_path, role
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Sequence
     from typing import NamedTuple
 
@@ -46,6 +49,30 @@ class Reading(NamedTuple):
     named: tuple[str, ...] = ()
 
 
+@cache
+def _elided() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    import re
+
+    flags = re.IGNORECASE | re.MULTILINE
+    path = r"[\w.-]*/[\w./*-]*|[\w-]+\.[a-z]{1,5}"
+    return (
+        re.compile(
+            r"^(ok|okay|yes|sure|fine|alright)\s+(?=you\b|please\b)", re.IGNORECASE | re.MULTILINE
+        ),
+        re.compile(
+            r"(^|[.!?;]\s+)(?:only|just)\s+(under|in|within|inside)\s+"
+            rf"(?=(?:{path})[.!]?\s*(?:$|\n))",
+            flags,
+        ),
+    )
+
+
+def _spelt_out(words: str) -> str:
+    """With what is left out in speech: a pause after "OK", and what to do "only under src"."""
+    pause, only = _elided()
+    return only.sub(r"\1only change files \2 ", pause.sub(r"\1, ", words))
+
+
 def read(text: str) -> Reading:
     """All that the user's words forbid, ask for and name."""
     words = users_words(text)
@@ -53,6 +80,7 @@ def read(text: str) -> Reading:
         return Reading()
     if len(words) > _HEAD + _TAIL:
         words = f"{words[:_HEAD]}\n\n{words[-_TAIL:]}"
+    words = _spelt_out(words)
     found = Finding(words)
     for sentence in sentences(words):
         found.read(sentence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,7 +137,16 @@ def dirty(repo: git.Repo) -> bool:
 
 
 def _ignores_case(shadow: ShadowGit) -> bool:
-    found = shadow.repo.ask("config", "--type=bool", "--get", "core.ignoreCase")
+    try:
+        changed = (shadow.repo.common_dir / "config").stat().st_mtime_ns
+    except OSError:
+        changed = 0
+    return _is_set(shadow.repo, changed)
+
+
+@lru_cache(8)  # a process of git for each look would be most of its time
+def _is_set(repo: git.Repo, _changed: int) -> bool:
+    found = repo.ask("config", "--type=bool", "--get", "core.ignoreCase")
     return found is not None and found.strip() == b"true"
 
 

@@ -33,6 +33,7 @@ from kedge.tasks.ledger import Ledger
 _BACKOFF = 60.0  # seconds to wait for a provider that does not say how long
 _LONGEST_WAIT = 6 * 3600.0
 _TICK = 0.2
+HOPELESS = "agent-error"
 
 Tell = Callable[[str, dict[str, Any]], None]
 
@@ -74,11 +75,17 @@ class Bench:
         self.limits = self.wanted.limits
         self.spent = journal.spent
         self.interrupted = False
+        self.hopeless = ""  # why no agent can work here
         self.halted = False
         self.child: Child | None = None
         self._tried: set[str] = {one["task"] for one in journal.state.results}
         self._aside: At | None = None
         self._since = time.monotonic() - self.spent.seconds
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether something was begun and left."""
+        return self.interrupted or any(one["state"] == LEFT for one in self.journal.state.results)
 
     @property
     def run(self) -> str:
@@ -116,6 +123,8 @@ class Bench:
             return INTERRUPTED, "the run was interrupted"
         if self.halted:
             return spent.BUDGET, "what it shares with other tasks is used up"
+        if self.hopeless:
+            return HOPELESS, f"no other attempt could fare better: {self.hopeless}"
         return spent.reached(self.limits, self.now())
 
     def now(self) -> spent.Spent:
@@ -209,11 +218,13 @@ class Bench:
             return done
         at = self.journal.state.at
         start = at.start if at is not None else ""
-        changes = snapshots.compare(self.project, start, desk.look())
+        shown = desk.read().snapshots[-1][1].tree  # what is committed is what was shown
+        changes = snapshots.compare(self.project, start, shown)
         paths = {path for one in changes for path in (one.path, one.old_path) if path}
         if worktrees.is_own(self.project, task.id):
             left = (path for _, path in worktrees.changes(self.project))
             paths.update(path for path in left if path.startswith(worktrees.RECORDS))
+        self._warn_of_own(desk, start, paths)
         if at is not None:  # if all ends in the midst, this tells what the commit was of
             self.journal.change(at=replace(at, proven=done.reason))
         try:
@@ -221,7 +232,8 @@ class Bench:
         except GitError as error:
             if at is not None:
                 self.journal.change(at=at)
-            refused = Decision(Outcome.FAILED_CHECKS, f"the commit was refused: {error.message}")
+            why = f"the commit was refused: {redact(error.message)}"
+            refused = Decision(Outcome.FAILED_CHECKS, why)
             about = self._about(task.id, "implementer")
             self.ledger.append(Attempt(**about, **_decided(refused)))
             self.spent = replace(self.spent, failures=self.spent.failures + 1)
@@ -229,6 +241,15 @@ class Bench:
         if made:
             self.tell("commit", {"task": task.id, "commit": made})
         return done
+
+    def _warn_of_own(self, desk: Desk, start: str, paths: set[str]) -> None:
+        """Say which files had changes of the user's before: those are part of the commit, too."""
+        base = str(desk.read().git["base_tree"])
+        own = {one.path for one in snapshots.compare(self.project, base, start)} & paths
+        if own:
+            names = ", ".join(sorted(own)[:5])
+            text = f"{names} had changes already, and they are part of the commit"
+            self.tell("warning", {"text": text})
 
     def settle(self, task: Task, result: Result) -> None:
         """Bring the task's state in line with what became of it. What its agent wrote is undone."""
@@ -252,7 +273,7 @@ class Bench:
         at = self.journal.state.at
         self._aside = at if result.state != "done" else None
         if result.fatal:
-            self.spent = replace(self.spent, failures=self.limits.failures)
+            self.hopeless = result.reason
         rows = (*self.journal.state.results, asdict(result))
         kept = _between_calls(at) if at is not None and result.state == LEFT else None
         self.journal.change(results=rows, at=kept, spent=self.now())

@@ -13,9 +13,9 @@ from kedge.run.wanted import IMPLEMENTER
 def run(bench: Bench) -> Ending:
     """Work on what is ready until nothing is, or a limit ends the run."""
     while True:
-        if over := bench.over():
+        over, task = bench.over(), bench.following()
+        if over and (task is not None or bench.cut_short):
             return bench.end(*over)
-        task = bench.following()
         if task is None:
             return bench.end("nothing-ready", "no task is ready")
         try:
@@ -23,7 +23,7 @@ def run(bench: Bench) -> Ending:
         except KedgeError as error:  # of this task: the others can be worked on
             result = Result(task.id, "left", error.message)
         bench.settle(task, result)
-        if bench.wanted.once:
+        if bench.wanted.once and not bench.over():
             return bench.end("once", "one task was asked for")
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from kedge.drift.actions import normalise
+from kedge.drift.acts import LEAVING
 from kedge.drift.charter import bound
 from kedge.drift.engine import Session
 from kedge.drift.subjects import is_test
+from kedge.drift.weaken import weakened
 from kedge.errors import KedgeError, SecretFound
 from kedge.handoff import scopes, snapshots
 from kedge.handoff.desk import Desk
@@ -22,6 +24,7 @@ _TAIL = 3000  # characters of a log
 _LINES = 60
 _DIFF = 2_000_000  # bytes of a diff that is judged
 _HEAVY = 4  # what a rule takes from ten, at least, to stand in the way
+_GONE = ("tests removed", "tests deleted", "assertions removed")
 _RULES = ("weakened check", "constraint")  # what the diff alone can show
 
 
@@ -107,9 +110,14 @@ def _strayed(desk: Desk, task: Task, start: str, tree: str) -> tuple[str, ...]:
     diff = _telling(snapshots.diff(desk.project, start, tree).decode("utf-8", "replace"))
     root = str(desk.project.root)
     action = normalise("apply_patch", {"input": diff}, root=root, cwd=root, id="diff")
-    verdict = Session(root, charter_=bound(task)).judge(action)
-    return tuple(
+    session = Session(root, charter_=bound(task))
+    verdict = session.judge(action)
+    found = [
         f"{rule.rule}: {rule.evidence}"
         for rule in verdict.rules
         if rule.rule in _RULES and rule.weight >= _HEAVY
-    )
+    ]
+    if not found and LEAVING.isdisjoint(session.state.asks):  # one that goes is not replaced
+        gone = [one for one in weakened(action) if one.rule in _GONE and one.severity > 1]
+        found = [f"weakened check: {one.rule}: {one.path}: {one.evidence}" for one in gone[:3]]
+    return tuple(found)

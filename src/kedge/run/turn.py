@@ -134,6 +134,7 @@ class Turn:
     def _visit(self, last: Decision | None) -> Visit:
         bench = self.bench
         bench.spent = replace(bench.now(), iterations=bench.spent.iterations + 1)
+        bench.journal.change(spent=bench.spent)  # a call that is killed was made
         number = bench.spent.iterations
         place = self._place()
         if self.role == IMPLEMENTER:

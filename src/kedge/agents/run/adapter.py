@@ -49,7 +49,7 @@ def located(adapter: Adapter) -> tuple[str, ...]:
     if found is None:
         raise ProgramError(
             f"{adapter.NAME} is not on PATH",
-            hint=f"install {adapter.NAME}, or choose another agent",
+            hint=f"install {adapter.NAME}, or choose another with --agent or --command",
         )
     return (str(found),)
 
