@@ -458,6 +458,20 @@ def test_interrupting_leaves_true_records_and_no_process(yard: Yard, times: int)
     assert yard.outcomes("t1") == ["interrupted", "done"]
 
 
+def test_interrupting_a_check_ends_it(yard: Yard) -> None:
+    yard.task("Make it ok", "t1", check="echo $$ >pid; exec sleep 600")
+    yard.plays(OK)
+    child = started(yard)
+    until(lambda: (yard.root / "pid").exists() and (yard.root / "pid").read_text().strip())
+    os.kill(child.pid, signal.SIGINT)
+    child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert not alive(int((yard.root / "pid").read_text()))
+    (one,) = yard.attempts("t1")
+    assert (one["outcome"], one["tokens_in"]) == ("interrupted", 1000)
+    assert yard.state("t1") == "open"
+
+
 def test_a_killed_run_is_gone_on_with(yard: Yard) -> None:
     yard.task("One", "a", check="test -f a")
     yard.task("Two", "b", "--depends", "a", check="test -f b")

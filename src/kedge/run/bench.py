@@ -75,6 +75,7 @@ class Bench:
         self.limits = self.wanted.limits
         self.spent = journal.spent
         self.interrupted = False
+        self.checking = False  # a check runs, which only an exception ends
         self.hopeless = ""  # why no agent can work here
         self.halted = False
         self.child: Child | None = None
@@ -105,7 +106,8 @@ class Bench:
 
     def interrupt(self) -> None:
         """End the agent, and then the run; a second time, end all at once."""
-        if self.interrupted:
+        if self.interrupted or self.checking:
+            self.interrupted = True
             raise KeyboardInterrupt
         self.interrupted = True
         if self.child is not None:

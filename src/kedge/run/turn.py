@@ -91,7 +91,13 @@ class Turn:
             start = at.start if at is not None else self.before
             text, after = visit.finished.text, self.desk.look()
             reports.keep(self.bench, self.task, text, number, start, after)
-        proof = self._prove()
+        self.bench.checking = True
+        try:
+            proof = self._prove()
+        except KeyboardInterrupt:  # a second one would end the run at once
+            return Decision(Outcome.INTERRUPTED, "the run was interrupted"), None
+        finally:
+            self.bench.checking = False
         over = self.bench.over()
         if over and over[0] == TIME and any(one.get("timed_out") for one in proof.checks):
             return Decision(Outcome.TIME_LIMIT, over[1]), proof
