@@ -157,8 +157,12 @@ def test_an_agent_that_damages_the_tasks(yard: Yard) -> None:
 
 def test_an_agent_that_is_not_there(yard: Yard) -> None:
     yard.task("Make it ok", "t1")
-    ran = yard.kedge("run", "--command", "./nothing", code=1)
-    assert "no program" in ran.out
+    ran = yard.kedge("run", "--command", "./nothing", code=2)
+    assert "no program './nothing'" in ran.err
+    assert yard.outcomes("t1") == []
+    (yard.root / "gone").write_text("#!/nothing/at/all\n")
+    (yard.root / "gone").chmod(0o755)
+    yard.kedge("run", "--command", "./gone", code=1)
     assert yard.outcomes("t1") == ["agent-error"]
     assert yard.state("t1") == "open"
 

@@ -433,7 +433,7 @@ def test_interrupting_leaves_true_records_and_no_process(yard: Yard, times: int)
         assert yard.outcomes(one) == ["interrupted"]
         assert yard.state(one) == "open"
         assert (tree(yard, one) / "half.txt").exists()
-    yard.run("--resume")
+    yard.kedge("run", "--resume")
     for one in "ab":
         assert yard.outcomes(one) == ["interrupted", "done"]
         assert not tree(yard, one).exists()
