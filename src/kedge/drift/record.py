@@ -19,6 +19,7 @@ class _Record(tuple):  # type: ignore[type-arg]
     __slots__ = ()
     _fields: ClassVar[tuple[str, ...]] = ()
     _field_defaults: ClassVar[dict[str, Any]] = {}
+    _at: ClassVar[dict[str, int]] = {}
 
     def __new__(cls, /, *values: Any, **named: Any) -> Any:
         fields = cls._fields
@@ -37,9 +38,12 @@ class _Record(tuple):  # type: ignore[type-arg]
         return tuple.__new__(cls, (*values, *more))
 
     def _replace(self, /, **named: Any) -> Any:
-        made = [named.pop(name, value) for name, value in zip(self._fields, self, strict=True)]
-        if named:
-            raise ValueError(f"{type(self).__name__} has no {', '.join(named)}")
+        made, at = list(self), self._at
+        try:
+            for name, value in named.items():
+                made[at[name]] = value
+        except KeyError as error:
+            raise ValueError(f"{type(self).__name__} has no {error}") from None
         return tuple.__new__(type(self), made)
 
     def _asdict(self) -> dict[str, Any]:
@@ -66,7 +70,9 @@ class _Kind(type):
         fields = tuple(body.get("__annotations__", ()))
         defaults = {field: body.pop(field) for field in fields if field in body}
         getters = {field: property(itemgetter(at)) for at, field in enumerate(fields)}
-        about = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
+        at = {field: number for number, field in enumerate(fields)}
+        about: dict[str, Any] = {"_fields": fields, "_field_defaults": defaults, "_at": at}
+        about["__match_args__"] = fields
         return type(name, (_Record,), {**body, **getters, **about, "__slots__": ()})
 
 
