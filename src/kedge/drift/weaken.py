@@ -171,6 +171,8 @@ def _is_rust_test(each: Lines) -> bool:
 def _skipped(each: Lines) -> Iterator[Sign]:
     if each.path and not signs.is_test(each.path) and not each.path.endswith(".rs"):
         return
+    if not signs.skips.may_be_in(each.added):
+        return
     before = signs.skips.count(each.removed)
     heads = {line for line in each.added if signs.is_test_head(line) and not signs.skips(line)}
     for place, line in enumerate(each.added):
@@ -191,6 +193,8 @@ def _is_comment(line: str) -> bool:
 
 
 def _suppressed(each: Lines) -> Iterator[Sign]:
+    if not signs.suppresses.may_be_in(each.added):
+        return
     before = signs.suppresses.count(each.removed)
     for line in each.added:
         if not signs.suppresses(line):

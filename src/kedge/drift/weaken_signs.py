@@ -43,6 +43,13 @@ class Pattern:
             self._made = re.compile(self._source)
         return self._made.search(line)
 
+    def may_be_in(self, lines: Sequence[str]) -> bool:
+        """Whether any of the lines could match: one look at all of them."""
+        if not self._hints:
+            return bool(lines)
+        low = "\n".join(lines).lower()
+        return any(hint in low for hint in self._hints)
+
     def __call__(self, line: str) -> bool:
         return self.find(line) is not None
 
