@@ -257,3 +257,25 @@ def test_a_provider_that_refuses_ends_the_run_with_true_records(
     assert "auth" in one["reason"]
     assert dock.kedge.json("task", "show", "quay")["status"] == "open"
     assert dock.changed() == []
+
+
+@both
+def test_where_the_agent_strayed_is_told_while_it_works_and_in_the_end(
+    dock: Dock, play: Play
+) -> None:
+    dock.kedge("task", "update", "quay", "--out-of-scope", "db")
+    work = [
+        dock.write("db/schema.sql", "drop table boats;\n"),
+        dock.shell("true"),
+        dock.write("quay.txt", "stone\n"),
+    ]
+    with play([*work, PROMISE]) as model:
+        events = dock.run(model, "--task", "quay")
+    assert not (dock.root / "db").exists()
+    (result,) = events[-1]["results"]
+    assert result["state"] == "done"
+    assert result["drift"]["worst"] == "intervene"
+    assert result["drift"]["alarms"] == 1
+    assert [one["course"] for one in events if one["event"] == "drift"][:1] == ["DRIFTED"]
+    (attempt,) = dock.attempts("quay")
+    assert attempt["drift"]["alarms"] == 1

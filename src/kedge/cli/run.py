@@ -278,7 +278,7 @@ def _planned(here: Edge, project: Project, settings: Settings, wanted: Wanted) -
 def _run(here: Edge, project: Project, settings: Settings, journal: Journal) -> Reply:
     from kedge.agents.run import choose
     from kedge.cli.run_view import View, summary
-    from kedge.run import loop
+    from kedge.run import loop, recovery
     from kedge.run.bench import Bench
 
     view = View(here)
@@ -286,10 +286,10 @@ def _run(here: Edge, project: Project, settings: Settings, journal: Journal) -> 
     view.opening(journal.state.id, journal.wanted, project.root)
     with contextlib.closing(view), _interruptible(bench), _shared(bench):
         try:
-            bench.recover()
+            recovery.recover(bench)
             ending = loop.run(bench)
         except BaseException:
-            bench.abandon()
+            recovery.abandon(bench)
             raise
     _teach(view, project, settings, journal.wanted, ending)
     return _told(view, summary(journal.state.id, ending), ending)

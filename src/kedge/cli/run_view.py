@@ -83,7 +83,8 @@ class View:
             self._here.line(data)
             return
         for one in data["results"]:
-            self._out(f"{_MARKS[one['state']]} {one['task']}  {one['state']}: {one['reason']}")
+            told = f"{one['state']}: {one['reason']}{_drifted(one)}"
+            self._out(f"{_MARKS[one['state']]} {one['task']}  {told}")
         for one in data["remaining"]:
             if not any(one["task"] == other["task"] for other in data["results"]):
                 self._out(f"· {one['task']}  not begun: {one['why']}")
@@ -140,6 +141,7 @@ class View:
             f"{seconds // 60}:{seconds % 60:02d}",
             f"{now.get('tokens', 0):,} tokens",
             f"${now.get('cost', 0.0):.2f}",
+            f"drift {now['score']}" if now.get("score", 10) < 8 else "",
             str(now.get("command") or now.get("summary") or now.get("text") or ""),
         ]
         return clean(shortened("  ".join(part for part in parts if part), _width()))
@@ -163,31 +165,36 @@ def summary(run: str, ending: Ending) -> dict[str, Any]:
     }
 
 
+# How an event reads; one that is not here is told by its name.
+_LINES = {
+    "iteration": "{role}, attempt {attempt}",
+    "check": "running `{command}`",
+    "decision": "{outcome}: {reason}",
+    "denied": "not allowed: {tool} ({reason:.100})",
+    "waiting": "waiting {seconds:g} s: {reason}",
+    "drift": "drift: {score} of 10, {course}",
+    "commit": "committed as {commit:.12}",
+    "aside": "what was left unfinished is kept as {ref}",
+    "retro": "what it teaches: {path}; kedge retro --apply takes an agent's answer",
+    "report": "reported in {log}",
+    "kept": "{worktree} stays: {why}",
+    "result": "{state}",
+}
+
+
 def _line(event: str, data: dict[str, Any]) -> str:
-    if event == "iteration":
-        return f"{data['role']}, attempt {data['attempt']}"
-    if event == "check":
-        return f"running `{data['command']}`"
-    if event == "decision":
-        return f"{data['outcome']}: {data['reason']}"
-    if event == "denied":
-        return f"not allowed: {data['tool']} ({shortened(data['reason'], 100)})"
-    if event in ("waiting", "retry"):
-        seconds = data.get("seconds")
+    if event == "retry":
+        seconds = data["seconds"]
         return f"waiting {f'{seconds:g} s' if seconds else 'a while'}: {data['reason']}"
-    if event == "commit":
-        return f"committed as {data['commit'][:12]}"
-    if event == "aside":
-        return f"what was left unfinished is kept as {data['ref']}"
-    if event == "retro":
-        return f"what it teaches: {data['path']}; kedge retro --apply takes an agent's answer"
-    if event == "report":
-        return f"reported in {data['log']}"
-    if event == "kept":
-        return f"{data['worktree']} stays: {data['why']}"
-    if event == "result":
-        return f"{data['state']}"
-    return event
+    return _LINES.get(event, event).format(**data)
+
+
+def _drifted(result: dict[str, Any]) -> str:
+    drift = result.get("drift")
+    if not drift:
+        return ""
+    review = ", needs review" if drift["needs_review"] else ""
+    return f"  (drift: {drift['alarms']}, at worst {drift['worst']}{review})"
 
 
 def _spent(spent: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from kedge.model.task import Task
 from kedge.settings import Settings
 
 BIG = 10_000_000  # bytes of a diff that is worth a word
+_NAMED = 3  # paths of a dirty tree
 _TOLD = 5000  # paths of an event that are kept
 
 
@@ -109,8 +110,9 @@ class Desk:
         start = snapshots.base(self.project, self._ref("base"), commit)
         changed = [one.path for one in snapshots.compare(self.project, start.tree, self.look())]
         if changed:
-            many = f"{len(changed)} paths are" if len(changed) > 1 else f"{changed[0]} is"
-            self.warnings.append(f"the working tree is dirty at the start: {many} changed already")
+            more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+            names = ", ".join(map(shown, changed[:_NAMED]))
+            self.warnings.append(f"the working tree is dirty at the start: {names}{more}")
         return {
             "head": commit,
             "branch": start.branch,

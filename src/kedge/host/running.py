@@ -113,11 +113,6 @@ class Child:
         return self._process.pid
 
     @property
-    def mark(self) -> str:
-        """What all that comes from it bears in its environment."""
-        return self._mark
-
-    @property
     def ended(self) -> Ended | None:
         """How it ended; None while it runs."""
         return self._ended

@@ -9,6 +9,7 @@ from typing import Any
 
 from kedge.agents.run.adapter import Adapter
 from kedge.context.workplace import Workplace
+from kedge.drift.course import LEVELS
 from kedge.errors import GitError, HandoffRefused
 from kedge.handoff import lifecycle, snapshots
 from kedge.handoff.desk import Desk
@@ -23,7 +24,7 @@ from kedge.model.ids import TaskId
 from kedge.model.task import Block, BlockType, Status, Task
 from kedge.run import choosing, commits, spent, worktrees
 from kedge.run.decide import INTERRUPTED, Decision
-from kedge.run.journal import ENDED, LEFT, At, Journal
+from kedge.run.journal import ENDED, LEFT, At, Journal, between_calls
 from kedge.run.turn import Turn
 from kedge.settings import Settings
 from kedge.tasks import choose
@@ -46,6 +47,7 @@ class Result:
     state: str
     reason: str
     fatal: bool = False
+    drift: dict[str, Any] | None = None  # where its sessions strayed: alarms, the worst level
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +223,7 @@ class Bench:
         at = self.journal.state.at
         start = at.start if at is not None else ""
         shown = desk.read().snapshots[-1][1].tree  # what is committed is what was shown
-        changes = snapshots.compare(self.project, start, shown)
-        paths = {path for one in changes for path in (one.path, one.old_path) if path}
+        paths = commits.changed(self.project, start, shown)
         if worktrees.is_own(self.project, task.id):
             left = (path for _, path in worktrees.changes(self.project))
             paths.update(path for path in left if path.startswith(worktrees.RECORDS))
@@ -236,8 +237,7 @@ class Bench:
                 self.journal.change(at=at)
             why = f"the commit was refused: {redact(error.message)}"
             refused = Decision(Outcome.FAILED_CHECKS, why)
-            about = self._about(task.id, "implementer")
-            self.ledger.append(Attempt(**about, **_decided(refused)))
+            self.attempt(task.id, "implementer", refused)
             self.spent = replace(self.spent, failures=self.spent.failures + 1)
             return refused
         if made:
@@ -256,6 +256,7 @@ class Bench:
     def settle(self, task: Task, result: Result) -> None:
         """Bring the task's state in line with what became of it. What its agent wrote is undone."""
         self._tried.add(task.id)
+        result = replace(result, drift=self._strayed(task))
         board = self.board()
         now = board.get(task.id).status
         if now in (Status.DONE, Status.FAILED) and result.state != now.value:
@@ -277,9 +278,20 @@ class Bench:
         if result.fatal:
             self.hopeless = result.reason
         rows = (*self.journal.state.results, asdict(result))
-        kept = _between_calls(at) if at is not None and result.state == LEFT else None
+        kept = between_calls(at) if at is not None and result.state == LEFT else None
         self.journal.change(results=rows, at=kept, spent=self.now())
         self.tell("result", asdict(result))
+
+    def _strayed(self, task: Task) -> dict[str, Any] | None:
+        """Where the task's attempts in this run strayed, all together."""
+        past = [one for one in self.ledger.read(task.id)[0] if one.run == self.run]
+        found = [one.drift for one in past if one.drift]
+        if not found:
+            return None
+        worst = max((str(one["worst"]) for one in found), key=LEVELS.index)
+        review = any(one["needs_review"] for one in found)
+        alarms = sum(int(one["alarms"]) for one in found)
+        return {"alarms": alarms, "worst": worst, "needs_review": review}
 
     def end(self, why: str, said: str) -> Ending:
         left = choosing.left(self.board().tasks(), self.wanted)
@@ -288,71 +300,28 @@ class Bench:
         self.journal.change(status=ENDED, why=why, spent=used)
         return Ending(why, said, self.journal.state.results, tuple(rows), used)
 
-    def abandon(self) -> None:
-        """The run ends in the midst of a task, by a second interrupt or a fault: keep that."""
-        at = self.journal.state.at
-        if at is not None:
-            self._interrupted(at)
-        else:
-            self._let_go()
-        kept = _between_calls(at) if at is not None else None
-        self.journal.change(status=ENDED, why=INTERRUPTED, at=kept, spent=asdict(self.now()))
-
-    def recover(self) -> None:
-        """What a run that was killed could not record any more."""
-        at = self.journal.state.at
-        if at is not None and at.began_at:
-            self._interrupted(at)
-            self.journal.change(at=_between_calls(at))
-
-    def _interrupted(self, at: At) -> None:
-        past = self.ledger.read(at.task)[0]
-        if at.began_at and not any(one.started_at >= at.began_at for one in past):
-            about = self._about(at.task, at.role) | {"started_at": at.began_at}
-            ended = Decision(Outcome.INTERRUPTED, "the run was ended in the midst of it")
-            self.ledger.append(Attempt(**about, **_decided(ended), start_tree=at.tree or None))
-        board = self.board()
-        status = board.get(at.task).status
-        if status is not Status.DONE and self._is_committed(at):
-            board.close(at.task, at.proven)
-        elif status not in (Status.OPEN, Status.DONE):
-            board.reopen(at.task)
-
-    def _is_committed(self, at: At) -> bool:
-        """Whether what was shown to be done is in git whole."""
-        if not at.proven:
-            return False
-        changes = snapshots.compare(self.project, at.start, snapshots.look(self.project))
-        paths = {path for one in changes for path in (one.path, one.old_path) if path}
-        return bool(paths) and not commits.left(self.project, paths)
-
-    def _let_go(self) -> None:
-        """Reopen what was claimed and not begun."""
-        board = self.board()
-        for task in board.tasks().values():
-            if task.status is Status.IN_PROGRESS and task.assignee == self.run:
-                board.reopen(task.id)
-
     def attend(self, child: Child) -> None:
-        """An agent runs: this is how an interruption ends it, and how a later run finds it."""
+        """An agent runs: this is how an interruption ends it."""
         self.child = child
-        at = self.journal.state.at
-        if at is not None:
-            self.journal.change(at=replace(at, child=child.pid))
 
-    def _about(self, task: str, role: str) -> dict[str, Any]:
-        """Of an attempt, what does not depend on how it went."""
+    def attempt(self, task: str, role: str, decision: Decision, **more: Any) -> None:
+        """Put an attempt on record."""
         now = clock.now()
-        return {
-            "task": TaskId(task),
-            "number": 0,
-            "run": self.run,
-            "role": role,
-            "agent": self.wanted.agent,
-            "model": self.wanted.model,
-            "started_at": now,
-            "ended_at": now,
-        }
+        about = {"model": self.wanted.model, "started_at": now, "ended_at": now, **more}
+        self.ledger.append(
+            Attempt(
+                task=TaskId(task),
+                number=0,
+                run=self.run,
+                role=role,
+                agent=self.wanted.agent,
+                outcome=decision.outcome,
+                reason=decision.reason,
+                tried=decision.tried,
+                avoid=decision.avoid,
+                **about,
+            )
+        )
 
     def _start(self, task: Task) -> str:
         """The tree that the work begins on, kept. In the task's own work tree that is HEAD's:
@@ -387,17 +356,7 @@ class Bench:
             self.tell("warning", {"text": desk.warnings.pop(0)})
 
 
-def _between_calls(at: At) -> At:
-    """Where a run that is gone on with begins: on the same tree, in no call."""
-    return replace(at, role="", session="", began_at="", child=0)
-
-
 def _said(reason: str) -> str:
     """A reason as a task may have it: in git, and so without secrets or what is no text."""
     plain = reason.encode("utf-8", "replace").decode()
     return shortened(clean(redact(plain)), 1000)
-
-
-def _decided(decision: Decision) -> dict[str, Any]:
-    names = ("outcome", "reason", "tried", "avoid")
-    return {name: getattr(decision, name) for name in names}

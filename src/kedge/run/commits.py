@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kedge.errors import GitError
+from kedge.handoff import snapshots
 from kedge.host.git import split_z
 from kedge.host.project import Project
 from kedge.host.text import shortened
@@ -27,6 +28,12 @@ def check_identity(project: Project) -> None:
             "git does not know who commits here",
             hint="git config user.name and user.email, or kedge run --no-commit",
         ) from error
+
+
+def changed(project: Project, start: str, tree: str) -> set[str]:
+    """The paths that differ between two trees, old names included."""
+    changes = snapshots.compare(project, start, tree)
+    return {path for one in changes for path in (one.path, one.old_path) if path}
 
 
 def left(project: Project, files: Collection[str]) -> set[str]:

@@ -34,8 +34,6 @@ class At:
     session: str = ""
     began_at: str = ""
     tree: str = ""  # before this call
-    child: int = 0  # the agent's process
-    mark: str = ""  # of those that it started for others
     proven: str = ""  # why it is done, once it is committed
 
 
@@ -81,9 +79,8 @@ class Journal:
                 f"{found.id} is still running, as process {found.pid}",
                 hint=f"end it with kill -INT {found.pid}",
             )
-        for mark in (found.mark, found.at.mark if found.at is not None else ""):
-            if mark:  # what a killed run has left behind
-                group.end_marked(mark)
+        if found.mark:  # what a killed run has left behind
+            group.end_marked(found.mark)
         done = tuple(one for one in found.results if one.get("state") != LEFT)
         changed = replace(
             found, pid=os.getpid(), mark=_marked(), status=RUNNING, why="", results=done
@@ -129,6 +126,11 @@ class Journal:
     def _write(self) -> None:
         path = _folder(self._project) / f"{self.state.id}.json"
         files.write_atomic(path, json.dumps(asdict(self.state), indent=1).encode(), mode=0o600)
+
+
+def between_calls(at: At) -> At:
+    """Where a run that is gone on with begins: on the same tree, in no call."""
+    return replace(at, role="", session="", began_at="")
 
 
 def _marked() -> str:

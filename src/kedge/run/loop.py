@@ -64,7 +64,8 @@ _ENDS = {
 def _exhausted(bench: Bench, task: Task, last: Decision, attempts: int, rounds: int) -> Result:
     """Reviewers who are not content after all rounds are for a person to hear."""
     if attempts >= bench.limits.attempts:
-        return Result(task.id, "failed", f"{attempts} attempts did not work; last: {last.reason}")
+        count = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+        return Result(task.id, "failed", f"{count} did not work; last: {last.reason}")
     who = [role for role in bench.wanted.roles if role != IMPLEMENTER]
     return Result(
         task.id, "blocked", f"{' and '.join(who)} refused it {rounds} times: {last.reason}"

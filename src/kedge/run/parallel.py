@@ -13,7 +13,6 @@ from typing import Any
 
 from kedge.errors import KedgeError
 from kedge.handoff import lifecycle
-from kedge.host import group
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, Status, Task
@@ -21,7 +20,7 @@ from kedge.run import choosing, errand, journal, worktrees
 from kedge.run import spent as spending
 from kedge.run.bench import Ending, Tell
 from kedge.run.decide import INTERRUPTED
-from kedge.run.journal import ENDED, At, Journal, State
+from kedge.run.journal import ENDED, Journal, State
 from kedge.run.lane import Heard, Lane
 from kedge.run.spent import Spent
 from kedge.settings import Settings
@@ -62,11 +61,9 @@ class Fleet:
         self._begun = 0
         self._interrupts = 0
         self._end_by = float("inf")
-        self._mark = os.urandom(12).hex()
 
     def run(self) -> Ending:
         """Keep as many tasks at work as may be, until nothing is ready or a limit is reached."""
-        self.journal.change(at=At("", "", child=os.getpid(), mark=self._mark))
         open_ = [path for _, path in worktrees.changes(self.project) if path[:7] != ".kedge/"]
         if open_:
             self.tell("warning", {"text": "work begins from HEAD: what you have open is not in it"})
@@ -167,7 +164,7 @@ class Fleet:
             asked = errand.first(self.wanted, main.root, task.id)
         calls = before.iterations + self._calls() if self.limits.iterations else 0
         argv = [*errand.KEDGE, *asked, *errand.within(self.limits, self.now(), before, calls)]
-        env = {**group.marked(os.environ, self._mark), **errand.shared(main, self.settings)}
+        env = {**os.environ, **errand.shared(main, self.settings)}
         self._lanes[task.id] = Lane(task, there, argv, env, before, calls, self._heard)
 
     def _calls(self) -> int:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kedge.agents import hooks
-from kedge.agents.run.events import Called, Denied, Event, Said, Started, Used, Waiting
+from kedge.agents.run.events import Answered, Called, Denied, Event, Said, Started, Used, Waiting
 from kedge.agents.run.order import Order, Permissions
 from kedge.context import anchor, hooking
 from kedge.context.workplace import Workplace
@@ -22,7 +22,7 @@ from kedge.host import clock
 from kedge.host.project import Project
 from kedge.host.redact import redact
 from kedge.host.text import shortened
-from kedge.model.attempt import Attempt, Outcome
+from kedge.model.attempt import Outcome
 from kedge.model.task import Status, Task
 from kedge.run import prompts, reports, reviewing
 from kedge.run.decide import Decision, Proof, decide, early
@@ -36,6 +36,7 @@ from kedge.store import sessions, sqlite
 if TYPE_CHECKING:
     from kedge.run.bench import Bench
 
+_ON_COURSE = (10, "NORMAL")
 _ALLOWED = ("build", "test", "lint", "format", "typecheck")  # kinds of detected commands
 
 
@@ -46,6 +47,7 @@ class Turn:
         self.task = task
         self.role = role
         self.session = str(uuid.uuid4())
+        self._seen = _ON_COURSE
         self.before = ""
 
     def take(self, last: Decision | None) -> Decision:
@@ -226,6 +228,7 @@ class Turn:
         """What the agent does, for whoever watches: a key that it says or uses is not shown."""
         told: dict[str, Any] = {"task": self.task.id, "role": self.role}
         if isinstance(event, Started):
+            self.session = event.session or self.session  # not every agent takes one that is given
             told |= {"session": event.session, "model": event.model}
             self.bench.tell("started", told)
         elif isinstance(event, Said):
@@ -233,6 +236,8 @@ class Turn:
         elif isinstance(event, Called):
             told |= {"tool": event.tool, "summary": redact(event.summary)}
             self.bench.tell("call", told)
+        elif isinstance(event, Answered):
+            self._look()
         elif isinstance(event, Denied):
             told |= {"tool": event.tool, "reason": redact(event.reason)}
             self.bench.tell("denied", told)
@@ -277,37 +282,27 @@ class Turn:
         used = visit.finished.used if visit is not None else None
         checks = proof.checks if proof is not None else ()
         kept = ("command", "exit_code", "passed", "seconds", "tree", "log_digest")
-        self.bench.ledger.append(
-            Attempt(
-                task=self.task.id,
-                number=0,
-                run=self.bench.run,
-                role=self.role,
-                agent=self.bench.wanted.agent,
-                model=(visit.finished.model if visit else None) or self.bench.wanted.model,
-                started_at=began,
-                ended_at=clock.now(),
-                outcome=decision.outcome,
-                reason=decision.reason,
-                tried=decision.tried,
-                avoid=decision.avoid,
-                tokens_in=used.tokens_in if used is not None else None,
-                tokens_out=used.tokens_out if used is not None else None,
-                cost_usd=used.cost if used is not None else None,
-                start_tree=self.before or None,
-                end_tree=proof.after if proof is not None else None,
-                files=proof.files[:200] if proof is not None else (),
-                checks=tuple({key: one.get(key) for key in kept} for one in checks),
-                drift=self._drift(visit),
-            )
+        self.bench.attempt(
+            self.task.id,
+            self.role,
+            decision,
+            model=(visit.finished.model if visit else None) or self.bench.wanted.model,
+            started_at=began,
+            tokens_in=used.tokens_in if used is not None else None,
+            tokens_out=used.tokens_out if used is not None else None,
+            cost_usd=used.cost if used is not None else None,
+            start_tree=self.before or None,
+            end_tree=proof.after if proof is not None else None,
+            files=proof.files[:200] if proof is not None else (),
+            checks=tuple({key: one.get(key) for key in kept} for one in checks),
+            drift=self._drift(),
         )
 
-    def _drift(self, visit: Visit | None) -> dict[str, Any] | None:
+    def _drift(self) -> dict[str, Any] | None:
         """Where the session strayed, if it was watched and did."""
-        name = (visit.finished.session if visit is not None else None) or self.session
         try:
             with contextlib.closing(sqlite.connect(self.bench.project.home())[0]) as db:
-                row = sessions.get(db, name)
+                row = sessions.get(db, self.session)
                 found = ending.account(db, row) if row is not None else None
         except KedgeError as error:
             self.bench.tell("warning", {"text": error.message})
@@ -315,6 +310,19 @@ class Turn:
         if found is None or not found["alarms"]:
             return None
         return {key: found[key] for key in ("alarms", "worst", "score", "needs_review", "why")}
+
+    def _look(self) -> None:
+        """Tell how the session stands, where that has changed, as its hooks have it."""
+        try:
+            with contextlib.closing(sqlite.connect(self.bench.project.home())[0]) as db:
+                row = sessions.get(db, self.session)
+        except KedgeError:
+            return  # the end of the turn says so
+        seen = (round(row["score"]), row["course"]) if row is not None else _ON_COURSE
+        if seen != self._seen:
+            self._seen = seen
+            told = {"task": self.task.id, "role": self.role, "score": seen[0], "course": seen[1]}
+            self.bench.tell("drift", told)
 
 
 def _without_secrets(decision: Decision) -> Decision:
