@@ -84,7 +84,7 @@ def test_init_says_where_fields_came_from(work: Kedge) -> None:
     ran = work("context", "init", "t2")
     assert "task_snapshot\ttask t2\n" in ran.out
     assert "validation_baseline.commands\tMakefile:1\n" in ran.out
-    assert "the working tree is dirty at the start: 2 paths are changed already" in ran.err
+    assert "the working tree is dirty at the start: Makefile, src/a.py" in ran.err
     assert shown(work, "t2")["immutable"]["validation_baseline"]["commands"] == ["make test"]
 
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from kedge.drift.roles import ABSTRACT, FOLDERS, MODULES, TYPES, word_set
 from kedge.drift.subjects import is_file, is_path, role
-from kedge.drift.vocabulary import BASE, CHANGING, EXCEPTING, FILLER, LOOKING
+from kedge.drift.vocabulary import (
+    BASE,
+    CHANGING,
+    DETERMINERS,
+    EXCEPTING,
+    FILLER,
+    FOLDER_WORDS,
+    LOOKING,
+    NEWNESS,
+    PHRASE_ENDS,
+    RESTRICTING,
+    VERBS_OF_BEING,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,50 +30,16 @@ else:
 MOST_THINGS = 40  # in one list
 
 
-_NEW = word_set("new additional extra another more external third-party 3rd-party outside further")
-_BEFORE = _NEW | word_set(
-    """the a an any all my your our this that these those each every single of its their some
-    existing other others current old actual whole entire following such unnecessary unrelated
-    particular either both certain specific remaining corresponding respective second original
-    also exactly already"""
-)
 FILES = word_set(
     """file files code source sources codebase repo repository project changes anything everything
     nothing something things thing stuff it change edit edits modification modifications"""
 )
-_RESTRICTING = word_set(
-    """unrelated unnecessary such certain specific remaining corresponding respective particular
-    following"""
-)
 ALL = word_set("anything everything nothing something stuff things thing")
-_FOLDER = word_set(
-    """folder folders directory directories dir dirs subfolder subdirectory tree package packages
-    module crate path"""
-)
 _ARTICLES = word_set("the a an this these those our my your any every each")
 _POINTING = word_set("that this those these")
 _ANY_FILE = word_set("file files folder directory module package one ones")
 PRONOUNS = word_set("it them this that those these there")
 _INSIDE = word_set("in under inside within from below beneath of underneath")
-_STOPS = word_set(
-    """in under inside within outside of from to into on at by with without for during when if
-    whenever while once after before is are was were be been being must should shall may might
-    can could will would has have had does do did and or nor but except unless apart besides
-    aside excluding because since as so that which who whose they we you i he she yet alone
-    untouched unchanged unmodified uncommitted intact gets
-    please here now then until till not only just instead either
-    anymore again completely entirely manually directly twice than where there's it's there it
-    them isn't aren't shouldn't mustn't can't cannot won't didn't doesn't needs need stays stay
-    remains remain i'll i'd don't never never, let's via like about using right too where's
-    read-only frozen myself locally works fails fail breaks behaves first as-is out off up
-    globally today tonight tomorrow later afterwards
-    much even though although however whatsoever otherwise anyway thanks ever across around over
-    against"""
-)
-_BE = word_set(
-    """is are was were must should may can will would has have does do did needs need isn't aren't
-    doesn't don't shouldn't belongs belong works fails breaks want wants said takes"""
-)
 
 
 class Things(NamedTuple):
@@ -210,7 +188,7 @@ def _thing(words: Sequence[Word], at: int, nested: bool) -> _Thing | None:
         word = words[place]
         if word.kind in ("mark", "quote"):
             break
-        if word.kind == "word" and (word.low in _STOPS or word.low in EXCEPTING):
+        if word.kind == "word" and (word.low in PHRASE_ENDS or word.low in EXCEPTING):
             break
         if core and word.low in _ARTICLES:
             break
@@ -246,7 +224,7 @@ def _thing(words: Sequence[Word], at: int, nested: bool) -> _Thing | None:
 def _begin(words: Sequence[Word], at: int, flags: set[str]) -> int:
     """After the articles and adjectives that begin a phrase, with what they say; -1 for none."""
     place = at
-    while place < len(words) and words[place].low in _BEFORE and words[place].kind == "word":
+    while place < len(words) and words[place].low in DETERMINERS and words[place].kind == "word":
         low, after = words[place].low, _low(words, place + 1)
         if low == "outside" or (low in ("third-party", "3rd-party") and after in ("code", "files")):
             break
@@ -254,11 +232,11 @@ def _begin(words: Sequence[Word], at: int, flags: set[str]) -> int:
             if after == "than":
                 return -1
             flags.add("other")
-        elif low in _NEW:
+        elif low in NEWNESS:
             flags.add("new")
         elif low in ("existing", "old", "current", "original"):
             flags.add("existing")
-        elif low in _RESTRICTING:
+        elif low in RESTRICTING:
             flags.add("restricted")
         place += 1
     return place
@@ -319,7 +297,7 @@ def _where(words: Sequence[Word], at: int) -> tuple[str, int]:
     start = at + 1
     if _low(words, start) == "of":
         start += 1
-    while start < len(words) and words[start].low in _BEFORE and words[start].kind == "word":
+    while start < len(words) and words[start].low in DETERMINERS and words[start].kind == "word":
         start += 1
     if start >= len(words):
         return "", at
@@ -329,9 +307,9 @@ def _where(words: Sequence[Word], at: int) -> tuple[str, int]:
         return "", at
     if after in ("class", "component", "service", "model", "controller", "struct"):
         return f"{word.text} {after}", start + 2
-    if after in _FOLDER:
+    if after in FOLDER_WORDS:
         return f"{word.text.strip('/')}/", start + 2
-    if word.low in _FOLDER and _low(words, start + 1):
+    if word.low in FOLDER_WORDS and _low(words, start + 1):
         inner = words[start + 1]
         if inner.kind == "code" or _path(inner):
             return f"{inner.text.strip('/')}/", start + 2
@@ -348,11 +326,11 @@ def _subject(core: Sequence[Word], *, place: bool) -> str:
     paths = _paths(core)
     if paths:
         text = paths[0].text.rstrip(":")
-        folder = core[-1].low in _FOLDER and "." not in text.rpartition("/")[2]
+        folder = core[-1].low in FOLDER_WORDS and "." not in text.rpartition("/")[2]
         return f"{text.strip('/')}/" if folder and text[0] != "/" else text
     lows = [word.low.removesuffix("'s") for word in core]
     last = lows[-1]
-    if last in _FOLDER and len(lows) > 1:
+    if last in FOLDER_WORDS and len(lows) > 1:
         if role(lows[-2]) == "tests" or last in ("folder", "directory", "dir", "subfolder"):
             return f"{core[-2].text.strip('/')}/"
         return " ".join(lows[:-1])
@@ -383,7 +361,7 @@ def _goes_on(words: Sequence[Word], thing: _Thing, at: int, *, spoken: bool) -> 
     """Whether what follows a comma is one more thing, rather than a clause of its own."""
     if not (thing.subject or thing.outside or thing.flags & {"new"} or set(thing.heads) & FILES):
         return False
-    if not spoken and _low(words, thing.end) in _BE:
+    if not spoken and _low(words, thing.end) in VERBS_OF_BEING:
         return False
     if len(thing.heads) == 1 and _low(words, thing.end) in _ARTICLES:
         return False  # a verb: "… and tag every bucket"

@@ -178,3 +178,41 @@ TAILS = word_set(
     these those ever again too also while with if possible excluding thx ok at-all whatsoever
     under over around against more whatever use locally globally off today afterwards anyway"""
 )
+
+# Of noun phrases: what may stand before the noun, what ends one.
+NEWNESS = word_set(
+    "new additional extra another more external third-party 3rd-party outside further"
+)
+DETERMINERS = NEWNESS | word_set(
+    """the a an any all my your our this that these those each every single of its their some
+    existing other others current old actual whole entire following such unnecessary unrelated
+    particular either both certain specific remaining corresponding respective second original
+    also exactly already"""
+)
+RESTRICTING = word_set(
+    """unrelated unnecessary such certain specific remaining corresponding respective particular
+    following"""
+)
+FOLDER_WORDS = word_set(
+    """folder folders directory directories dir dirs subfolder subdirectory tree package packages
+    module crate path"""
+)
+PHRASE_ENDS = word_set(
+    """in under inside within outside of from to into on at by with without for during when if
+    whenever while once after before is are was were be been being must should shall may might
+    can could will would has have had does do did and or nor but except unless apart besides
+    aside excluding because since as so that which who whose they we you i he she yet alone
+    untouched unchanged unmodified uncommitted intact gets
+    please here now then until till not only just instead either
+    anymore again completely entirely manually directly twice than where there's it's there it
+    them isn't aren't shouldn't mustn't can't cannot won't didn't doesn't needs need stays stay
+    remains remain i'll i'd don't never never, let's via like about using right too where's
+    read-only frozen myself locally works fails fail breaks behaves first as-is out off up
+    globally today tonight tomorrow later afterwards
+    much even though although however whatsoever otherwise anyway thanks ever across around over
+    against"""
+)
+VERBS_OF_BEING = word_set(
+    """is are was were must should may can will would has have does do did needs need isn't aren't
+    doesn't don't shouldn't belongs belong works fails breaks want wants said takes"""
+)

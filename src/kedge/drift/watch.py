@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from kedge.drift import answers, course, recording
+from kedge.drift import answers, books, course, recording
 from kedge.drift.actions import normalise
 from kedge.drift.answers import ADVISE, DENY, ENFORCE, NONE, OFF
 from kedge.drift.calls import Call, replaced
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 100  # characters of an id
 _SAID = 600  # and of what the agent says
-_EARLIER = 2  # steps to go back to that a correction names
 
 
 class Watch:
@@ -83,7 +82,7 @@ class Watch:
             if event.get("source") != "compact":
                 sessions.change(self.db, name, status="active", ended_at=None, policy=policy)
             if not row["engine"] and row["task"]:
-                self._keep(name, self._session(row, event))
+                books.keep(self.db, name, self._session(row, event))
 
     def asked(self, name: str, event: Event) -> Answer | None:
         """The user speaks: the charter is opened or revised, and what waits to be said is said."""
@@ -100,8 +99,8 @@ class Watch:
             if not self.unattended:
                 session.prompt(text)
             if session.charter.revision != revision or not row["engine"]:
-                self._keep_charter(name, session, text)
-            self._keep(name, session, policy=policy, status="active", ended_at=None)
+                books.keep_charter(self.db, name, session, text)
+            books.keep(self.db, name, session, policy=policy, status="active", ended_at=None)
         return answers.context("UserPromptSubmit", told)
 
     def before(self, name: str, event: Event) -> Answer | None:
@@ -137,7 +136,7 @@ class Watch:
             told = []
             if row["policy"] in (ADVISE, ENFORCE):
                 told = self._due(name, session, call.subagent)
-            self._keep(name, session)
+            books.keep(self.db, name, session)
             self._explain(name, step, ok, event)
         return answers.context(said, told)
 
@@ -212,26 +211,22 @@ class Watch:
         def exists(path: str) -> bool:
             return os.path.lexists(f"{row['project']}/{path}")
 
-        session = Session(row["project"], cwd=cwd, neighbours=self.neighbours(), exists=exists)
+        def engine(charter: Charter | None = None) -> Session:
+            near = self.neighbours()
+            return Session(
+                row["project"], cwd=cwd, charter_=charter, neighbours=near, exists=exists
+            )
+
+        session = engine()
         if row["engine"]:
             try:
                 session.parse(json.loads(row["engine"]))
                 return session
             except ValueError as error:
                 self.faults.append(f"session {row['id']} starts anew: {error}")
-                session = Session(
-                    row["project"], cwd=cwd, neighbours=self.neighbours(), exists=exists
-                )
         charter = self.charter() if row["task"] else None
-        if charter is not None:
-            return Session(
-                row["project"],
-                cwd=cwd,
-                charter_=charter,
-                neighbours=self.neighbours(),
-                exists=exists,
-            )
-        if row["goal"]:
+        session = engine(charter)
+        if charter is None and row["goal"]:
             session.prompt(row["goal"])
         return session
 
@@ -250,31 +245,16 @@ class Watch:
         level = _level(verdict, escalation)
         what = NONE if late else answers.decision(row["policy"], self.agent, verdict, level)
         step = recording.step(session, action, verdict)
-        recalled = self._recall(name, session, step, call.id) if verdict.score < 8 else []
+        recalled = (
+            books.recalled(self.db, name, session, step, call.id) if verdict.score < 8 else []
+        )
         reason = ""
         if what != NONE:
-            earlier = _earlier(name, recalled)
-            reason = _reason(session, call.id, level, verdict, earlier)
+            reason = _reason(session, call.id, level, verdict, books.earlier(name, recalled))
             session.state = state if what == DENY else session.state  # what is denied is not done
-        position = row["steps"] + 1
-        terms = {
-            sessions.FILE: step["files"],
-            sessions.FOLDER: step["folders"],
-            sessions.KEYWORD: step["keywords"],
-        }
-        sessions.add_step(
-            self.db,
-            name,
-            terms,
-            id=call.id,
-            position=position,
-            subagent=call.subagent,
-            recalled=recalled,
-            decision=what,
-            correction_given=reason,
-            at=clock.now(),
-            **step,
-        )
+        step |= {"id": call.id, "subagent": call.subagent, "position": row["steps"] + 1}
+        step |= {"recalled": recalled, "decision": what, "correction_given": reason}
+        books.keep_step(self.db, name, step)
         if verdict.score < 8:
             sessions.add_event(
                 self.db,
@@ -288,25 +268,8 @@ class Watch:
                 escalation=session.course.escalation,
                 evidence=step["rules"],
             )
-        self._keep(name, session, steps=position)
+        books.keep(self.db, name, session, steps=step["position"])
         return what, reason
-
-    def _recall(
-        self, name: str, session: Session, step: dict[str, Any], besides: str
-    ) -> list[dict[str, Any]]:
-        from kedge.store.recall import recall
-
-        return [
-            {key: one[key] for key in _RECALLED}
-            for one in recall(
-                self.db,
-                name,
-                files=step["files"],
-                folders=step["folders"],
-                keywords=list(session.state.words)[-40:],
-                besides=besides,
-            )
-        ]
 
     def _due(self, name: str, session: Session, subagent: str | None) -> list[str]:
         """The corrections to give now: to the one that acted, or in the end to whoever listens."""
@@ -317,7 +280,9 @@ class Watch:
                 steps[each.action] = step
         if not steps:
             return []
-        earlier = [text for step in steps.values() for text in _earlier(name, step["recalled"])]
+        earlier = [
+            text for step in steps.values() for text in books.earlier(name, step["recalled"])
+        ]
         told = session.due(tuple(steps), earlier)
         for one in told:
             sessions.change_step(self.db, name, one.action, correction_given=one.text)
@@ -332,39 +297,7 @@ class Watch:
         key = step["is_key_decision"] or (step["changes"] and recording.decides(said))
         sessions.change_step(self.db, name, step["id"], ok=ok, reasoning=said, is_key_decision=key)
 
-    def _keep_charter(self, name: str, session: Session, said: str) -> None:
-        charter = session.charter
-        rules = [{"kind": each.kind, "quote": each.quote} for each in charter.constraints]
-        sessions.add_charter(
-            self.db,
-            name,
-            revision=charter.revision,
-            at=clock.now(),
-            said=said[:4000],
-            goal=charter.goal,
-            constraints=rules,
-            scope=[path.lstrip("/") for path in charter.scope],
-        )
 
-    def _keep(self, name: str, session: Session, **more: Any) -> None:
-        charter = session.charter
-        sessions.change(
-            self.db,
-            name,
-            goal=charter.goal,
-            scope=[path.lstrip("/") for path in charter.scope or charter.named[:50]],
-            constraints=[each.quote for each in charter.constraints],
-            keywords=[word for word, _ in charter.words[:40]],
-            score=session.course.score,
-            course=session.course.state,
-            escalation=session.course.escalation,
-            engine=session.data(),
-            checked_at=clock.now(),
-            **more,
-        )
-
-
-_RECALLED = ("session", "id", "position", "action_type", "files", "command", "drift_score", "why")
 _HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
     "SessionStart": Watch.began,
     "UserPromptSubmit": Watch.asked,
@@ -402,12 +335,3 @@ def _reason(
     if told:
         return told[0].text
     return build(level, session.charter.goal, verdict.rules, earlier).text
-
-
-def _earlier(session: str, recalled: Sequence[dict[str, Any]]) -> list[str]:
-    """The session's own steps among those that were recalled, in a few words each."""
-    return [
-        f"{one['action_type']} {', '.join(one['files'][:2]) or one['command'][:60]}"
-        for one in recalled
-        if one["session"] == session and one["drift_score"] >= 8
-    ][:_EARLIER]
