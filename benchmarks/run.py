@@ -5,6 +5,8 @@
 Without --repo a repository of 5,000 small files is made. The agent and the check are small shell
 scripts that note when they begin and end; what lies between them is kedge's. Two runs: one in
 which every attempt but the last fails, one in which each attempt finishes a task, with a commit.
+And runs of an agent that hangs, deaf to SIGTERM as is its child: how long after its limit the last
+of them gives a sign of life.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from _measure import KEDGE, YARDSTICK, clean_environment, interleaved
 from anchor import kedge, make_repository
 
 MILLISECONDS = 500
+LATE = 1000  # milliseconds that a hang may last beyond its limit
+HANGS = 5
 NOTE = 'echo "{} $(date +%s%N)" >>"{}"'
 AGENT = """\
 cat >/dev/null
@@ -27,6 +31,12 @@ cat >/dev/null
 echo "$KEDGE_TASK $(date +%N)" >>work.txt
 {end}
 echo "Done."
+"""
+HANGING = """\
+trap '' TERM
+date +%s%N >"{begin}"
+(while :; do date +%s%N >"{beat}.new"; mv "{beat}.new" "{beat}"; sleep 0.02; done) >/dev/null 2>&1 &
+while :; do sleep 1; done
 """
 CHECK = """\
 {begin}
@@ -56,7 +66,11 @@ def main() -> int:
         times = interleaved(commands, root, env, args.rounds)
         times["a failed attempt"] = failing(root, env, top, args.rounds)
         times["a task that is done, committed"] = finishing(root, env, top, args.rounds)
-    return 0 if told(times) else 1
+        late = [hanging(root, env, top) for _ in range(HANGS)]
+    fine = told(times)
+    usual, worst = statistics.median(late) * 1000, max(late) * 1000
+    print(f"a hang, ended after its limit: {usual:.0f} ms, {worst:.0f} at most")
+    return 0 if fine and worst <= LATE else 1
 
 
 def identified(env: dict[str, str]) -> dict[str, str]:
@@ -76,6 +90,18 @@ def finishing(root: Path, env: dict[str, str], top: Path, rounds: int) -> list[f
         about = ("--id", f"b{number}", "--label", "berth", *checked(top))
         kedge(root, env, "task", "add", f"Sort berth {number}", *about)
     return run(root, env, top, rounds + 1, "--label", "berth", code=0)
+
+
+def hanging(root: Path, env: dict[str, str], top: Path) -> float:
+    """Seconds from the limit to the last sign of life of an agent that hangs, or of its child."""
+    begin, beat, script = top / "begin", top / "beat", top / "hanging.sh"
+    script.write_text(HANGING.format(begin=begin, beat=beat))
+    name = f"h{begin.exists()}{beat.stat().st_mtime_ns if beat.exists() else 0}"
+    kedge(root, env, "task", "add", "Hang", "--id", name, "--check", "true")
+    command = ["run", "--command", f"sh {script}", "--task", name, "--idle", "1s"]
+    alone = {**env, "KEDGE_RUN_FAILURES": "1"}
+    subprocess.run([*KEDGE, *command], cwd=root, env=alone, capture_output=True, check=False)
+    return (int(beat.read_text()) - int(begin.read_text())) / 1e9 - 1
 
 
 def checked(top: Path) -> tuple[str, str]:

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,14 @@ class Ran:
         document = self.document
         assert document["success"], document
         return document["data"]
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """A guard against work that grows with the square of its input, not a measure."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < 60
 
 
 def git(directory: Path, *args: str) -> str:

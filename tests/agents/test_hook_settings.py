@@ -7,13 +7,13 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support import in_time
 
 from kedge.agents import claude, codex, hooks, program
 from kedge.agents.command import command, is_ours, portable
@@ -21,8 +21,6 @@ from kedge.agents.hooks import HOOKS, Hook, calling
 from kedge.errors import ConfigError, InvalidValue
 from kedge.host import project as projects
 from kedge.host.project import Project
-
-SLACK = 60.0  # a guard against quadratic work, not a measure
 
 TWO = HOOKS[:2]
 OURS = calling("'/usr/bin/python3' -I '/opt/kedge/hook.py' claude", TWO)
@@ -276,18 +274,17 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_hostile_settings_cost_no_more_than_their_size() -> None:
-    start = time.monotonic()
-    deep = '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"
-    wide = '{"a": "' + "\\ud800" * 1_600_000 + '"}'
-    command = '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"kedge %s"}]}]}}'
-    long = command % ("'" * 9_999_999)
-    for text in (deep, wide, long):
-        assert hooks.remove(hooks.install(text, OURS)) == text
-    entry = json.dumps(_load(hooks.install("{}", OURS))["hooks"]["SessionStart"][0])
-    many = '{"hooks":{"SessionStart":[' + ",".join([entry] * 5_000) + "]}}"
-    assert hooks.installed(hooks.install(many, OURS)) == [*OURS]
-    assert hooks.remove(many) == '{"hooks":{"SessionStart":[]}}'
-    assert time.monotonic() - start < SLACK
+    with in_time():
+        deep = '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"
+        wide = '{"a": "' + "\\ud800" * 1_600_000 + '"}'
+        command = '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"kedge %s"}]}]}}'
+        long = command % ("'" * 9_999_999)
+        for text in (deep, wide, long):
+            assert hooks.remove(hooks.install(text, OURS)) == text
+        entry = json.dumps(_load(hooks.install("{}", OURS))["hooks"]["SessionStart"][0])
+        many = '{"hooks":{"SessionStart":[' + ",".join([entry] * 5_000) + "]}}"
+        assert hooks.installed(hooks.install(many, OURS)) == [*OURS]
+        assert hooks.remove(many) == '{"hooks":{"SessionStart":[]}}'
 
 
 # The command
@@ -393,9 +390,8 @@ def test_commands_of_the_user(line: str) -> None:
 
 
 def test_a_command_of_any_length_is_looked_at_in_no_time() -> None:
-    start = time.process_time()
-    assert not is_ours("kedge hook claude --x=" + "y" * 50_000_000)
-    assert time.process_time() - start < 5
+    with in_time():
+        assert not is_ours("kedge hook claude --x=" + "y" * 50_000_000)
 
 
 # The agents

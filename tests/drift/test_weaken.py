@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
+from support import in_time
 
 from kedge.drift.actions import Action, normalise
 from kedge.drift.weaken import weakened
@@ -220,6 +220,5 @@ def test_the_weightiest_sign_comes_first() -> None:
 def test_long_lines_are_read_in_bounded_time(unit: str) -> None:
     long = unit * 20_000
     for path in ("tests/test_a.py", "package.json", ".github/workflows/ci.yml"):
-        start = time.process_time()
-        weakened(edit(path, long, long + "\n" + "\n".join([unit * 50] * 2_000)))
-        assert time.process_time() - start < 3
+        with in_time():
+            weakened(edit(path, long, long + "\n" + "\n".join([unit * 50] * 2_000)))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import in_time
 
 from kedge.errors import ConfigError, FileError, InvalidValue, KedgeError
 from kedge.handoff.citations import Citation, Citations, check, cited, current
@@ -390,13 +390,12 @@ _LEVELS = "".join(f"{'#' * level} A\n" for level in range(1, 7))
 )
 def test_hostile_documents_take_no_time(project: Project, name: str, text: str) -> None:
     _write(project.root, "a.md", text)
-    start = time.process_time()
-    found = cited(project, None, "P1", ["a.md#B", *(f"a.md#nothing {n}" for n in range(50))])
-    assert [one.requirement for one in found.items] == ["Text."]
-    assert len(found.missing) == 50
-    _write(project.root, "a.md", text.replace("# B\n", "# B\n\nNot the same.\n"))
-    assert len(check(project, [*found.items] * 50)) == 50
-    assert time.process_time() - start < 20, name
+    with in_time():
+        found = cited(project, None, "P1", ["a.md#B", *(f"a.md#nothing {n}" for n in range(50))])
+        assert [one.requirement for one in found.items] == ["Text."]
+        assert len(found.missing) == 50
+        _write(project.root, "a.md", text.replace("# B\n", "# B\n\nNot the same.\n"))
+        assert len(check(project, [*found.items] * 50)) == 50
 
 
 def test_a_heading_that_is_too_long_is_not_cited(project: Project) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support import in_time
 
 from kedge.errors import ConfigError, FileError, InvalidValue, KedgeError
 from kedge.handoff.scopes import Paths, expanded, matcher, vanished
@@ -133,13 +133,12 @@ def test_a_long_chain_and_a_wide_one_of_names(project: Project) -> None:
     chain = "".join(f'n{n} = [":n{n + 1}", ":n{n + 1}", "!:m"]\n' for n in range(20_000))
     many = 'm = ["gen/"]\nn20000 = ["end/"]\n'
     _macros(project, chain + many)
-    start = time.process_time()
-    assert expanded(project, [":n0"]).paths == ("!gen/", "end/")
-    _macros(project, chain + 'm = ["gen/"]\nn20000 = [":n0"]\n')
-    with pytest.raises(InvalidValue) as caught:
-        expanded(project, [":n0"])
-    assert len(caught.value.message) < 200
-    assert time.process_time() - start < 20
+    with in_time():
+        assert expanded(project, [":n0"]).paths == ("!gen/", "end/")
+        _macros(project, chain + 'm = ["gen/"]\nn20000 = [":n0"]\n')
+        with pytest.raises(InvalidValue) as caught:
+            expanded(project, [":n0"])
+        assert len(caught.value.message) < 200
 
 
 @pytest.mark.parametrize(
@@ -312,19 +311,17 @@ def test_any_entry_is_used_or_refused(project: Project, entry: str, path: str) -
     ids=range(10),
 )
 def test_hostile_patterns_take_no_time(project: Project, pattern: str, path: str) -> None:
-    start = time.process_time()
-    in_scope = matcher(expanded(project, [pattern]).paths)
-    assert not in_scope(path)
-    assert time.process_time() - start < 5
+    with in_time():
+        in_scope = matcher(expanded(project, [pattern]).paths)
+        assert not in_scope(path)
 
 
 def test_many_paths_and_many_entries(project: Project) -> None:
     paths = [f"src/mod{n % 50}/part{n % 7}/file{n}.py" for n in range(40_000)]
     entries = [*(f"src/mod{n}/**/*.py" for n in range(10)), "docs/", "*.md", "!src/mod3/part1/"]
-    start = time.process_time()
-    in_scope = matcher(expanded(project, entries).paths)
-    assert sum(map(in_scope, paths)) == sum(
-        re.match(r"src/mod\d/", path) is not None and not path.startswith("src/mod3/part1/")
-        for path in paths
-    )
-    assert time.process_time() - start < 10
+    with in_time():
+        in_scope = matcher(expanded(project, entries).paths)
+        assert sum(map(in_scope, paths)) == sum(
+            re.match(r"src/mod\d/", path) is not None and not path.startswith("src/mod3/part1/")
+            for path in paths
+        )

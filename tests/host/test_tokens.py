@@ -7,7 +7,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from random import Random
 from statistics import mean
@@ -15,6 +14,7 @@ from statistics import mean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import in_time
 
 from kedge.host import tokens
 
@@ -192,20 +192,17 @@ def test_a_budget_is_used_up_to_the_last_line() -> None:
 )  # fmt: skip
 def test_a_million_characters_of_one_kind_take_no_more_than_linear_time(unit: str) -> None:
     text = (unit * 1_000_000)[:1_000_000]
-    start = time.perf_counter()
-    assert tokens.count(text) > 1_000
-    assert tokens.fits(tokens.cut(text, 500), 500)
-    assert time.perf_counter() - start < 5
+    with in_time():
+        assert tokens.count(text) > 1_000
+        assert tokens.fits(tokens.cut(text, 500), 500)
 
 
-def test_a_megabyte_of_code_is_counted_within_a_second() -> None:
+def test_a_megabyte_of_code_is_counted_in_time() -> None:
     text = ("".join(TEXTS.values()) * 12)[:1_000_000]
     tokens.count("")
-    start = time.perf_counter()
-    found = tokens.count(text)
-    elapsed = time.perf_counter() - start
+    with in_time():
+        found = tokens.count(text)
     assert 200_000 < found < 400_000
-    assert elapsed < 1
 
 
 def test_what_is_remembered_is_bounded() -> None:

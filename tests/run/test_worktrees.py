@@ -14,28 +14,13 @@ from typing import Any
 
 import pytest
 from clients import Claude, Codex, environment
-from run.yard import Yard
+from run.yard import Yard, alive, until
 from support import Kedge, assert_clear, git
 
 from kedge.testing.fake_model import FakeModel
 
 KEDGE = f"{sys.executable} -m kedge"
 MINE = {"run": ["echo mine > $KEDGE_TASK.txt"]}
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def until(yes: Callable[[], Any], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not yes():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def add(yard: Yard, *ids: str, **more: str) -> None:
@@ -49,20 +34,6 @@ def tree(yard: Yard, task: str) -> Path:
 
 def branches(yard: Yard) -> list[str]:
     return git(yard.root, "for-each-ref", "--format=%(refname:short)", "refs/heads/kedge").split()
-
-
-def begun(yard: Yard, *args: str) -> subprocess.Popen[bytes]:
-    assert yard.agent is not None
-    program = " ".join(map(str, yard.agent.program))
-    command = [sys.executable, "-m", "kedge", "run", "--agent", "claude", "--command", program]
-    return subprocess.Popen(
-        [*command, *args],
-        cwd=yard.root,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
 
 
 # A branch for each task
@@ -419,7 +390,7 @@ def test_interrupting_leaves_true_records_and_no_process(yard: Yard, times: int)
     add(yard, "a", "b")
     part = {"write": {"half.txt": "x"}, "daemons": 1, "deaf": True, "hang": 60}
     agent = yard.plays(part, part, MINE, MINE)
-    child = begun(yard, "--parallel", "2")
+    child = yard.started("--parallel", "2")
     until(lambda: len(agent.calls) == 2 and all(one.started for one in agent.calls))
     until(lambda: all((tree(yard, one) / "half.txt").exists() for one in "ab"))
     for _ in range(times):
@@ -443,7 +414,7 @@ def test_a_killed_run_is_gone_on_with(yard: Yard) -> None:
     add(yard, "a", "b", "c")
     part = {"write": {"half.txt": "x"}, "hang": 60}
     agent = yard.plays(part, part, MINE, MINE, MINE)
-    child = begun(yard, "--parallel", "2", "--attempts", "2")
+    child = yard.started("--parallel", "2", "--attempts", "2")
     until(lambda: all((tree(yard, one) / "half.txt").exists() for one in "ab"))
     child.kill()
     child.communicate(timeout=30)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,21 @@ from support import Kedge, Ran, git
 from kedge.testing.fake_agent import FakeAgent
 
 CHECK = "sh check.sh"
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def until(yes: Callable[[], Any], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not yes():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 class Yard:
@@ -34,6 +53,20 @@ class Yard:
         program = " ".join(map(str, self.agent.program))
         return self.kedge(
             *("run", "--agent", agent, "--command", program, *args), code=code, **more
+        )
+
+    def started(self, *args: str) -> subprocess.Popen[bytes]:
+        """A run that goes on, to be interrupted or killed."""
+        assert self.agent is not None
+        program = " ".join(map(str, self.agent.program))
+        command = [sys.executable, "-m", "kedge", "run", "--agent", "claude", "--command", program]
+        return subprocess.Popen(
+            [*command, *args],
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
 
     def events(self, ran: Ran) -> list[dict[str, Any]]:

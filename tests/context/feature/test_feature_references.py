@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import in_time
 
 from kedge.context.feature import artifact as artifacts
 from kedge.context.feature.resolve import resolve
@@ -240,23 +239,22 @@ def test_any_value_can_be_read(value: str) -> None:
 
 
 def test_hostile_documents_take_no_time() -> None:
-    start = time.process_time()
-    for value in (
-        "C1 " * 50_000,
-        "Design C1, " * 50_000,
-        "(" * 50_000,
-        '"' * 50_000,
-        "a." * 50_000,
-    ):
-        scan(value, KNOWN, "why")
-        reading.read(f"### Task 1: {value}\n**Why:** {value}\n- [ ] {value}\n", KNOWN)
-        artifacts.read(
-            "design", "design.md", f"# {value}\n- **{value}**\n| {value} |\n|---|\n| {value} |"
-        )
-    many = "".join(f"## C{n}: a b\n- **D{n}:** x\n" for n in range(3000))
-    design = artifacts.read("design", "design.md", many + "## C1: x\n" * 3000)
-    tasks = "".join(f'### Task {n}: x\n**Design:** C{n}, "Title {n}"\n' for n in range(3000))
-    for task in reading.read(tasks, artifacts.lexicon([design])):
-        for one in task.references[:1]:
-            resolve(one, design)
-    assert time.process_time() - start < 10
+    with in_time():
+        for value in (
+            "C1 " * 50_000,
+            "Design C1, " * 50_000,
+            "(" * 50_000,
+            '"' * 50_000,
+            "a." * 50_000,
+        ):
+            scan(value, KNOWN, "why")
+            reading.read(f"### Task 1: {value}\n**Why:** {value}\n- [ ] {value}\n", KNOWN)
+            artifacts.read(
+                "design", "design.md", f"# {value}\n- **{value}**\n| {value} |\n|---|\n| {value} |"
+            )
+        many = "".join(f"## C{n}: a b\n- **D{n}:** x\n" for n in range(3000))
+        design = artifacts.read("design", "design.md", many + "## C1: x\n" * 3000)
+        tasks = "".join(f'### Task {n}: x\n**Design:** C{n}, "Title {n}"\n' for n in range(3000))
+        for task in reading.read(tasks, artifacts.lexicon([design])):
+            for one in task.references[:1]:
+                resolve(one, design)
