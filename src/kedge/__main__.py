@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 
@@ -11,6 +12,11 @@ def main() -> None:
     # is any worth it, and at the end there is none.
     gc.set_threshold(50_000)
     try:
+        if sys.argv[1:] == ["map"]:
+            from kedge.repomap import unchanged
+
+            if unchanged.answered():
+                os._exit(0)  # to tidy up takes a while, and there is nothing to
         from kedge import later
 
         later.put_off()

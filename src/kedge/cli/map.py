@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ def command(
     from kedge.repomap import build
     from kedge.repomap.cache import Cache
 
+    begun = time.time_ns()
     _exclude({"--for": text, "--task": task})
     _exclude({"--check": check, "--explain": explain, "--graph": graph})
     _exclude({"--explain": explain, "--graph": graph, "--output": output})
@@ -89,15 +91,17 @@ def command(
         return _checked(target, made)
     if output == "-" or (here.json and output is None):
         return Reply(made.data, made.text, made.warnings)
+    where = target.relative_to(project.root) if output is None else target
+    said = f"{where}: {made.data['tokens']} tokens"
     if files.read_bytes(target) != made.text.encode():
         if output is None:
             from kedge.context import setup
 
             setup.apply(project, setup.gitignore(project, map_in_git=settings.map.commit))
         files.write_atomic(target, made.text.encode())
-    count = made.data["tokens"]
-    where = target.relative_to(project.root) if output is None else target
-    return Reply(made.data, f"{where}: {count} tokens", made.warnings)
+    elif output is None and about == "" and tokens is None and not (no_cache or here.warnings):
+        mapfile.note(project, settings, made, begun, said)
+    return Reply(made.data, said, made.warnings)
 
 
 def _exclude(options: dict[str, Any]) -> None:

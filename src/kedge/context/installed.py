@@ -108,7 +108,7 @@ def removed_home(project: Project) -> Plan:
         return Plan(notes=(f"{home} is what {HOME_VARIABLE} names, and stays",))
     if project.repo is not None and (project.repo.common_dir / "worktrees").is_dir():
         return Plan(notes=(f"{home} is shared with other work trees, and stays",))
-    for name in (*_TABLES, "drift.html"):
+    for name in (*_TABLES, "drift.html", "unchanged"):
         (home / name).unlink(missing_ok=True)
     for name in ("hooks", "logs", "snapshots", "map", "runs"):
         shutil.rmtree(home / name, ignore_errors=True)

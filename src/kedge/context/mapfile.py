@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kedge.errors import ConfigError
 from kedge.host.project import Project
+from kedge.tasks import choose
 
 if TYPE_CHECKING:
     from kedge.repomap.build import Map
@@ -26,11 +31,43 @@ def make(project: Project, settings: Settings, cache: Cache, progress: Tick) -> 
 
 def how_work_stands(project: Project, settings: Settings) -> tuple[str | None, list[str]]:
     """One line on the tasks, where kedge keeps tasks for the project; and warnings."""
-    if settings.tasks.backend == "auto" and not (project.root / ".kedge").is_dir():
+    if settings.tasks.backend == "auto" and not (
+        (project.root / ".kedge").is_dir() and choose.detect(choose.keeper(project))
+    ):
         return None, []
     from kedge.tasks.health import health
 
     return health(project, settings.tasks)
+
+
+def note(project: Project, settings: Settings, made: Map, begun: int, answer: str) -> None:
+    """Let the next `kedge map` see at once that nothing has changed since this one, which began
+    then, found the file as it should be, and answered so."""
+    from kedge.repomap import unchanged
+
+    asked, tasks = made.listing.asked, choose.sources(project, settings.tasks)
+    head = project.repo and project.repo.head_files()
+    if project.repo is None or not head or asked is None or tasks is None or made.warnings:
+        return
+    paths = {*map(str, (*head, *tasks, project.own(FILE), *_settings(project)))}
+    top = os.fsencode(project.root)
+    paths.update(os.fsdecode(top + b"/" + name) for name in made.listing.changed)
+    if asked.copy:
+        from kedge.repomap import shadow
+
+        paths.add(str(project.repo.git_dir / "index"))
+        inner = frozenset[bytes]().union(*shadow.folders(asked.said))
+        paths.update(os.fsdecode(b"%b/%b/.git" % (top, name)) for name in inner)
+    place = str(project.root), str(project.repo.git_dir)
+    unchanged.keep(place, begun, paths, asked.copy, asked.said, answer)
+
+
+def _settings(project: Project) -> Iterator[os.PathLike[str]]:
+    from kedge import config
+
+    yield config.project_file(project)
+    with contextlib.suppress(ConfigError):  # no home directory: no settings of the user
+        yield config.user_file()
 
 
 def is_fresh(data: bytes | None, text: str) -> bool:

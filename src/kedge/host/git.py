@@ -1,8 +1,7 @@
 """Git: the one place that runs it, and that knows where a repository is.
 
 Whatever the user has set up (aliases, colours, quoting, hooks that watch the file system,
-variables of a surrounding git command) must not change an answer: the environment is scrubbed
-and what matters is set on each call.
+variables of a surrounding git command) must not change an answer: see `plain_git`.
 """
 
 from __future__ import annotations
@@ -16,67 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.errors import BareRepository, GitError, NoRepository, ProgramError
 from kedge.host import plain_repo
+from kedge.host.plain_git import OPTIONS, environment
 
 if TYPE_CHECKING:
     from kedge.host import proc
 
 TIMEOUT = 60.0
 HOOKS_TIMEOUT = 1800.0  # for what may run the user's hooks, tests and all
-# Where the user's own settings are: a repository may be trusted there.
-_SETTINGS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT")
-_KEPT = ("GIT_EXEC_PATH", *plain_repo.LIMITS, *_SETTINGS)
-_KEPT_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
-_SET = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_FLUSH": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_PAGER": "cat",
-    "LC_ALL": "C.UTF-8",
-    "LANGUAGE": "",
-}
-_CONFIG = {
-    "advice.detachedHead": "false",
-    "color.branch": "false",
-    "color.diff": "false",
-    "color.grep": "false",
-    "color.status": "false",
-    "color.ui": "false",
-    "column.ui": "never",
-    "core.abbrev": "auto",
-    "core.fsmonitor": "false",
-    "core.hooksPath": os.devnull,
-    "core.pager": "cat",
-    "core.quotePath": "false",
-    "diff.algorithm": "default",
-    "diff.context": "3",
-    "diff.interHunkContext": "0",
-    "diff.mnemonicPrefix": "false",
-    "diff.noprefix": "false",
-    "diff.orderFile": os.devnull,
-    "diff.relative": "false",
-    "diff.renames": "true",
-    "diff.submodule": "short",
-    "diff.suppressBlankEmpty": "false",
-    "format.pretty": "medium",
-    "gc.auto": "0",
-    "i18n.logOutputEncoding": "UTF-8",
-    "log.decorate": "false",
-    "log.showRoot": "true",
-    "log.showSignature": "false",
-    "maintenance.auto": "false",
-    "status.branch": "false",
-    "status.relativePaths": "true",
-    "status.renames": "true",
-    "status.short": "false",
-    "status.showStash": "false",
-    "status.showUntrackedFiles": "normal",
-    "submodule.recurse": "false",
-}
-_OPTIONS = [word for key, value in _CONFIG.items() for word in ("-c", f"{key}={value}")]
 
 
 class Repo(NamedTuple):
@@ -133,6 +79,16 @@ class Repo(NamedTuple):
                 found = packed.partition(b" " + name + b"\n")[0].rpartition(b"\n")[2]
         return found.decode() if re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", found) else None
 
+    def head_files(self) -> list[Path] | None:
+        """The files that say which commit HEAD is, and what of its history is there; None where
+        only git knows."""
+        if self._plain_head() is None:
+            return None
+        head = plain_repo.small(self.git_dir / "HEAD").removesuffix(b"\n")
+        named = [os.fsdecode(head[5:])] if head.startswith(b"ref: ") else []
+        shared = [self.common_dir / name for name in (*named, "packed-refs", "shallow")]
+        return [self.git_dir / "HEAD", *shared]
+
     def shallow(self) -> str:
         """Names what of the history is there: another text when a shallow clone gets more."""
         return str(zlib.crc32(plain_repo.small(self.common_dir / "shallow")))
@@ -156,15 +112,6 @@ def find(start: Path) -> Repo:
     """The work tree that holds `start`. NoRepository and BareRepository say why there is none."""
     plain = plain_repo.find(str(start))
     return Repo(*map(Path, plain)) if plain is not None else _find_by_git(start)
-
-
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name in _KEPT or name.startswith(_KEPT_PREFIXES)
-    }
-    return {**kept, **_SET, **(extra or {})}
 
 
 def run(
@@ -211,7 +158,7 @@ def _start(
     data: bytes | None,
     env: Mapping[str, str] | None,
     timeout: float,
-    options: Sequence[str] = _OPTIONS,
+    options: Sequence[str] = OPTIONS,
 ) -> proc.Finished:
     from kedge.host import proc
 

@@ -56,6 +56,7 @@ class Map(NamedTuple):
     text: str
     data: dict[str, Any]
     warnings: list[str]
+    listing: Listing
 
 
 def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> Map:
@@ -64,7 +65,7 @@ def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> 
     memo = cache.memo("map", key, marshal.loads)
     if memo is not None and (ask.text or _neighbours_kept(project, cache, listing)):
         data, problems = memo
-        return Map(data["text"], data, [*cache.warnings, *problems])
+        return Map(data["text"], data, [*cache.warnings, *problems], listing)
     made = _make(project, ask, cache, listing, progress)
     if not made.data["failed"]:
         cache.keep_memo("map", key, marshal.dumps((made.data, made.warnings)))
@@ -109,7 +110,7 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
     problems = [*overview.structure.problems, *reader.failed.values()]
     if overview.unnamed:
         problems.append(f"{overview.unnamed} files whose names cannot be printed are left out")
-    return Map(shown.text, data, problems)
+    return Map(shown.text, data, problems, listing)
 
 
 def _foreign(text: str, listing: Listing, ranks: Known) -> dict[str, float]:

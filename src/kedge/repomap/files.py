@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kedge.errors import GitError
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.repomap.unchanged import ALL, LISTED
 
 if TYPE_CHECKING:
     from kedge.host.git import Repo
@@ -67,6 +68,13 @@ class Tracked(NamedTuple):
     read: Callable[[], bytes]
 
 
+class Asked(NamedTuple):
+    """What git said of the tree, and the copy of the index that it was asked by, if it was one."""
+
+    copy: str
+    said: bytes
+
+
 class Listing:
     """All files, each as the line that git has for it, and the commit that they stand on.
 
@@ -75,8 +83,14 @@ class Listing:
     """
 
     def __init__(
-        self, tracked: Tracked, changed: Iterable[bytes], come: Come, past: str | None
+        self,
+        tracked: Tracked,
+        changed: Iterable[bytes],
+        come: Come,
+        past: str | None,
+        asked: Asked | None = None,
     ) -> None:
+        self.asked = asked
         self._tracked = tracked
         self._changed = frozenset(changed)  # not as the index has them, or not there
         self._come = {encoded(path): line for path, line in come.items() if line}
@@ -84,6 +98,11 @@ class Listing:
         self.past = past  # names the commit, and what of its history is there
         others = (*sorted(self._changed), b"", *self._come.values())
         self.state = digest((tracked.name.encode(), (past or "").encode(), *others))
+
+    @property
+    def changed(self) -> frozenset[bytes]:
+        """The paths of files that are not as git's index has them, if they are there at all."""
+        return self._changed
 
     @cached_property
     def _sorted(self) -> list[bytes]:
@@ -208,22 +227,19 @@ def listing(project: Project, cache: Cache | None = None) -> Listing:
     if repo is None:
         come = _from_disk(project.root)
         return Listing(Tracked("", [], bytes), map(encoded, come), come, None)
-    tracked, names = (cache and _noted(repo, cache)) or _asked(repo)
+    tracked, names, asked = (cache and _noted(repo, cache)) or _asked(repo)
     changed = sorted({name for name in (*tracked.odd, *names) if name[:7] != b".kedge/"})
     lines = {decoded(name): _on_disk(root, name) for name in changed if _is_inside(root, name)}
     come = {path: line for path, line in lines.items() if line != b""}
     head = repo.head()
-    return Listing(tracked, changed, come, head and f"{head} {repo.shallow()}")
+    return Listing(tracked, changed, come, head and f"{head} {repo.shallow()}", asked)
 
 
-_LIST = ("ls-files", "-z", "-v", "--cached", "--stage")
-
-
-def _asked(repo: Repo) -> tuple[Tracked, list[bytes]]:
-    """What the index has, and the names of changed and untracked files."""
+def _asked(repo: Repo) -> tuple[Tracked, list[bytes], Asked]:
+    """What the index has, the names of changed and untracked files, and what git said."""
     # Tracked files come as `H mode blob stage<tab>path`, changed ones again as `C mode …`, and
     # others as `? path`.
-    raw = repo.git(*_LIST, "--modified", "--others", "--exclude-standard")
+    raw = said = repo.git(*ALL)
     names: list[bytes] = []
     if again := re.findall(rb"(?<![^\0])[?Cc] [^\0]*\0", raw):
         raw = re.sub(rb"(?<![^\0])[?Cc] [^\0]*\0", b"", raw)
@@ -232,38 +248,38 @@ def _asked(repo: Repo) -> tuple[Tracked, list[bytes]]:
                 names.append(line[2:-1])
             elif line[2:8] != _SUBMODULE:
                 names.append(_name(line[:-1]))
-    return _tracked(raw), names
+    return _tracked(raw), names, Asked("", said)
 
 
-def _noted(repo: Repo, cache: Cache) -> tuple[Tracked, list[bytes]] | None:
+def _noted(repo: Repo, cache: Cache) -> tuple[Tracked, list[bytes], Asked] | None:
     """The same with the help of what was noted before; None where that does not go."""
     from kedge.repomap import shadow
 
     own = shadow.of(repo, cache.home) if cache.home else None
-    names = own.changed(repo) if own else None
-    if own is None or names is None:
+    said = own.asked(repo) if own else None
+    if own is None or said is None:
         return None
-    env = own.env
+    names, asked, env = shadow.changed(said), Asked(own.path.name, said), own.env
     kept = cache.memo("tracked", own.stamp, marshal.loads)
     if kept is None:
-        raw = repo.git(*_LIST, env=env)
+        raw = repo.git(*LISTED, env=env)
         if not raw:  # the copy has gone
             return None
         found = _tracked(raw)
         cache.keep_memo("tracked", own.stamp, marshal.dumps((found.name, found.odd)))
         cache.keep_memo("lines", own.stamp, found.read())
-        return found, names
+        return found, names, asked
     name, odd = kept
 
     def read() -> bytes:
         return cache.memo("lines", own.stamp, bytes) or _reread(repo, name, env)
 
-    return Tracked(name, odd, read), names
+    return Tracked(name, odd, read), names, asked
 
 
 def _reread(repo: Repo, name: str, env: Mapping[str, str]) -> bytes:
     for index in (env, None):  # the copy goes when the index changes
-        raw = repo.git(*_LIST, env=index)
+        raw = repo.git(*LISTED, env=index)
         if digest([raw]) == name:
             return raw
     raise GitError("git's index changed while the map was made", hint="try again")

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kedge.errors import GitError
 from kedge.host.digest import digest
 from kedge.host.git import Repo
+from kedge.repomap.unchanged import CHANGED, index_at
 
 LEAST = 1 << 16  # bytes of an index, below which it is not worth it
 _MOST = 1 << 28
@@ -35,24 +36,23 @@ class Shadow(NamedTuple):
     def env(self) -> dict[str, str]:
         return {"GIT_INDEX_FILE": str(self.path)}
 
-    def changed(self, repo: Repo) -> list[bytes] | None:
-        """The files that are not as the index has them, and untracked ones; None in doubt."""
+    def asked(self, repo: Repo) -> bytes | None:
+        """What git says of the tree; None in doubt."""
         try:
-            out = repo.git(
-                *["-c", "core.untrackedCache=true", "-c", "status.showUntrackedFiles=all"],
-                *["-c", "core.splitIndex=false"],
-                *["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"],
-                env={**self.env, "GIT_OPTIONAL_LOCKS": "1"},  # it may write to the copy
-            )
-            lines = out.split(b"\0")[:-1]
+            said = repo.git(*CHANGED, env=index_at(str(self.path)))
             # A copy that was gone by then was an index without entries to git.
-            if _entries(self.path) != self.entries or _is_mistaken(repo.root, lines):
+            if _entries(self.path) != self.entries or _is_mistaken(repo.root, said):
                 raise OSError
         except (GitError, OSError):
             with contextlib.suppress(OSError):
                 self.path.unlink()
             return None
-        return [line[3:] for line in lines if line[1:2] != b" "]
+        return said
+
+
+def changed(said: bytes) -> list[bytes]:
+    """The files that are not as the index has them, and untracked ones."""
+    return [line[3:] for line in said.split(b"\0")[:-1] if line[1:2] != b" "]
 
 
 def of(repo: Repo, home: Path) -> Shadow | None:
@@ -110,10 +110,9 @@ def _tidy(home: Path, family: str) -> None:
             os.unlink(entry.path)  # noqa: PTH108 - an entry of scandir
 
 
-def _is_mistaken(root: Path, lines: list[bytes]) -> bool:
-    """Whether git took an untracked directory for what it was: it does not note which of them are
-    repositories of their own, whose files are not listed."""
-    new = [line[3:] for line in lines if line[:2] == b"??"]
+def folders(said: bytes) -> tuple[set[bytes], set[bytes]]:
+    """Untracked directories that are listed as such, and those around what is untracked."""
+    new = [line[3:] for line in said.split(b"\0") if line[:2] == b"??"]
     inner = {name.rstrip(b"/") for name in new if name.endswith(b"/")}
     outer: set[bytes] = set()
     for name in new:
@@ -121,6 +120,13 @@ def _is_mistaken(root: Path, lines: list[bytes]) -> bool:
         while folder and folder not in outer:
             outer.add(folder)
             folder = folder.rpartition(b"/")[0]
+    return inner, outer
+
+
+def _is_mistaken(root: Path, said: bytes) -> bool:
+    """Whether git took an untracked directory for what it was: it does not note which of them are
+    repositories of their own, whose files are not listed."""
+    inner, outer = folders(said)
     top = os.fsencode(root)
     own = {name for name in inner | outer if os.path.lexists(b"%b/%b/.git" % (top, name))}
     return own != inner

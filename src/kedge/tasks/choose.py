@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kedge.errors import GitError
 from kedge.host import git
 from kedge.host.project import Project
-from kedge.settings import TaskSettings
-from kedge.tasks.backend import Backend
 
+if TYPE_CHECKING:
+    from kedge.settings import TaskSettings
+    from kedge.tasks.backend import Backend
+
+_OTHERS = ((".beads",), ("tasks",), ("docs", "features"))  # where other backends have theirs
 VARIABLE = "KEDGE_TASKS"  # the work tree whose tasks are meant in all of its repository's
 
 
@@ -33,7 +37,7 @@ def keeper(project: Project) -> Project:
 
 def backend(project: Project, settings: TaskSettings) -> Backend:
     project = keeper(project)
-    name = detect(project) if settings.backend == "auto" else settings.backend
+    name = (detect(project) or "jsonl") if settings.backend == "auto" else settings.backend
     timeout = settings.lock_timeout
     if name == "beads":
         import shutil
@@ -54,8 +58,20 @@ def backend(project: Project, settings: TaskSettings) -> Backend:
     return Jsonl(project, prefix=settings.prefix, lock_timeout=timeout)
 
 
-def detect(project: Project) -> str:
-    """The first backend that the project has tasks for; jsonl when it has none."""
+def sources(project: Project, settings: TaskSettings) -> list[Path] | None:
+    """The files that tell how the work stands; None where only a look at all of them does."""
+    own = project.root / ".kedge"
+    kept, past = own / "tasks.jsonl", own / "ledger"
+    if settings.backend in ("auto", "jsonl") and kept.exists():
+        return [kept, past, *(past.iterdir() if past.is_dir() else ())]
+    others = [project.root.joinpath(*parts) for parts in _OTHERS]
+    if settings.backend == "auto" and not any(map(os.path.lexists, others)):
+        return [kept, *others]
+    return None
+
+
+def detect(project: Project) -> str | None:
+    """The first backend that the project has tasks for."""
     root = project.root
     if (root / ".kedge" / "tasks.jsonl").exists():
         return "jsonl"
@@ -65,4 +81,4 @@ def detect(project: Project) -> str:
         return "task_yaml"
     if any(True for _ in (root / "docs" / "features").glob("*/tasks.md")):
         return "feature_docs"
-    return "jsonl"
+    return None

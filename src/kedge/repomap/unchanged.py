@@ -1,0 +1,146 @@
+"""The answer to `kedge map` while nothing has changed since the last one.
+
+The map on disk goes by files that are known by what the file system says of them, and by what git
+says of the tree. Both are noted when a map turns out to be as it was, and looked at before
+anything else is loaded: a map is asked for often, and mostly nothing has changed.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import zlib
+
+from kedge import __version__
+from kedge.host import plain_repo
+from kedge.host.plain_git import OPTIONS, environment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FILE = "unchanged"
+LISTED = ("ls-files", "-z", "-v", "--cached", "--stage")
+# All files of the tree, changed and untracked ones apart.
+ALL = (*LISTED, "--modified", "--others", "--exclude-standard")
+# Changed and untracked files, by an index that has notes on directories.
+CHANGED = (
+    *("-c", "core.untrackedCache=true", "-c", "status.showUntrackedFiles=all"),
+    *("-c", "core.splitIndex=false"),
+    *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"),
+)
+MOST = 500  # files that are looked at one by one
+# Nanoseconds in which a file may change twice and have the same time; where a file system keeps
+# whole seconds only, the second.
+_STEP, _COARSE = 10**8, 2 * 10**9
+_HOMES = ("HOME", "XDG_CONFIG_HOME")
+_ELSEWHERE = ("KEDGE_HOME", "KEDGE_TASKS")
+# What a file has that changes with it: link or file, which one, its size and its times.
+_Seen = tuple[int, int, int, int, int]
+
+
+def index_at(path: str) -> dict[str, str]:
+    """The environment for a question by this index, to which git may write."""
+    return {"GIT_INDEX_FILE": path, "GIT_OPTIONAL_LOCKS": "1"}
+
+
+def keep(
+    place: tuple[str, str], begun: int, paths: Iterable[str], copy: str, said: bytes, answer: str
+) -> None:
+    """Note the answer of a command that began then, and what it went by: these files, and what git
+    said to `CHANGED` by the copy of the index of that name, or to `ALL` without one.
+
+    `place` is the root and git's directory. Nothing is noted where a file is so new that it may
+    have changed after it was read.
+    """
+    around = _around()
+    seen = {path: _seen(path) for path in paths}
+    times = [time for one in seen.values() if one for time in one[3:]]
+    new = any(time > begun - (_STEP if time % 10**9 else _COARSE) for time in times)
+    if around is None or len(seen) > MOST or new:
+        return
+    root, git_dir = place
+    data = marshal.dumps((__version__, root, around, seen, copy, said, answer))
+    from pathlib import Path
+
+    from kedge.host.files import write_atomic
+
+    path = Path(git_dir, "kedge", FILE)
+    if not path.parent.is_symlink():
+        write_atomic(path, zlib.crc32(data).to_bytes(4, "big") + data)
+
+
+def answered() -> bool:
+    """Whether what was said to the last `kedge map` here would be said again, and now is.
+
+    With any doubt, and with anything that goes wrong, it is not: the long way finds out more.
+    """
+    try:
+        said = _answer()
+        return said is not None and os.write(1, f"{said}\n".encode()) > 0
+    except (OSError, ValueError, EOFError):
+        return False
+
+
+def _answer() -> str | None:
+    place = plain_repo.find(".")
+    if place is None:
+        return None
+    root, git_dir, _ = place
+    home = f"{git_dir}/kedge"
+    note = plain_repo.small(f"{home}/{FILE}")
+    if os.path.islink(home) or zlib.crc32(note[4:]).to_bytes(4, "big") != note[:4]:
+        return None
+    version, where, around, seen, copy, said, answer = marshal.loads(note[4:])  # noqa: S302 - our own
+    if (version, where, around) != (__version__, root, _around()):
+        return None
+    if any(_seen(path) != before for path, before in seen.items()):
+        return None
+    if "/" in copy or _asked(root, f"{home}/{copy}" if copy else None) != said:
+        return None
+    text: str = answer
+    return text
+
+
+def _around() -> tuple[tuple[str, str], ...] | None:
+    """What of the environment decides where settings are and what they say; None where it says
+    that things are kept elsewhere."""
+    if any(os.environ.get(name) for name in _ELSEWHERE):
+        return None
+    names = (name for name in os.environ if name in _HOMES or name.startswith("KEDGE_"))
+    return tuple((name, os.environ[name]) for name in sorted(names))
+
+
+def _seen(path: str) -> _Seen | None:
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return found.st_mode, found.st_ino, found.st_size, *times
+
+
+def _asked(root: str, copy: str | None) -> bytes | None:
+    """What git says; None when it fails. To load `subprocess` would take as long."""
+    out, into = os.pipe()
+    try:
+        if out < 3:  # a stream of kedge's own is closed
+            raise OSError
+        actions = [
+            (os.POSIX_SPAWN_DUP2, into, 1),
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ]
+        command = ["git", "-C", root, *OPTIONS, *(CHANGED if copy else ALL)]
+        env = environment(index_at(copy) if copy else None)
+        child = os.posix_spawnp("git", command, env, file_actions=actions)
+    except OSError:
+        os.close(out)
+        return None
+    finally:
+        os.close(into)
+    said = b""
+    while part := os.read(out, 1 << 16):
+        said += part
+    os.close(out)
+    return said if os.waitpid(child, 0)[1] == 0 else None

@@ -1,0 +1,249 @@
+"""`kedge map` answers at once while nothing has changed, and never when anything has."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repomap.test_shadow import fill, name
+from support import Kedge, git
+
+from kedge.repomap import unchanged
+
+SHIP = "quay7/" + name(7)
+
+
+def ran(root: Path, *, cwd: str = ".", env: dict[str, str] | None = None) -> tuple[bool, str]:
+    """Whether `kedge map` loaded no more of kedge than it had to, and what it said."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "kedge", "map"],
+        cwd=root / cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return "kedge.cli" not in done.stderr, done.stdout
+
+
+def settled(root: Path) -> str:
+    """A map that is found to be as it was, by files that are not new."""
+    for _ in range(3):  # it is written, it is found as it should be, it is answered at once
+        time.sleep(0.12)
+        quick, said = ran(root)
+    assert quick
+    return said
+
+
+def fresh(root: Path) -> str:
+    return Kedge(root)("map", "--no-cache", "--output", "-").out
+
+
+@pytest.fixture(params=["few files", "many files"])
+def tree(request: pytest.FixtureRequest, repo: Path) -> Path:
+    """Of many files git's index is copied, with notes on directories."""
+    fill(repo)
+    (repo / "README.md").write_text("Ships\n\nThey sail.\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "--quiet", "-m", "all")
+    if request.param == "few files":
+        git(repo, "rm", "--quiet", "-r", *(f"quay{number}" for number in range(7)))
+        git(repo, "commit", "--quiet", "-m", "few")
+    (repo / SHIP).write_text("def changed(): pass\n")
+    (repo / "dock").mkdir()
+    (repo / "dock" / "new.py").write_text("def moored(): pass\n")
+    (repo / ".git" / "info" / "exclude").write_text("*.tmp\n")
+    return repo
+
+
+def rewrite(path: str, text: str) -> Callable[[Path], object]:
+    return lambda root: (root / path).write_text(text)
+
+
+def same_size(root: Path) -> None:
+    """Another content in the same file, of the same size, with the same time."""
+    path = root / "quay7" / name(15)
+    before = path.stat()
+    path.write_text(path.read_text().replace("ship_15", "shap_15"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def set_up(root: Path) -> None:
+    path = Path(os.environ["XDG_CONFIG_HOME"], "kedge", "config.toml")
+    path.parent.mkdir(parents=True)
+    path.write_text("[map]\ntokens = 300\n")
+
+
+def link(root: Path) -> None:
+    (root / "dock").rename(root / "dry")
+    (root / "dock").symlink_to("dry")
+
+
+def plan(root: Path) -> None:
+    folder = root / "docs" / "features" / "001-moor"
+    folder.mkdir(parents=True)
+    (folder / "tasks.md").write_text("# Tasks\n\n## Task 1: Moor\n")
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a tracked file": same_size,
+    "a changed file": rewrite(SHIP, "def changes(): pass\n"),
+    "a changed file back": lambda root: git(root, "checkout", "--quiet", SHIP),
+    "a file gone": lambda root: (root / "quay7" / name(15)).unlink(),
+    "a new file": rewrite("dock/newer.py", "def anchored(): pass\n"),
+    "an untracked file": rewrite("dock/new.py", "def anchored(): pass\n"),
+    "a file added": lambda root: git(root, "add", "dock"),
+    "a commit": lambda root: git(root, "commit", "--quiet", "--allow-empty", "-m", "moored"),
+    "a soft reset": lambda root: git(root, "reset", "--quiet", "--soft", "HEAD~1"),
+    "refs packed, and a reset": lambda root: (
+        git(root, "pack-refs", "--all"),
+        git(root, "reset", "--quiet", "--soft", "HEAD~1"),
+    ),
+    "what is ignored": rewrite(".git/info/exclude", "new.py\n"),
+    "a repository inside": lambda root: git(root / "dock", "init", "--quiet"),
+    "a folder that is a link": link,
+    "the project's settings": rewrite(".kedge/config.toml", "[map]\ntokens = 300\n"),
+    "the user's settings": set_up,
+    "the map": rewrite(".kedge/map.md", "mine\n"),
+    "the map gone": lambda root: (root / ".kedge" / "map.md").unlink(),
+    "a task": lambda root: Kedge(root)("task", "add", "Moor"),
+    "tasks of another kind": plan,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_is_seen(
+    tree: Path, change: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    settled(tree)
+    CHANGES[change](tree)
+    quick, said = ran(tree)
+    assert not quick
+    assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+    assert ran(tree)[1] == said
+
+
+def test_tasks_that_go_on_are_seen(tree: Path) -> None:
+    kedge = Kedge(tree)
+    kedge("task", "add", "Moor", "--id", "t1")
+    settled(tree)
+    kedge("task", "claim", "t1")
+    assert not ran(tree)[0]
+    settled(tree)
+    kedge("task", "close", "t1", "--reason", "moored")
+    assert not ran(tree)[0]
+    assert "attempts: 1 done" in (tree / ".kedge" / "map.md").read_text()
+    settled(tree)
+
+
+def test_the_environment_is_part_of_it(tree: Path) -> None:
+    said = settled(tree)
+    assert ran(tree, env={"KEDGE_MAP_TOKENS": "300"})[0] is False
+    assert (tree / ".kedge" / "map.md").read_text() != fresh(tree)
+    assert ran(tree) == (False, said)
+    settled(tree)
+    home = tree.parent / "elsewhere"
+    assert ran(tree, env={"KEDGE_HOME": str(home)})[0] is False
+    assert (home / "kedge.db").exists()
+    assert ran(tree, env={"GIT_EDITOR": "vi", "GIT_DIR": "/nowhere"}) == (True, said)
+
+
+def test_it_is_answered_below_the_root_and_in_work_trees(tree: Path) -> None:
+    said = settled(tree)
+    assert ran(tree, cwd="quay7") == (True, said)
+    other = tree.parent / "other"
+    git(tree, "worktree", "add", "--quiet", str(other))
+    settled(other)
+    (other / "README.md").write_text("Boats\n")
+    assert not ran(other)[0]
+    assert ran(tree) == (True, said)
+
+
+def test_a_copy_of_the_repository_is_another_one(tree: Path) -> None:
+    settled(tree)
+    copy = tree.parent / "copy"
+    shutil.copytree(tree, copy, symlinks=True)
+    (copy / "README.md").write_text("Boats\n")
+    assert not ran(copy)[0]
+    assert (copy / ".kedge" / "map.md").read_text() == fresh(copy)
+
+
+def test_what_has_just_changed_is_not_relied_upon(tree: Path) -> None:
+    settled(tree)
+    (tree / "dock" / "new.py").write_text("def sunk(): pass\n")
+    note = tree / ".git" / "kedge" / unchanged.FILE
+    before = note.read_bytes()
+    Kedge(tree)("map")
+    Kedge(tree)("map")
+    later = time.time() - (tree / "dock" / "new.py").stat().st_mtime
+    assert note.read_bytes() == before or later > 0.1
+    settled(tree)
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", None], ids=["empty", "short", "one byte"])
+def test_a_damaged_note_is_passed_over(tree: Path, damage: bytes | None) -> None:
+    said = settled(tree)
+    note = tree / ".git" / "kedge" / unchanged.FILE
+    data = bytearray(note.read_bytes())
+    data[len(data) // 2] ^= 1
+    note.write_bytes(bytes(data) if damage is None else damage)
+    assert ran(tree) == (False, said)
+    settled(tree)
+
+
+def test_with_warnings_and_without_commits_there_is_none(repo: Path) -> None:
+    (repo / "a.py").write_text("def f(): pass\n")
+    (repo / "pyproject.toml").write_text("[broken")
+    git(repo, "add", "-A")
+    git(repo, "commit", "--quiet", "-m", "a")
+    time.sleep(0.25)
+    for _ in range(3):
+        quick, _ = ran(repo)
+        assert not quick
+    assert "pyproject.toml" in Kedge(repo)("map").err
+
+
+def test_it_goes_with_kedge(tree: Path) -> None:
+    Kedge(tree)("init")
+    settled(tree)
+    Kedge(tree)("uninstall", "--yes")
+    assert not (tree / ".git" / "kedge" / unchanged.FILE).exists()
+
+
+def test_a_closed_output_and_a_missing_git_are_told_as_ever(tree: Path) -> None:
+    settled(tree)
+    command = f"{sys.executable} -m kedge map"
+    closed = subprocess.run(f"{command} >&-", shell=True, cwd=tree, capture_output=True)
+    full = subprocess.run(f"{command} >/dev/full", shell=True, cwd=tree, capture_output=True)
+    assert (closed.returncode, full.returncode) == (0, 1)
+    assert b"cannot write the answer" in full.stderr
+    alone = Kedge(tree)("map", env={"PATH": "/nowhere"}, code=None)
+    assert "git is not installed" in alone.err
+
+
+def test_any_row_of_changes(tree: Path) -> None:
+    chance = random.Random(3)
+    settled(tree)
+    choices = [one for one in CHANGES if one not in ("the user's settings", "a task")]
+    for _ in range(25):
+        if chance.random() < 0.4:
+            time.sleep(0.12)
+            Kedge(tree)("map")
+            Kedge(tree)("map")
+        try:
+            CHANGES[chance.choice(choices)](tree)
+        except (OSError, subprocess.CalledProcessError):
+            continue  # not twice
+        if chance.random() < 0.5:
+            ran(tree)
+        said = ran(tree)[1]
+        assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+        assert ran(tree)[1] == said
