@@ -9,7 +9,7 @@ from kedge.host import plain_repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 # Where the user's own settings are: a repository may be trusted there.
 _SETTINGS = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT")
@@ -74,3 +74,31 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         if not name.startswith("GIT_") or name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
     return {**kept, **_SET, **(extra or {})}
+
+
+def said(root: str, args: Sequence[str], extra: Mapping[str, str]) -> bytes | None:
+    """The output of one git command in a work tree; None when it fails, for whatever reason.
+
+    For a question whose answer is not needed, where `git.py` takes as long to load as to answer.
+    """
+    out, into = os.pipe()
+    try:
+        if out < 3:  # one of kedge's own streams is closed
+            raise OSError
+        actions = [
+            (os.POSIX_SPAWN_DUP2, into, 1),
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ]
+        command = ["git", "-C", root, *OPTIONS, *args]
+        child = os.posix_spawnp("git", command, environment(extra), file_actions=actions)
+    except OSError:
+        os.close(out)
+        return None
+    finally:
+        os.close(into)
+    found = b""
+    while part := os.read(out, 1 << 16):
+        found += part
+    os.close(out)
+    return found if os.waitpid(child, 0)[1] == 0 else None

@@ -12,8 +12,7 @@ import os
 import zlib
 
 from kedge import __version__
-from kedge.host import plain_repo
-from kedge.host.plain_git import OPTIONS, environment
+from kedge.host import plain_git, plain_repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +95,8 @@ def _answer() -> str | None:
         return None
     if any(_seen(path) != before for path, before in seen.items()):
         return None
-    if "/" in copy or _asked(root, f"{home}/{copy}" if copy else None) != said:
+    env = index_at(f"{home}/{copy}") if copy else {}
+    if "/" in copy or plain_git.said(root, CHANGED if copy else ALL, env) != said:
         return None
     text: str = answer
     return text
@@ -118,29 +118,3 @@ def _seen(path: str) -> _Seen | None:
         return None
     times = found.st_mtime_ns, found.st_ctime_ns
     return found.st_mode, found.st_ino, found.st_size, *times
-
-
-def _asked(root: str, copy: str | None) -> bytes | None:
-    """What git says; None when it fails. To load `subprocess` would take as long."""
-    out, into = os.pipe()
-    try:
-        if out < 3:  # a stream of kedge's own is closed
-            raise OSError
-        actions = [
-            (os.POSIX_SPAWN_DUP2, into, 1),
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ]
-        command = ["git", "-C", root, *OPTIONS, *(CHANGED if copy else ALL)]
-        env = environment(index_at(copy) if copy else None)
-        child = os.posix_spawnp("git", command, env, file_actions=actions)
-    except OSError:
-        os.close(out)
-        return None
-    finally:
-        os.close(into)
-    said = b""
-    while part := os.read(out, 1 << 16):
-        said += part
-    os.close(out)
-    return said if os.waitpid(child, 0)[1] == 0 else None
