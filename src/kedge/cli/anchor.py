@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-import click
-
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.parts_view import explained
 from kedge.errors import UsageError
@@ -17,24 +15,23 @@ from kedge.settings import LEAST, MOST, SOURCES
 _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
 
 
-@edge.command("Print what matters for a task, within a budget of tokens.")
-@click.argument("task", required=False)
-@click.option("--sources", metavar="A,B,…", help="What to say: " + ", ".join(SOURCES) + ".")
-@click.option("--tokens", type=click.IntRange(LEAST, MOST), help="The budget.")
-@click.option(
+@syntax.command("Print what matters for a task, within a budget of tokens.")
+@syntax.argument("task", required=False)
+@syntax.option("--sources", metavar="A,B,…", help="What to say: " + ", ".join(SOURCES) + ".")
+@syntax.option("--tokens", type=syntax.IntRange(LEAST, MOST), help="The budget.")
+@syntax.option(
     "--mode",
-    type=click.Choice(["full", "delta", "small"]),
+    type=syntax.Choice(["full", "delta", "small"]),
     help="All of it, what has changed since the last one, or the few lines for after a compaction.",
 )
-@click.option(
-    "--form", type=click.Choice(["full", "compressed"]), help="As it is, or in fewer tokens."
+@syntax.option(
+    "--form", type=syntax.Choice(["full", "compressed"]), help="As it is, or in fewer tokens."
 )
-@click.option("--session", help="Whose last anchor a delta follows; known by itself in an agent.")
-@click.option(
-    "--iteration", type=click.IntRange(1), help="Print only when anchor.frequency says so."
+@syntax.option("--session", help="Whose last anchor a delta follows; known by itself in an agent.")
+@syntax.option(
+    "--iteration", type=syntax.IntRange(1), help="Print only when anchor.frequency says so."
 )
-@click.option("--explain", is_flag=True, help="Show tokens by source, what was cut and why.")
-@click.pass_obj
+@syntax.option("--explain", is_flag=True, help="Show tokens by source, what was cut and why.")
 def command(
     here: Edge,
     task: str | None,

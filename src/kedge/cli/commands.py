@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kedge.cli import syntax
+
 SECTIONS: dict[str, dict[str, str]] = {
     "Set up": {
         "init": "Set up the repository: managed sections, constitution, map, hooks.",
@@ -33,3 +35,31 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Try": {"demo": "Show kedge at work in a scratch repository."},
 }
+
+
+class _Root(syntax.Group):
+    """The `kedge` command. A subcommand's module is imported when that command is used."""
+
+    def names(self) -> list[str]:
+        return [name for section in SECTIONS.values() for name in section]
+
+    def find(self, name: str) -> syntax.Command | syntax.Group | None:
+        if name not in self.names():
+            return None
+        from importlib import import_module
+
+        found: syntax.Command | syntax.Group = import_module(f"kedge.cli.{name}").command
+        return found
+
+
+root = _Root(
+    "Keep AI coding agents on course: tell them what matters, watch what they do, prove what "
+    "was handed over.",
+    syntax.option(
+        "-C",
+        "directory",
+        metavar="DIR",
+        type=syntax.Path(),
+        help="Work in DIR instead of the current directory.",
+    ),
+)

@@ -5,27 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
-from kedge.errors import BareRepository, ConfigError, NoRepository
+from kedge.errors import BareRepository, ConfigError, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
 
 _LOCK = (".kedge", "locks", "config.lock")
 
 
-@edge.group("Show and change settings.")
-def command() -> None:
-    pass
+command = syntax.group("Show and change settings.")
 
 
-@command.command(help="Show each setting with its value and where that comes from.")
-@click.argument("key", required=False)
-@click.pass_obj
+@command.command("Show each setting with its value and where that comes from.")
+@syntax.argument("key", required=False)
 def show(here: Edge, key: str | None) -> Reply:
     wanted = config.find_key(key).name if key else None
     loaded = config.load(_project(here))
@@ -50,16 +45,15 @@ def show(here: Edge, key: str | None) -> Reply:
     return Reply(rows[0] if wanted else rows, text, loaded.warnings)
 
 
-@command.command(name="set", help="Set KEY to VALUE in the project's file, or take it out.")
-@click.argument("key")
-@click.argument("value", required=False)
-@click.option("--user", is_flag=True, help="Change the user's file instead of the project's.")
-@click.option("--unset", is_flag=True, help="Take the setting out, so that the default counts.")
-@click.pass_obj
+@command.command("Set KEY to VALUE in the project's file, or take it out.")
+@syntax.argument("key")
+@syntax.argument("value", required=False)
+@syntax.option("--user", is_flag=True, help="Change the user's file instead of the project's.")
+@syntax.option("--unset", is_flag=True, help="Take the setting out, so that the default counts.")
 def set_(here: Edge, key: str, value: str | None, user: bool, unset: bool) -> Reply:
     item = config.find_key(key)
     if unset == (value is not None):
-        raise click.UsageError("give a VALUE or --unset", click.get_current_context())
+        raise UsageError("give a VALUE or --unset", hint="kedge config set --help")
     if item.user_only and not user and not unset:
         raise ConfigError(
             f"{key} may be set in the user's file only", hint=f"kedge config set --user {key} …"
@@ -73,10 +67,9 @@ def set_(here: Edge, key: str, value: str | None, user: bool, unset: bool) -> Re
     return Reply({"key": item.name, "value": wanted, "file": str(path)})
 
 
-@command.command(help="Print the paths of the settings files, the project's first.")
-@click.option("--user", "which", flag_value="user", help="Only the user's.")
-@click.option("--project", "which", flag_value="project", help="Only the project's.")
-@click.pass_obj
+@command.command("Print the paths of the settings files, the project's first.")
+@syntax.option("--user", "which", flag_value="user", help="Only the user's.")
+@syntax.option("--project", "which", flag_value="project", help="Only the project's.")
 def path(here: Edge, which: str | None) -> Reply:
     paths: dict[str, str] = {}
     if which != "user":

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import sys
 
-import click
-
 from kedge.cli import context_desk as at
-from kedge.cli import context_records, context_upkeep, edge
+from kedge.cli import context_records, context_upkeep, syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.errors import CheckFound, UsageError
 from kedge.handoff.steps import checked_name
 
-
-@edge.group("Hand a task from agent to agent, with nothing committed in between.")
-def command() -> None:
-    pass
+command = syntax.group("Hand a task from agent to agent, with nothing committed in between.")
 
 
-command.add_command(context_records.record_qa, "record-qa")
-command.add_command(context_records.attach, "attach")
-command.add_command(context_upkeep.list_, "list")
-command.add_command(context_upkeep.purge, "purge")
-command.add_command(context_upkeep.sweep, "sweep")
+command.add(context_records.record_qa)
+command.add(context_records.attach)
+command.add(context_upkeep.list_)
+command.add(context_upkeep.purge)
+command.add(context_upkeep.sweep)
 
 
-@command.command(help="Freeze the task: what is asked, by which standards, how it is validated.")
-@click.argument("task")
-@click.option("--base-commit", help="What changes are counted from; else HEAD.")
-@click.option("--export", is_flag=True, help="Write context-<role>.json for each role, too.")
+@command.command("Freeze the task: what is asked, by which standards, how it is validated.")
+@syntax.argument("task")
+@syntax.option("--base-commit", help="What changes are counted from; else HEAD.")
+@syntax.option("--export", is_flag=True, help="Write context-<role>.json for each role, too.")
 @at.actor
 @at.allow
-@click.pass_obj
 def init(
     here: Edge,
     task: str,
@@ -56,10 +50,9 @@ def init(
     return Reply({**made.data(), "origins": origins}, text, desk.warnings)
 
 
-@command.command(help="Show where a context stands (--json: all of it), or what a role needs.")
-@click.argument("task")
-@click.option("--role", help="What this role needs, as text for an agent.")
-@click.pass_obj
+@command.command("Show where a context stands (--json: all of it), or what a role needs.")
+@syntax.argument("task")
+@syntax.option("--role", help="What this role needs, as text for an agent.")
 def show(here: Edge, task: str, role: str | None) -> Reply:
     from kedge.cli.context_lessons import lessons
     from kedge.cli.context_view import sheet
@@ -84,13 +77,12 @@ def show(here: Edge, task: str, role: str | None) -> Reply:
     return Reply(data, lambda: sheet(context), desk.warnings)
 
 
-@command.command(help="Begin as an agent, on exactly what the one before left.")
-@click.argument("task")
+@command.command("Begin as an agent, on exactly what the one before left.")
+@syntax.argument("task")
 @at.agent
-@click.option("--session", help="The agent's own name for its session.")
-@click.option("--accept-stale", is_flag=True, help="Begin although a source has changed.")
+@syntax.option("--session", help="The agent's own name for its session.")
+@syntax.option("--accept-stale", is_flag=True, help="Begin although a source has changed.")
 @at.actor
-@click.pass_obj
 def begin(
     here: Edge,
     task: str,
@@ -111,13 +103,12 @@ def begin(
     return Reply(made.data(), f"{agent} is at work on {task}", desk.warnings)
 
 
-@command.command(help="Record exactly what an agent leaves.")
-@click.argument("task")
+@command.command("Record exactly what an agent leaves.")
+@syntax.argument("task")
 @at.agent
-@click.option("--at-work", is_flag=True, help="The agent goes on: it is not done.")
+@syntax.option("--at-work", is_flag=True, help="The agent goes on: it is not done.")
 @at.actor
 @at.allow
-@click.pass_obj
 def snapshot(
     here: Edge, task: str, agent: str, at_work: bool, actor: str | None, allow: tuple[str, ...]
 ) -> Reply:
@@ -132,14 +123,13 @@ def snapshot(
     return Reply({"agent": agent, **made.data()["coordination"][agent]}, text, desk.warnings)
 
 
-@command.command(help="Say where an agent stands.")
-@click.argument("task")
+@command.command("Say where an agent stands.")
+@syntax.argument("task")
 @at.agent
-@click.option("--status", help="pending, in_progress, done or blocked.")
-@click.option("--qa-log", help="The path of its log.")
+@syntax.option("--status", help="pending, in_progress, done or blocked.")
+@syntax.option("--qa-log", help="The path of its log.")
 @at.actor
 @at.allow
-@click.pass_obj
 def update(
     here: Edge,
     task: str,
@@ -172,13 +162,12 @@ def update(
     return at.agent_reply(made, name, desk)
 
 
-@command.command(help="Say why an agent, and those after it, cannot go on.")
-@click.argument("task")
+@command.command("Say why an agent, and those after it, cannot go on.")
+@syntax.argument("task")
 @at.agent
-@click.option("--finding", required=True, help="What stands in the way.")
+@syntax.option("--finding", required=True, help="What stands in the way.")
 @at.actor
 @at.allow
-@click.pass_obj
 def block(
     here: Edge, task: str, agent: str, finding: str, actor: str | None, allow: tuple[str, ...]
 ) -> Reply:
@@ -195,12 +184,11 @@ def block(
     return at.agent_reply(made, name, desk)
 
 
-@command.command(help="Say that what stood in the way is resolved.")
-@click.argument("task")
+@command.command("Say that what stood in the way is resolved.")
+@syntax.argument("task")
 @at.agent
-@click.option("--finding", help="The id of one finding; else all.")
+@syntax.option("--finding", help="The id of one finding; else all.")
 @at.actor
-@click.pass_obj
 def unblock(here: Edge, task: str, agent: str, finding: str | None, actor: str | None) -> Reply:
     from kedge.handoff import steps
     from kedge.host import clock
@@ -213,11 +201,10 @@ def unblock(here: Edge, task: str, agent: str, finding: str | None, actor: str |
     return at.agent_reply(made, name, desk)
 
 
-@command.command(help="Compare the working tree with what an agent left; exit 4 when it differs.")
-@click.argument("task")
-@click.option("--expected-agent", help="Whose snapshot; else the last one.")
+@command.command("Compare the working tree with what an agent left; exit 4 when it differs.")
+@syntax.argument("task")
+@syntax.option("--expected-agent", help="Whose snapshot; else the last one.")
 @at.actor
-@click.pass_obj
 def verify(here: Edge, task: str, expected_agent: str | None, actor: str | None) -> Reply:
     desk = at.At(here, task, actor).desk
     named = None if expected_agent is None else checked_name(expected_agent)
@@ -230,19 +217,18 @@ def verify(here: Edge, task: str, expected_agent: str | None, actor: str | None)
     return Reply(data, f"the working tree is what {same.since} left ({same.what})", desk.warnings)
 
 
-@command.command(help="Print what an agent changed, as a patch.")
-@click.argument("task")
+@command.command("Print what an agent changed, as a patch.")
+@syntax.argument("task")
 @at.agent
-@click.option(
+@syntax.option(
     "--type",
     "kind",
-    type=click.Choice(["from-base", "incremental"]),
+    type=syntax.Choice(["from-base", "incremental"]),
     default="from-base",
     show_default=True,
     help="Since the start, or since the snapshot before.",
 )
-@click.option("--against", help="Since what this agent left.")
-@click.pass_obj
+@syntax.option("--against", help="Since what this agent left.")
 def diff(here: Edge, task: str, agent: str, kind: str, against: str | None) -> Reply:
     desk = at.At(here, task).desk
     other = None if against is None else checked_name(against)
@@ -252,14 +238,13 @@ def diff(here: Edge, task: str, agent: str, kind: str, against: str | None) -> R
     return Reply(data, clean(text) if sys.stdout.isatty() else patch, desk.warnings)
 
 
-@command.command(help="Answer drift: take the tree as it is, or put back what was left.")
-@click.argument("task")
-@click.option("--accept", is_flag=True, help="Take the working tree for what was left.")
-@click.option("--revert", is_flag=True, help="Put the working tree back; what it was is kept.")
-@click.option("--note", required=True, help="What happened; it is kept.")
+@command.command("Answer drift: take the tree as it is, or put back what was left.")
+@syntax.argument("task")
+@syntax.option("--accept", is_flag=True, help="Take the working tree for what was left.")
+@syntax.option("--revert", is_flag=True, help="Put the working tree back; what it was is kept.")
+@syntax.option("--note", required=True, help="What happened; it is kept.")
 @at.actor
 @at.allow
-@click.pass_obj
 def resolve(
     here: Edge,
     task: str,
@@ -277,11 +262,10 @@ def resolve(
     return Reply(made.data(), f"the drift is {done}", desk.warnings)
 
 
-@command.command(help="Read the sources again; checks, events and snapshots stay.")
-@click.argument("task")
+@command.command("Read the sources again; checks, events and snapshots stay.")
+@syntax.argument("task")
 @at.actor
 @at.allow
-@click.pass_obj
 def rebuild(here: Edge, task: str, actor: str | None, allow: tuple[str, ...]) -> Reply:
     from kedge.cli.context_view import difference
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
 from kedge import config
-from kedge.cli.edge import Edge, Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import table
 from kedge.errors import CheckFound, TaskNotFound
 from kedge.handoff.context import Context
@@ -18,9 +17,9 @@ from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Task
 
-agent = click.option("--agent", required=True, help="The agent: implementer, reviewer, …")
-actor = click.option("--actor", help="Who does this; else the name that tasks are claimed by.")
-allow = click.option(
+agent = syntax.option("--agent", required=True, help="The agent: implementer, reviewer, …")
+actor = syntax.option("--actor", help="Who does this; else the name that tasks are claimed by.")
+allow = syntax.option(
     "--allow-secret", "allow", multiple=True, metavar="ID", help="Let this finding through."
 )
 
@@ -78,4 +77,4 @@ def tell_paths(here: Edge, error: CheckFound) -> None:
         (one["change"], one["scope"], one["path"], one.get("old_path", ""))
         for one in error.data["drift"]
     ]
-    click.echo(table(("change", "scope", "path", "was"), rows), nl=False)
+    write(table(("change", "scope", "path", "was"), rows))

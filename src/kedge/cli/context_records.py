@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from kedge.cli import context_desk as at
-from kedge.cli import edge
-from kedge.cli.edge import Edge, Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply, tell
 from kedge.cli.plain import clean
 from kedge.errors import UsageError
 from kedge.handoff.steps import checked_name
 
 
-@edge.command(
+@syntax.command(
     "Run a check and keep how it ended; without one, all that the context names. Exit code 0 "
     "says that it was recorded, not that it passed."
 )
-@click.argument("task")
+@syntax.argument("task")
 @at.agent
-@click.option("--from", "log", type=click.Path(path_type=Path), help="A log instead of a run.")
-@click.option("--exit-code", type=int, help="With --from: how the run of the log ended.")
+@syntax.option("--from", "log", type=syntax.Path(), help="A log instead of a run.")
+@syntax.option("--exit-code", type=int, help="With --from: how the run of the log ended.")
 @at.actor
 @at.allow
-@click.argument("check", nargs=-1, type=click.UNPROCESSED)
-@click.pass_obj
+@syntax.argument("check", nargs=-1)
 def record_qa(
     here: Edge,
     task: str,
@@ -56,15 +53,14 @@ def record_qa(
     return Reply(data, lambda: "\n".join(map(recorded, made)), desk.warnings)
 
 
-@edge.command("Attach a file, or a part of one, by its hash.")
-@click.argument("task")
-@click.argument("path")
-@click.option("--heading", help="The section of this heading.")
-@click.option("--lines", help="Lines such as 10-20.")
-@click.option("--agent", help="Who attaches it.")
+@syntax.command("Attach a file, or a part of one, by its hash.")
+@syntax.argument("task")
+@syntax.argument("path")
+@syntax.option("--heading", help="The section of this heading.")
+@syntax.option("--lines", help="Lines such as 10-20.")
+@syntax.option("--agent", help="Who attaches it.")
 @at.actor
 @at.allow
-@click.pass_obj
 def attach(
     here: Edge,
     task: str,
@@ -84,4 +80,4 @@ def attach(
 
 
 def _echo(data: bytes) -> None:
-    click.echo(clean(data.decode("utf-8", "replace").replace("\r\n", "\n")), nl=False, err=True)
+    tell(clean(data.decode("utf-8", "replace").replace("\r\n", "\n")))

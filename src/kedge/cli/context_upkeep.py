@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from kedge.cli import context_desk as at
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
 from kedge.errors import KedgeError
 
 
-@edge.command("List the contexts.")
-@click.pass_obj
+@syntax.command("List the contexts.")
 def list_(here: Edge) -> Reply:
     from kedge.handoff.store import Store
 
@@ -52,10 +49,9 @@ def list_(here: Edge) -> Reply:
     return Reply(rows, text)
 
 
-@edge.command("Delete a context with its snapshots.")
-@click.argument("task")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.pass_obj
+@syntax.command("Delete a context with its snapshots.")
+@syntax.argument("task")
+@syntax.option("--yes", is_flag=True, help="Do it without asking.")
 def purge(here: Edge, task: str, yes: bool) -> Reply:
     from kedge.handoff.lifecycle import purge as remove
     from kedge.handoff.store import Store
@@ -70,10 +66,9 @@ def purge(here: Edge, task: str, yes: bool) -> Reply:
     return Reply({"task": task, "removed": removed}, text)
 
 
-@edge.command("Delete contexts whose task is gone or finished.")
-@click.option("--ttl", default="7d", show_default=True, help="How long nobody wrote them.")
-@click.option("--dry-run", is_flag=True, help="Say which, and delete none.")
-@click.pass_obj
+@syntax.command("Delete contexts whose task is gone or finished.")
+@syntax.option("--ttl", default="7d", show_default=True, help="How long nobody wrote them.")
+@syntax.option("--dry-run", is_flag=True, help="Say which, and delete none.")
 def sweep(here: Edge, ttl: str, dry_run: bool) -> Reply:
     from kedge.handoff import lifecycle
 

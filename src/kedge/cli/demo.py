@@ -7,10 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import click
-
-from kedge.cli import edge
-from kedge.cli.edge import Edge, Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean
 from kedge.errors import ProgramError
 from kedge.host import git, proc
@@ -77,9 +75,8 @@ STEPS: tuple[tuple[str, tuple[tuple[list[str], int], ...]], ...] = (
 )
 
 
-@edge.command("Show kedge at work in a scratch repository.")
-@click.option("--keep", is_flag=True, help="Leave the scratch repository and print its path.")
-@click.pass_obj
+@syntax.command("Show kedge at work in a scratch repository.")
+@syntax.option("--keep", is_flag=True, help="Leave the scratch repository and print its path.")
 def command(here: Edge, keep: bool) -> Reply:
     scratch = Path(tempfile.mkdtemp(prefix="kedge-demo-"))
     try:
@@ -118,7 +115,7 @@ def _show(here: Edge, scratch: Path) -> list[dict[str, object]]:
 
 def _say(here: Edge, text: str) -> None:
     if not here.json:
-        click.echo(clean(text))
+        write(clean(text) + "\n")
 
 
 def _quoted(arg: str) -> str:

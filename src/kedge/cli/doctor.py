@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import click
-
-from kedge.cli import edge
-from kedge.cli.edge import Edge, Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.context.checkup import Finding
 from kedge.errors import CheckFound
 
 
-@edge.command("See that what was set up reaches the agents.")
-@click.option("--fix", is_flag=True, help="Repair what is safe to repair.")
-@click.option("--no-probe", is_flag=True, help="Do not start agents to see their hooks run.")
-@click.pass_obj
+@syntax.command("See that what was set up reaches the agents.")
+@syntax.option("--fix", is_flag=True, help="Repair what is safe to repair.")
+@syntax.option("--no-probe", is_flag=True, help="Do not start agents to see their hooks run.")
 def command(here: Edge, fix: bool, no_probe: bool) -> Reply:
     from kedge.context import doctor
 
@@ -31,7 +28,7 @@ def command(here: Edge, fix: bool, no_probe: bool) -> Reply:
     if not wrong:
         return Reply(data, text)
     if not here.json:
-        click.echo(text, nl=False)
+        write(text)
     what = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
     able = any(one.mend for one in wrong)
     hint = "kedge doctor --fix repairs what is safe" if able and not fix else wrong[0].fix

@@ -8,25 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
-from kedge.cli import drift_replay, drift_views, edge
+from kedge.cli import drift_replay, drift_views, syntax
 from kedge.cli.edge import Edge, Reply
 
-
-@edge.group("Watch what agents do against what was asked.")
-def command() -> None:
-    pass
+command = syntax.group("Watch what agents do against what was asked.")
 
 
-@command.command(help="Score recorded sessions: a case per line in, a line of verdicts out.")
-@click.option(
+@command.command("Score recorded sessions: a case per line in, a line of verdicts out.")
+@syntax.option(
     "--root",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=syntax.Path(directory=True),
     help="The project that the sessions worked in.",
 )
-@click.pass_obj
 def score(here: Edge, root: Path | None) -> Reply:
     from kedge.drift import cases
 
@@ -49,7 +43,7 @@ def _lines() -> Iterator[bytes]:
         yield from sys.stdin.buffer
 
 
-command.add_command(drift_replay.replay)
-command.add_command(drift_views.status)
-command.add_command(drift_views.explain)
-command.add_command(drift_views.report)
+command.add(drift_replay.replay)
+command.add(drift_views.status)
+command.add(drift_views.explain)
+command.add(drift_views.report)

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import click
-
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.errors import FileError, UsageError
@@ -23,22 +21,23 @@ _GOAL = 200  # characters that are shown
 _MEGABYTE = 1_000_000
 
 
-@edge.command("Replay past sessions of Claude Code and Codex, and show what kedge would have said.")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
-@click.option("--all", "every", is_flag=True, help="All sessions of this project on this machine.")
-@click.option(
+@syntax.command(
+    "Replay past sessions of Claude Code and Codex, and show what kedge would have said."
+)
+@syntax.argument("paths", nargs=-1, metavar="[PATH]...", type=syntax.Path())
+@syntax.option("--all", "every", is_flag=True, help="All sessions of this project on this machine.")
+@syntax.option(
     "--since", metavar="DATE", help="Only sessions that went on at this time (UTC) or later."
 )
-@click.option("--agent", type=click.Choice(_AGENTS), help="Only sessions of this agent.")
-@click.option(
+@syntax.option("--agent", type=syntax.Choice(_AGENTS), help="Only sessions of this agent.")
+@syntax.option(
     "--min-level",
     "least",
-    type=click.Choice(_LEVELS),
+    type=syntax.Choice(_LEVELS),
     default="correct",
     show_default=True,
     help="Leave out what is below.",
 )
-@click.pass_obj
 def replay(
     here: Edge,
     paths: tuple[Path, ...],

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-import click
-
-from kedge.cli import drift_sheet, edge
+from kedge.cli import drift_sheet, syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.drift import account
 from kedge.errors import FileError, KedgeError
@@ -111,9 +109,8 @@ class Record:
         return KedgeError(f"{said} {given[:80]!r}", hint=hint, data={"candidates": near})
 
 
-@edge.command("Show the sessions that are watched.")
-@click.option("--all", "every", is_flag=True, help="Finished and abandoned ones, too.")
-@click.pass_obj
+@syntax.command("Show the sessions that are watched.")
+@syntax.option("--all", "every", is_flag=True, help="Finished and abandoned ones, too.")
 def status(here: Edge, every: bool) -> Reply:
     since = account.day_before(clock.now())
     with recorded(here) as record:
@@ -141,9 +138,8 @@ def _tell_errors(here: Edge, db: sqlite3.Connection) -> None:
         here.warn(f"{what} recorded, the last at {last['at']} in {said} (kedge doctor)")
 
 
-@edge.command("Say how a session went, or why a step of it was judged as it was.")
-@click.argument("session", metavar="SESSION[:STEP]")
-@click.pass_obj
+@syntax.command("Say how a session went, or why a step of it was judged as it was.")
+@syntax.argument("session", metavar="SESSION[:STEP]")
 def explain(here: Edge, session: str) -> Reply:
     with recorded(here) as record:
         row, step = _chosen(record, session)
@@ -172,19 +168,18 @@ def _step(found: account.Account, given: str) -> account.Step:
     raise KedgeError(f"session {found.session.short} has no step {given[:80]!r}", hint=hint)
 
 
-@edge.command("Write a page about sessions, to look at in a browser.")
-@click.option(
+@syntax.command("Write a page about sessions, to look at in a browser.")
+@syntax.option(
     "--output",
     metavar="FILE.html",
     help="Where to write, - for standard output; else beside the database, which is not in git.",
 )
-@click.option(
+@syntax.option(
     "--session", "chosen", metavar="ID", multiple=True, help="Only this session; repeatable."
 )
-@click.option(
-    "--last", type=click.IntRange(1, 200), default=20, show_default=True, help="So many sessions."
+@syntax.option(
+    "--last", type=syntax.IntRange(1, 200), default=20, show_default=True, help="So many sessions."
 )
-@click.pass_obj
 def report(here: Edge, output: str | None, chosen: tuple[str, ...], last: int) -> Reply:
     from kedge.drift.page.report import render
 

@@ -10,15 +10,13 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-import click
-
 from kedge import __version__
-from kedge.cli import commands
+from kedge.cli import reading
+from kedge.cli.commands import root
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
 from kedge.host.project import Project
@@ -49,9 +47,23 @@ class Edge:
         self.quiet = False
         self.verbose = False
         self.directory = Path()
+        self.given: dict[str, Any] = {}  # to the groups above the command
         self.warnings: list[str] = []
         self.out: TextIO = sys.stdout
         self.streamed = False
+
+    def enter(self, given: Mapping[str, Any], everywhere: Iterable[str] = ()) -> None:
+        """Take what is said above the command, and which of `json`, `quiet` and `verbose` are."""
+        self.given |= given
+        for name in everywhere:
+            setattr(self, name, True)
+        directory = given.get("directory")
+        if directory is not None:
+            from kedge.host.git import is_directory
+
+            if not is_directory(directory):
+                raise UsageError(f"-C: no directory {str(directory)!r}", hint="check the path")
+            self.directory = directory
 
     def project(self) -> Project:
         from kedge.host import project
@@ -75,16 +87,21 @@ class Edge:
 
         self.streamed = True
         with contextlib.redirect_stdout(self.out):
-            _write(json.dumps(data) + "\n")
+            write(json.dumps(data) + "\n")
             self.out.flush()
 
     def agreed(self, question: str, refusal: str, hint: str, shown: str = "") -> bool:
         """What the user says to a question. Where nobody can be asked, that is refused."""
         if self.json or not sys.stdin.isatty():
             raise KedgeError(refusal, hint=hint)
+        import click
+
         if shown:
-            click.echo(shown, err=True)
-        return click.confirm(question, err=True)
+            tell(shown if shown.endswith("\n") else shown + "\n")
+        try:
+            return click.confirm(question, err=True)
+        except click.Abort:
+            raise KeyboardInterrupt from None
 
     def note(self, text: str) -> None:
         """Something to know with `--verbose` only."""
@@ -134,9 +151,7 @@ def _answer(edge: Edge, argv: Sequence[str]) -> int:
         raise
     except KedgeError as error:
         return _fail(edge, error)
-    except click.ClickException as error:
-        return _fail(edge, _usage(error))
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return _fail(edge, _Interrupted("interrupted"))
     except Exception as error:  # noqa: BLE001 - the one place where a bug ends
         from kedge.cli.bugs import report
@@ -145,14 +160,18 @@ def _answer(edge: Edge, argv: Sequence[str]) -> int:
 
 
 def _invoke(edge: Edge, argv: Sequence[str]) -> Reply | None:
-    try:
-        with root.make_context("kedge", list(argv), obj=edge) as context:
-            reply: Reply | None = root.invoke(context)
-            return reply
-    except click.exceptions.NoArgsIsHelpError as error:
-        return Reply({"text": error.message}, error.message)
-    except click.exceptions.Exit:  # --help and --version have said all
-        return None
+    if list(argv) == ["--version"]:
+        return Reply(text=f"kedge {__version__}")
+    call: reading.Call | Reply | None = reading.read(root, argv)
+    if call is None:
+        from kedge.cli import clicked
+
+        call = clicked.read(edge, argv)
+    if not isinstance(call, reading.Call):
+        return call
+    edge.enter(call.above, call.everywhere)
+    reply: Reply | None = call.command.function(edge, **call.given)
+    return reply
 
 
 class _NoOutput(KedgeError):
@@ -189,9 +208,9 @@ def _print(edge: Edge, reply: Reply) -> None:
         return
     text = reply.text() if callable(reply.text) else reply.text
     if isinstance(text, bytes):
-        _write(text)
+        write(text)
     elif text:
-        _write(text if text.endswith("\n") else text + "\n")
+        write(text if text.endswith("\n") else text + "\n")
     _show_warnings(edge)
 
 
@@ -207,11 +226,12 @@ def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
         "warnings": edge.warnings,
     }
     # In ASCII: right in every encoding, and no control character gets through to a terminal.
-    _write(json.dumps(document, indent=2) + "\n")
+    write(json.dumps(document, indent=2) + "\n")
 
 
-def _write(text: str | bytes) -> None:
-    """Write all of it: an unbuffered stream may take a part and say nothing."""
+def write(text: str | bytes) -> None:
+    """Write to standard output, and all of it: an unbuffered stream may take a part and say
+    nothing."""
     stream = sys.stdout
     raw = getattr(stream, "buffer", None)
     if raw is None:
@@ -241,16 +261,13 @@ def _show_warnings(edge: Edge) -> None:
 
 
 def _tell(text: str) -> None:
-    sys.stderr.write(clean(text.replace("\n", " ")) + "\n")
+    tell(clean(text.replace("\n", " ")) + "\n")
 
 
-def _usage(error: click.ClickException) -> UsageError:
-    near = getattr(error, "possibilities", None)
-    hint = f"did you mean {' or '.join(near)}?" if near else None
-    if hint is None and isinstance(error, click.UsageError) and error.ctx is not None:
-        hint = f"{error.ctx.command_path} --help"
-    message = error.message if near else error.format_message()
-    return UsageError(message.rstrip(".").replace("\n", " "), hint=hint)
+def tell(text: str) -> None:
+    """Write to standard error, at once."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def _asks_for_json(argv: Sequence[str]) -> bool:
@@ -259,113 +276,3 @@ def _asks_for_json(argv: Sequence[str]) -> bool:
     if "--" in before:
         before = before[: before.index("--")]
     return "--json" in before
-
-
-def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
-        if value:
-            setattr(ctx.ensure_object(Edge), name, value)
-
-    return callback
-
-
-@cache
-def _global_options(*, hidden: bool) -> list[click.Option]:
-    flags = [
-        (["--json"], "json", "Print one JSON document."),
-        (["-q", "--quiet"], "quiet", "Print no warnings."),
-        (["-v", "--verbose"], "verbose", "Say more about what is done."),
-    ]
-    return [
-        click.Option(
-            names, is_flag=True, expose_value=False, hidden=hidden, help=text, callback=_set(target)
-        )
-        for names, target, text in flags
-    ]
-
-
-class Command(click.Command):
-    """A command that takes the global options after its name too."""
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *_global_options(hidden=True)]
-
-
-class Group(click.Group):
-    """A group whose commands take the global options, too."""
-
-    command_class = Command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, self.list_commands(ctx), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"{ctx.command_path} --help"
-            raise UsageError(f"no command {name!r} in {ctx.command_path}", hint=hint)
-        return super().resolve_command(ctx, args)
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *_global_options(hidden=ctx.parent is not None)]
-
-
-class Root(Group):
-    """The `kedge` command. A subcommand's module is imported when that command is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
-        return [name for section in commands.SECTIONS.values() for name in section]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        from importlib import import_module
-
-        found: click.Command = import_module(f"kedge.cli.{cmd_name}").command
-        return found
-
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's
-        formatter: click.HelpFormatter,
-    ) -> None:
-        for title, section in commands.SECTIONS.items():
-            with formatter.section(title):
-                formatter.write_dl(list(section.items()))
-
-
-@click.group(
-    cls=Root,
-    help="Keep AI coding agents on course: tell them what matters, watch what they do, prove what "
-    "was handed over.",
-    epilog="--json, -q and -v are also taken after the command.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.option(
-    "-C",
-    "directory",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Work in DIR instead of the current directory.",
-)
-@click.version_option(__version__, prog_name="kedge", message="%(prog)s %(version)s")
-@click.pass_obj
-def root(edge: Edge, directory: Path | None) -> None:
-    if directory is not None:
-        from kedge.host.git import is_directory
-
-        if not is_directory(directory):
-            raise UsageError(f"-C: no directory {str(directory)!r}", hint="check the path")
-        edge.directory = directory
-
-
-def group(help: str) -> Callable[[Callable[..., Any]], Group]:  # noqa: A002 - click's word
-    """A command group of kedge."""
-    return click.group(cls=Group, help=help)
-
-
-def command(help: str) -> Callable[[Callable[..., Any]], Command]:  # noqa: A002 - click's word
-    """A command of kedge that belongs to no group."""
-    return click.command(cls=Command, help=help)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from kedge.cli import edge
-from kedge.cli.edge import Edge, Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.errors import BrokenTasks, CheckFound, InvalidValue, TaskNotFound, UsageError
 
@@ -18,14 +16,11 @@ if TYPE_CHECKING:
     from kedge.tasks.feature_docs.reading import FeatureTask
 
 
-@edge.group("Scope a feature's documents to one task.")
-def command() -> None:
-    pass
+command = syntax.group("Scope a feature's documents to one task.")
 
 
-@command.command(help="List a feature's tasks with what they refer to.")
-@click.argument("directory", metavar="DIR")
-@click.pass_obj
+@command.command("List a feature's tasks with what they refer to.")
+@syntax.argument("directory", metavar="DIR")
 def tasks(here: Edge, directory: str) -> Reply:
     _, feature = _load(here, directory)
 
@@ -39,11 +34,10 @@ def tasks(here: Edge, directory: str) -> Reply:
     return Reply([_data(task) for task in feature.tasks], text, feature.warnings)
 
 
-@command.command(help="Print what one task needs of its feature's documents.")
-@click.argument("directory", metavar="DIR")
-@click.argument("number", metavar="TASK")
-@click.option("--section", metavar="FILE#HEADING", help="Print this section instead.")
-@click.pass_obj
+@command.command("Print what one task needs of its feature's documents.")
+@syntax.argument("directory", metavar="DIR")
+@syntax.argument("number", metavar="TASK")
+@syntax.option("--section", metavar="FILE#HEADING", help="Print this section instead.")
 def scope(here: Edge, directory: str, number: str, section: str | None) -> Reply:
     from kedge.context.feature import brief, render
 
@@ -57,9 +51,8 @@ def scope(here: Edge, directory: str, number: str, section: str | None) -> Reply
     return Reply(made.data, clean(made.text), [*warnings, *made.warnings])
 
 
-@command.command("brief", help="Print what the feature should know of its project.")
-@click.argument("directory", metavar="DIR")
-@click.pass_obj
+@command.command("Print what the feature should know of its project.")
+@syntax.argument("directory", metavar="DIR")
 def brief_(here: Edge, directory: str) -> Reply:
     from kedge.context.feature import brief
 
@@ -69,9 +62,8 @@ def brief_(here: Edge, directory: str) -> Reply:
     return Reply(made.data if made else None, clean(made.text) if made else None, warnings)
 
 
-@command.command(help="Check that tasks and documents refer to each other (exit 4).")
-@click.argument("directory", metavar="[DIR]", required=False)
-@click.pass_obj
+@command.command("Check that tasks and documents refer to each other (exit 4).")
+@syntax.argument("directory", metavar="[DIR]", required=False)
 def lint(here: Edge, directory: str | None) -> Reply:
     from kedge.context.feature import folder
     from kedge.context.feature.lint import lint as check
@@ -99,7 +91,7 @@ def lint(here: Edge, directory: str | None) -> Reply:
     where = {path.name: path.relative_to(project.root).as_posix() for path in paths}
     for one in found:
         place = f"{where[one.feature]}/{one.file}:{one.line}: " if one.file else ""
-        click.echo(clean(f"{place}{one.message}; {one.hint}".replace("\n", " ")))
+        write(clean(f"{place}{one.message}; {one.hint}".replace("\n", " ")) + "\n")
     here.warn(*warnings)
     raise CheckFound(
         f"{len(found)} thing{'s' if len(found) != 1 else ''} found in the documents of "

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import click
-
-from kedge.cli import edge
-from kedge.cli.edge import Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply
 
 
-@edge.command("Answer an agent's hook; agents call this.")
-@click.argument("agent")
-def command(agent: str) -> Reply:
+@syntax.command("Answer an agent's hook; agents call this.")
+@syntax.argument("agent")
+def command(_: Edge, agent: str) -> Reply:
     from kedge.hook import main
 
     main(agent)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-import click
-
-from kedge.cli import edge, setup_view
+from kedge.cli import setup_view, syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.context.setup import Plan
 from kedge.context.targets import ON_REQUEST
@@ -17,20 +15,19 @@ FIRST = (
 )
 
 
-@edge.command("Set up the repository: managed sections, constitution, map, hooks.")
-@click.option("--minimal", is_flag=True, help="Write the managed sections only.")
-@click.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
-@click.option(
+@syntax.command("Set up the repository: managed sections, constitution, map, hooks.")
+@syntax.option("--minimal", is_flag=True, help="Write the managed sections only.")
+@syntax.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
+@syntax.option(
     "--for",
     "also",
     multiple=True,
-    type=click.Choice(sorted(ON_REQUEST)),
+    type=syntax.Choice(sorted(ON_REQUEST)),
     help="Write the section for this agent too.",
 )
-@click.option("--no-hooks", is_flag=True, help="Install no hooks.")
-@click.option("--shared-hooks", is_flag=True, help="Put hooks where the whole team gets them.")
-@click.option("--plugin", "with_plugin", is_flag=True, help="Add the plugin for Claude Code.")
-@click.pass_obj
+@syntax.option("--no-hooks", is_flag=True, help="Install no hooks.")
+@syntax.option("--shared-hooks", is_flag=True, help="Put hooks where the whole team gets them.")
+@syntax.option("--plugin", "with_plugin", is_flag=True, help="Add the plugin for Claude Code.")
 def command(
     here: Edge,
     minimal: bool,

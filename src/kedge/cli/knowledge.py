@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kedge import config
-from kedge.cli import edge
-from kedge.cli.edge import Edge, Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.errors import CheckFound, UsageError
 
@@ -17,31 +15,30 @@ if TYPE_CHECKING:
     from kedge.knowledge.lessons import Written
     from kedge.knowledge.relevance import Asked
 
-_TYPES = click.Choice(["anti-pattern", "heuristic", "pattern"])
-_in = click.option("--in", "where", required=True, metavar="ID", help="The feature or the task.")
-_evidence = click.option("--evidence", required=True, help="What was seen there, in a sentence.")
-_after = click.option("--after", type=click.IntRange(1), help="Features that make an entry stale.")
-_allow = click.option(
+_TYPES = syntax.Choice(["anti-pattern", "heuristic", "pattern"])
+_in = syntax.option("--in", "where", required=True, metavar="ID", help="The feature or the task.")
+_evidence = syntax.option("--evidence", required=True, help="What was seen there, in a sentence.")
+_after = syntax.option(
+    "--after", type=syntax.IntRange(1), help="Features that make an entry stale."
+)
+_allow = syntax.option(
     "--allow-secret", "allow", multiple=True, metavar="ID", help="Let this finding through."
 )
-_at = click.option(
+_at = syntax.option(
     "--at", multiple=True, metavar="PATH[#NAME]", help="The code that it is about; repeatable."
 )
 
 
-@edge.group("Keep lessons, confirm, challenge and retire them.")
-def command() -> None:
-    pass
+command = syntax.group("Keep lessons, confirm, challenge and retire them.")
 
 
-@command.command("list", help="List the entries, or those that matter.")
-@click.option("--type", "type_", type=_TYPES, help="Only these.")
-@click.option("--for", "text", metavar="TEXT", help="Those that matter for this.")
-@click.option("--task", metavar="ID", help="Those that matter for a task.")
-@click.option("--diff", is_flag=True, help="Those that matter for what is not committed.")
-@click.option("--path", "paths", multiple=True, help="Those that matter for a path; repeatable.")
-@click.option("--tokens", type=click.IntRange(1), help="How much to print; 1000.")
-@click.pass_obj
+@command.command("List the entries, or those that matter.")
+@syntax.option("--type", "type_", type=_TYPES, help="Only these.")
+@syntax.option("--for", "text", metavar="TEXT", help="Those that matter for this.")
+@syntax.option("--task", metavar="ID", help="Those that matter for a task.")
+@syntax.option("--diff", is_flag=True, help="Those that matter for what is not committed.")
+@syntax.option("--path", "paths", multiple=True, help="Those that matter for a path; repeatable.")
+@syntax.option("--tokens", type=syntax.IntRange(1), help="How much to print; 1000.")
 def list_(
     here: Edge,
     type_: str | None,
@@ -72,16 +69,15 @@ def list_(
     return Reply(lambda: [_data(bank, one) for one in found], lines, bank.warnings)
 
 
-@command.command(help="Add an entry, unless there is one like it.")
-@click.argument("name")
-@click.option("--type", "type_", type=_TYPES, required=True)
-@click.option("--text", required=True, help="What was learned, and why; - reads standard input.")
-@click.option("--in", "where", metavar="ID", help="The feature or the task it was learned in.")
-@click.option("--confidence", default="medium", help="low, medium or high; medium.")
+@command.command("Add an entry, unless there is one like it.")
+@syntax.argument("name")
+@syntax.option("--type", "type_", type=_TYPES, required=True)
+@syntax.option("--text", required=True, help="What was learned, and why; - reads standard input.")
+@syntax.option("--in", "where", metavar="ID", help="The feature or the task it was learned in.")
+@syntax.option("--confidence", default="medium", help="low, medium or high; medium.")
 @_at
-@click.option("--force", is_flag=True, help="Add it although another says much the same.")
+@syntax.option("--force", is_flag=True, help="Add it although another says much the same.")
 @_allow
-@click.pass_obj
 def add(
     here: Edge,
     name: str,
@@ -105,13 +101,12 @@ def add(
     return _written(bank, lessons.add(bank, draft, force=force, allow=allow), "added")
 
 
-@command.command(help="Record that an entry was seen to hold.")
-@click.argument("name")
+@command.command("Record that an entry was seen to hold.")
+@syntax.argument("name")
 @_in
 @_evidence
 @_at
 @_allow
-@click.pass_obj
 def confirm(
     here: Edge,
     name: str,
@@ -128,12 +123,11 @@ def confirm(
     )
 
 
-@command.command(help="Record that an entry was contradicted.")
-@click.argument("name")
+@command.command("Record that an entry was contradicted.")
+@syntax.argument("name")
 @_in
 @_evidence
 @_allow
-@click.pass_obj
 def challenge(here: Edge, name: str, where: str, evidence: str, allow: tuple[str, ...]) -> Reply:
     from kedge.knowledge import lessons
 
@@ -141,13 +135,12 @@ def challenge(here: Edge, name: str, where: str, evidence: str, allow: tuple[str
     return _written(bank, lessons.challenge(bank, name, where, evidence, allow=allow), "challenged")
 
 
-@command.command(help="List what was not observed for long.")
+@command.command("List what was not observed for long.")
 @_after
-@click.option("--keep", metavar="NAME", help="Keep this one for as long again: no observation.")
-@click.option("--in", "where", metavar="ID", help="With --keep: the feature or the task of now.")
-@click.option("--reason", default="", help="With --keep: why.")
+@syntax.option("--keep", metavar="NAME", help="Keep this one for as long again: no observation.")
+@syntax.option("--in", "where", metavar="ID", help="With --keep: the feature or the task of now.")
+@syntax.option("--reason", default="", help="With --keep: why.")
 @_allow
-@click.pass_obj
 def stale(
     here: Edge,
     after: int | None,
@@ -176,11 +169,10 @@ def stale(
     return Reply(rows, text, bank.warnings)
 
 
-@command.command(help="Move an entry to retired.md, with reason and date.")
-@click.argument("name")
-@click.option("--reason", required=True, help="Why it holds no longer.")
+@command.command("Move an entry to retired.md, with reason and date.")
+@syntax.argument("name")
+@syntax.option("--reason", required=True, help="Why it holds no longer.")
 @_allow
-@click.pass_obj
 def retire(here: Edge, name: str, reason: str, allow: tuple[str, ...]) -> Reply:
     from kedge.knowledge import lessons
 
@@ -188,9 +180,8 @@ def retire(here: Edge, name: str, reason: str, allow: tuple[str, ...]) -> Reply:
     return _written(bank, lessons.retire(bank, name, reason, allow=allow), "retired")
 
 
-@command.command(help="Find what is stale, twice or adrift (exit 4).")
+@command.command("Find what is stale, twice or adrift (exit 4).")
 @_after
-@click.pass_obj
 def check(here: Edge, after: int | None) -> Reply:
     from kedge.knowledge import check as checks
 
@@ -203,7 +194,7 @@ def check(here: Edge, after: int | None) -> Reply:
         return Reply([], f"{entries} checked, nothing found")
     for one in found:
         line = f"{one.file}:{one.line}: {one.name}: {one.message}: {one.hint}"
-        click.echo(clean(line.replace("\n", " ")))
+        write(clean(line.replace("\n", " ")) + "\n")
     raise CheckFound(
         f"{len(found)} thing{'s' if len(found) != 1 else ''} found in {count} entries",
         hint="each line says what to do",
@@ -211,9 +202,8 @@ def check(here: Edge, after: int | None) -> Reply:
     )
 
 
-@command.command(help="Add metadata that is missing, as a patch.")
-@click.option("--yes", is_flag=True, help="Write it, instead of printing it.")
-@click.pass_obj
+@command.command("Add metadata that is missing, as a patch.")
+@syntax.option("--yes", is_flag=True, help="Write it, instead of printing it.")
 def backfill(here: Edge, yes: bool) -> Reply:
     from kedge.context.diff import patch
     from kedge.knowledge import lessons

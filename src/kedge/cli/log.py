@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
@@ -24,15 +22,12 @@ if TYPE_CHECKING:
     from kedge.knowledge.topic import Topic
 
 
-@edge.group("Show what was tried; keep what implementers report.")
-def command() -> None:
-    pass
+command = syntax.group("Show what was tried; keep what implementers report.")
 
 
-@command.command(help="Show the attempts at a task, oldest first.")
-@click.argument("task")
-@click.option("--last", type=click.IntRange(1), help="Only the last attempts, this many.")
-@click.pass_obj
+@command.command("Show the attempts at a task, oldest first.")
+@syntax.argument("task")
+@syntax.option("--last", type=syntax.IntRange(1), help="Only the last attempts, this many.")
 def show(here: Edge, task: str, last: int | None) -> Reply:
     project = here.project()
     settings = config.load(project).settings.tasks
@@ -48,14 +43,15 @@ def show(here: Edge, task: str, last: int | None) -> Reply:
     )
 
 
-@command.command(help="Add an implementer's report to the implementation log.")
-@click.argument("task")
-@click.option("--report", "file", metavar="FILE", default="-", help="The report; - or none: stdin.")
-@click.option(
+@command.command("Add an implementer's report to the implementation log.")
+@syntax.argument("task")
+@syntax.option(
+    "--report", "file", metavar="FILE", default="-", help="The report; - or none: stdin."
+)
+@syntax.option(
     "--feature", metavar="DIR", help="The feature's folder; TASK may be its number there."
 )
-@click.option("--attempt", type=click.IntRange(1), help="The attempt; else by the ledger.")
-@click.pass_obj
+@syntax.option("--attempt", type=syntax.IntRange(1), help="The attempt; else by the ledger.")
 def append(here: Edge, task: str, file: str, feature: str | None, attempt: int | None) -> Reply:
     from kedge.cli import task_input
     from kedge.knowledge import implementation_log, topic
@@ -77,9 +73,8 @@ def append(here: Edge, task: str, file: str, feature: str | None, attempt: int |
     return Reply(_data(found, done), lambda: _told(done), [*found.warnings, *done.warnings])
 
 
-@command.command(help="Print the implementation log of a feature, or a task's part of it.")
-@click.argument("subject", metavar="FEATURE|TASK")
-@click.pass_obj
+@command.command("Print the implementation log of a feature, or a task's part of it.")
+@syntax.argument("subject", metavar="FEATURE|TASK")
 def read(here: Edge, subject: str) -> Reply:
     from kedge.knowledge import implementation_log, topic
 
@@ -94,9 +89,8 @@ def read(here: Edge, subject: str) -> Reply:
     return Reply(data, clean(none if text is None else text), found.warnings)
 
 
-@command.command(help="Move a finished feature's implementation log to the archive.")
-@click.argument("feature", metavar="FEATURE")
-@click.pass_obj
+@command.command("Move a finished feature's implementation log to the archive.")
+@syntax.argument("feature", metavar="FEATURE")
 def archive(here: Edge, feature: str) -> Reply:
     from kedge.knowledge import implementation_log, topic
 

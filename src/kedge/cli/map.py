@@ -7,10 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.context import mapfile
@@ -23,31 +21,29 @@ if TYPE_CHECKING:
     from kedge.repomap.build import Map
 
 
-class Tokens(click.ParamType[int]):
+def tokens_or_auto(text: str) -> int:
     """A number of tokens, or `auto`, which is 0 here."""
-
-    name = "tokens"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if value == "auto":
-            return 0
-        if not (str(value).isdecimal() and LEAST <= int(value) <= MOST):
-            self.fail(f"give {LEAST} to {MOST}, or auto, not {value!r}", param, ctx)
-        return int(value)
+    if text == "auto":
+        return 0
+    if not (text.isdecimal() and LEAST <= int(text) <= MOST):
+        raise ValueError(f"give {LEAST} to {MOST}, or auto, not {text!r}")
+    return int(text)
 
 
-@edge.command("Write a ranked map of the code within a budget of tokens.")
-@click.option(
-    "--tokens", type=Tokens(), metavar="N|auto", help="The budget; auto grows with the repository."
+@syntax.command("Write a ranked map of the code within a budget of tokens.")
+@syntax.option(
+    "--tokens",
+    type=tokens_or_auto,
+    metavar="N|auto",
+    help="The budget; auto grows with the repository.",
 )
-@click.option("--for", "text", help="Rank for this text: a question, a task, an error.")
-@click.option("--task", help="Rank for this task.")
-@click.option("--output", metavar="FILE", help="Where to write; - for standard output.")
-@click.option("--check", is_flag=True, help="Only say whether the map on disk is stale (exit 4).")
-@click.option("--explain", metavar="PATH", help="Say why a file stands where it does.")
-@click.option("--graph", metavar="FILE.svg", help="Draw who uses whom; - for standard output.")
-@click.option("--no-cache", is_flag=True, help="Read everything anew.")
-@click.pass_obj
+@syntax.option("--for", "text", help="Rank for this text: a question, a task, an error.")
+@syntax.option("--task", help="Rank for this task.")
+@syntax.option("--output", metavar="FILE", help="Where to write; - for standard output.")
+@syntax.option("--check", is_flag=True, help="Only say whether the map on disk is stale (exit 4).")
+@syntax.option("--explain", metavar="PATH", help="Say why a file stands where it does.")
+@syntax.option("--graph", metavar="FILE.svg", help="Draw who uses whom; - for standard output.")
+@syntax.option("--no-cache", is_flag=True, help="Read everything anew.")
 def command(
     here: Edge,
     tokens: int | None,

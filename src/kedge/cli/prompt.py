@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import click
-
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.parts_view import explained
 from kedge.errors import UsageError
 from kedge.settings import LEAST_PROMPT, MOST
 
 
-@edge.command("Print the prompt that an agent gets for a task.")
-@click.argument("task", required=False)
-@click.option("--role", metavar="NAME", help="For a role of the plugin; TASK may be a feature.")
-@click.option("--tokens", type=click.IntRange(LEAST_PROMPT, MOST), help="The budget.")
-@click.option("--explain", is_flag=True, help="Show tokens by section, what was cut and why.")
-@click.pass_obj
+@syntax.command("Print the prompt that an agent gets for a task.")
+@syntax.argument("task", required=False)
+@syntax.option("--role", metavar="NAME", help="For a role of the plugin; TASK may be a feature.")
+@syntax.option("--tokens", type=syntax.IntRange(LEAST_PROMPT, MOST), help="The budget.")
+@syntax.option("--explain", is_flag=True, help="Show tokens by section, what was cut and why.")
 def command(
     here: Edge, task: str | None, role: str | None, tokens: int | None, explain: bool
 ) -> Reply:

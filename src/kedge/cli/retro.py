@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kedge import config
-from kedge.cli import edge
-from kedge.cli.edge import Edge, Reply
+from kedge.cli import syntax
+from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean
 from kedge.errors import InvalidValue, UsageError
 from kedge.settings import MOST
@@ -26,23 +24,22 @@ _PARTS = ("tasks", "reviews", "log", "git", "drift", "checks", "knowledge", "sta
 _VERBS = {"new": "added", "confirmed": "confirmed", "challenged": "challenged"}
 
 
-@edge.command("Gather what finished work teaches, and apply the answer.")
-@click.argument("named", metavar="FEATURE|TASK")
-@click.option("--tokens", type=click.IntRange(_LEAST, MOST), help=f"The budget; {TOKENS}.")
-@click.option(
-    "--part", "parts", multiple=True, type=click.Choice(_PARTS), help="Only this; repeatable."
+@syntax.command("Gather what finished work teaches, and apply the answer.")
+@syntax.argument("named", metavar="FEATURE|TASK")
+@syntax.option("--tokens", type=syntax.IntRange(_LEAST, MOST), help=f"The budget; {TOKENS}.")
+@syntax.option(
+    "--part", "parts", multiple=True, type=syntax.Choice(_PARTS), help="Only this; repeatable."
 )
-@click.option("--since", metavar="COMMIT", help="The commit that the work was begun on.")
-@click.option(
+@syntax.option("--since", metavar="COMMIT", help="The commit that the work was begun on.")
+@syntax.option(
     "--apply", "answer", metavar="FILE", help="Apply this answer; - reads standard input."
 )
-@click.option(
+@syntax.option(
     "--partial", is_flag=True, help="With --apply: what is right, although the rest is not."
 )
-@click.option(
+@syntax.option(
     "--allow-secret", "allow", multiple=True, metavar="ID", help="Let this finding through."
 )
-@click.pass_obj
 def command(
     here: Edge,
     named: str,
@@ -150,7 +147,7 @@ def _applied(
     except InvalidValue as error:
         if isinstance(error.data, list) and not here.json:
             for row in error.data:
-                click.echo(clean(str(answer.Problem(**row)).replace("\n", " ")))
+                write(clean(str(answer.Problem(**row)).replace("\n", " ")) + "\n")
         raise
     problems = [f"not applied: {one}" for one in done.problems]
     return Reply(_done(work, done), lambda: _told(done), [*problems, *done.warnings])

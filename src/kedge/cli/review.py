@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.errors import GitError, InvalidValue, TaskNotFound, UsageError
@@ -20,37 +18,36 @@ if TYPE_CHECKING:
     from kedge.knowledge.reviews import Claim, Review
     from kedge.knowledge.topic import Topic
 
-_phase = click.option("--phase", type=click.Choice(PHASES), help="The phase of a feature.")
+_phase = syntax.option("--phase", type=syntax.Choice(PHASES), help="The phase of a feature.")
 _SHORT = 12  # digits of a tree in a table
 
 
-@edge.group("Record reviews, and tell the next reviewer what came of them.")
-def command() -> None:
-    pass
+command = syntax.group("Record reviews, and tell the next reviewer what came of them.")
 
 
-@command.command(help="Record a review of the working tree as it is.")
-@click.argument("subject", metavar="SUBJECT")
-@click.option("--reviewer", required=True, metavar="NAME", help="Who reviewed.")
-@click.option("--result", type=click.Choice(RESULTS), help="The verdict; else that of --from.")
+@command.command("Record a review of the working tree as it is.")
+@syntax.argument("subject", metavar="SUBJECT")
+@syntax.option("--reviewer", required=True, metavar="NAME", help="Who reviewed.")
+@syntax.option("--result", type=syntax.Choice(RESULTS), help="The verdict; else that of --from.")
 @_phase
-@click.option("--kind", type=click.Choice(KINDS), help="What was looked for; else by the name.")
-@click.option("--iteration", type=click.IntRange(1), help="Which look it is; else the next.")
-@click.option("--of", "cap", type=click.IntRange(1), help="How many there may be; else review.cap.")
-@click.option("--tree", metavar="ID", help="The tree that was reviewed; else the working tree's.")
-@click.option(
+@syntax.option("--kind", type=syntax.Choice(KINDS), help="What was looked for; else by the name.")
+@syntax.option("--iteration", type=syntax.IntRange(1), help="Which look it is; else the next.")
+@syntax.option(
+    "--of", "cap", type=syntax.IntRange(1), help="How many there may be; else review.cap."
+)
+@syntax.option("--tree", metavar="ID", help="The tree that was reviewed; else the working tree's.")
+@syntax.option(
     "--finding", "findings", multiple=True, metavar="'[ID] [SEVERITY] TEXT'",
     help="blocker, major, minor or note; repeatable.",
 )  # fmt: skip
-@click.option(
+@syntax.option(
     "--verified", multiple=True, metavar="'CLAIM | SOURCE'", help="Looked up; repeatable."
 )
-@click.option("--unverified", multiple=True, metavar="CLAIM", help="Not looked up; repeatable.")
-@click.option("--no-external-claims", "no_claims", is_flag=True, help="There were none to verify.")
-@click.option("--tool-missing", "tools", multiple=True, metavar="NAME", help="Repeatable.")
-@click.option("--summary", default="", help="The review in a sentence.")
-@click.option("--from", "file", metavar="FILE", help="The reviewer's answer; - reads stdin.")
-@click.pass_obj
+@syntax.option("--unverified", multiple=True, metavar="CLAIM", help="Not looked up; repeatable.")
+@syntax.option("--no-external-claims", "no_claims", is_flag=True, help="There were none to verify.")
+@syntax.option("--tool-missing", "tools", multiple=True, metavar="NAME", help="Repeatable.")
+@syntax.option("--summary", default="", help="The review in a sentence.")
+@syntax.option("--from", "file", metavar="FILE", help="The reviewer's answer; - reads stdin.")
 def record(
     here: Edge,
     subject: str,
@@ -109,11 +106,10 @@ def record(
     return Reply(made.data(), clean(text), [*topic.warnings, *warnings])
 
 
-@command.command("outcome", help="Print what came of the reviews, for the next reviewer's prompt.")
-@click.argument("subject", metavar="SUBJECT")
+@command.command("Print what came of the reviews, for the next reviewer's prompt.")
+@syntax.argument("subject", metavar="SUBJECT")
 @_phase
-@click.option("--reviewer", metavar="NAME", help="Only this one's.")
-@click.pass_obj
+@syntax.option("--reviewer", metavar="NAME", help="Only this one's.")
 def outcome_(here: Edge, subject: str, phase: str | None, reviewer: str | None) -> Reply:
     from kedge.host import tokens
     from kedge.knowledge import outcome, reviews
@@ -141,9 +137,8 @@ def outcome_(here: Edge, subject: str, phase: str | None, reviewer: str | None) 
     return Reply(data, clean(text), [*topic.warnings, *warnings])
 
 
-@command.command("list", help="List the reviews of a task or a feature, the oldest first.")
-@click.argument("subject", metavar="SUBJECT")
-@click.pass_obj
+@command.command("List the reviews of a task or a feature, the oldest first.")
+@syntax.argument("subject", metavar="SUBJECT")
 def list_(here: Edge, subject: str) -> Reply:
     from kedge.knowledge import reviews
 

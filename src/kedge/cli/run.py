@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kedge import config
-from kedge.cli import edge
+from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.errors import KedgeError, UsageError
 
@@ -27,31 +25,30 @@ if TYPE_CHECKING:
 AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 
 
-@edge.command("Let an agent work on tasks until they are shown to be done.")
-@click.option("--task", metavar="ID", help="Only this task.")
-@click.option("--epic", metavar="ID", help="The tasks of an epic.")
-@click.option("--feature", metavar="DIR", help="The tasks of a feature, in their order.")
-@click.option("--label", metavar="L", help="The tasks with a label.")
-@click.option("--once", is_flag=True, help="One task, and no more.")
-@click.option("--agent", type=click.Choice(AGENTS), help="Who works.")
-@click.option("--command", "program", metavar="PROG", help="The agent's program.")
-@click.option("--model", metavar="M", help="The agent's model.")
-@click.option("--roles", metavar="R,…", default="implementer", help="Who takes part.")
-@click.option("--reanchor/--no-reanchor", default=True, help="Anchor each iteration.")
-@click.option("--anchor-sources", metavar="A,B", help="What an anchor is made of.")
-@click.option("--max-iterations", type=click.IntRange(1), metavar="N", help="Calls of agents.")
-@click.option("--attempts", type=click.IntRange(1), metavar="N", help="Attempts at a task.")
-@click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="USD", help="Money.")
-@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Tokens.")
-@click.option("--time", "limit", metavar="DURATION", help="Such as 90m or 8h.")
-@click.option("--idle", metavar="DURATION", help="Silence after which an agent is ended.")
-@click.option("--commit/--no-commit", default=True, help="Commit each task that is done.")
-@click.option("--worktree", is_flag=True, help="Each task in a work tree of its own.")
-@click.option("--parallel", type=click.IntRange(1, 16), metavar="N", help="Tasks at once.")
-@click.option("--full-access", is_flag=True, help="Lift every limit on what the agent may do.")
-@click.option("--dry-run", is_flag=True, help="Show what would be done.")
-@click.option("--resume", is_flag=False, flag_value="", metavar="[RUN]", help="Go on with a run.")
-@click.pass_obj
+@syntax.command("Let an agent work on tasks until they are shown to be done.")
+@syntax.option("--task", metavar="ID", help="Only this task.")
+@syntax.option("--epic", metavar="ID", help="The tasks of an epic.")
+@syntax.option("--feature", metavar="DIR", help="The tasks of a feature, in their order.")
+@syntax.option("--label", metavar="L", help="The tasks with a label.")
+@syntax.option("--once", is_flag=True, help="One task, and no more.")
+@syntax.option("--agent", type=syntax.Choice(AGENTS), help="Who works.")
+@syntax.option("--command", "program", metavar="PROG", help="The agent's program.")
+@syntax.option("--model", metavar="M", help="The agent's model.")
+@syntax.option("--roles", metavar="R,…", default="implementer", help="Who takes part.")
+@syntax.option("--reanchor/--no-reanchor", default=True, help="Anchor each iteration.")
+@syntax.option("--anchor-sources", metavar="A,B", help="What an anchor is made of.")
+@syntax.option("--max-iterations", type=syntax.IntRange(1), metavar="N", help="Calls of agents.")
+@syntax.option("--attempts", type=syntax.IntRange(1), metavar="N", help="Attempts at a task.")
+@syntax.option("--budget", type=syntax.FloatAbove(0), metavar="USD", help="Money.")
+@syntax.option("--budget-tokens", type=syntax.IntRange(1), metavar="N", help="Tokens.")
+@syntax.option("--time", "limit", metavar="DURATION", help="Such as 90m or 8h.")
+@syntax.option("--idle", metavar="DURATION", help="Silence after which an agent is ended.")
+@syntax.option("--commit/--no-commit", default=True, help="Commit each task that is done.")
+@syntax.option("--worktree", is_flag=True, help="Each task in a work tree of its own.")
+@syntax.option("--parallel", type=syntax.IntRange(1, 16), metavar="N", help="Tasks at once.")
+@syntax.option("--full-access", is_flag=True, help="Lift every limit on what the agent may do.")
+@syntax.option("--dry-run", is_flag=True, help="Show what would be done.")
+@syntax.option("--resume", is_flag=False, flag_value="", metavar="[RUN]", help="Go on with a run.")
 def command(here: Edge, /, **given: Any) -> Reply:
     from kedge.run import commits, worktrees
     from kedge.run.journal import Journal

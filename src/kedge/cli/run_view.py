@@ -7,9 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from kedge.cli.edge import Edge
+from kedge.cli.edge import Edge, tell, write
 from kedge.cli.plain import clean
 from kedge.host.text import shortened
 
@@ -117,10 +115,10 @@ class View:
         """Progress goes to standard error: what is printed at the end is the answer."""
         if not self._here.quiet:
             self.close()
-            click.echo(clean(text), err=True)
+            tell(clean(text) + "\n")
 
     def _out(self, text: str) -> None:
-        click.echo(clean(text))
+        write(clean(text) + "\n")
 
     def _draw(self) -> None:
         if not self._live or time.monotonic() < self._next:

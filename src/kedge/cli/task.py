@@ -7,22 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import click
-
 from kedge import config
-from kedge.cli import edge, task_input, task_view
+from kedge.cli import syntax, task_input, task_view
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
-from kedge.errors import KedgeError, TaskError
+from kedge.errors import KedgeError, TaskError, UsageError
 from kedge.host import who
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, block_type, unique
 from kedge.tasks import choose, rules
 from kedge.tasks.board import Board, Result
 
-_STATUS = click.Choice([status.value for status in Status])
-
-
+_STATUS = syntax.Choice([status.value for status in Status])
 _CLEARED: dict[str, Any] = {
     "acceptance": (),
     "area": None,
@@ -39,9 +35,9 @@ _CLEARED: dict[str, Any] = {
 class Desk:
     """The board of the project at hand, with the settings in force."""
 
-    def __init__(self, here: Edge, backend: str | None) -> None:
+    def __init__(self, here: Edge) -> None:
         self.project = here.project()
-        loaded = config.load(self.project, {"tasks.backend": backend})
+        loaded = config.load(self.project, {"tasks.backend": here.given["backend"]})
         self.settings = loaded.settings.tasks
         self.board = Board(choose.backend(self.project, self.settings))
         self.here = here
@@ -58,32 +54,28 @@ class Desk:
         return found
 
 
-@edge.group("List, add, claim and close tasks.")
-@click.option(
-    "--backend",
-    type=click.Choice(["auto", "jsonl", "beads", "task_yaml", "feature_docs"]),
-    help="Where the tasks are kept, instead of tasks.backend.",
+command = syntax.group(
+    "List, add, claim and close tasks.",
+    syntax.option(
+        "--backend",
+        type=syntax.Choice(["auto", "jsonl", "beads", "task_yaml", "feature_docs"]),
+        help="Where the tasks are kept, instead of tasks.backend.",
+    ),
 )
-@click.pass_context
-def command(ctx: click.Context, backend: str | None) -> None:
-    ctx.meta["backend"] = backend
 
 
-def _desk(ctx: click.Context) -> Desk:
-    return Desk(ctx.obj, ctx.meta["backend"])
-
-
-@command.command(name="list", help="List tasks, oldest first.")
-@click.option("--status", multiple=True, type=_STATUS, help="Only this status; repeatable.")
-@click.option("--type", "type_", help="Only this type.")
-@click.option("--priority", type=task_input.PRIORITY, help="Only this priority.")
-@click.option("--label", multiple=True, help="Only with this label; repeatable, all must be there.")
-@click.option("--epic", help="Only tasks of this epic.")
-@click.option("--assignee", help="Only claimed by this name.")
-@click.option("--search", help="Only with these words in id, title or description.")
-@click.pass_context
+@command.command("List tasks, oldest first.")
+@syntax.option("--status", multiple=True, type=_STATUS, help="Only this status; repeatable.")
+@syntax.option("--type", "type_", help="Only this type.")
+@syntax.option("--priority", type=task_input.PRIORITY, help="Only this priority.")
+@syntax.option(
+    "--label", multiple=True, help="Only with this label; repeatable, all must be there."
+)
+@syntax.option("--epic", help="Only tasks of this epic.")
+@syntax.option("--assignee", help="Only claimed by this name.")
+@syntax.option("--search", help="Only with these words in id, title or description.")
 def list_(
-    ctx: click.Context,
+    here: Edge,
     status: tuple[str, ...],
     type_: str | None,
     priority: str | None,
@@ -92,7 +84,7 @@ def list_(
     assignee: str | None,
     search: str | None,
 ) -> Reply:
-    tasks = _desk(ctx).tasks()
+    tasks = Desk(here).tasks()
     if epic is not None:
         rules.find(tasks, epic)
     words = (search or "").lower().split()
@@ -112,13 +104,12 @@ def list_(
     return task_view.listing([task for task in tasks.values() if fits(task)], empty="no tasks")
 
 
-@command.command(help="List the tasks that can be started, most urgent first.")
-@click.option("--limit", type=click.IntRange(1), help="At most this many.")
-@click.option("--label", multiple=True, help="Only with this label; repeatable.")
-@click.option("--epic", help="Only tasks of this epic.")
-@click.pass_context
-def ready(ctx: click.Context, limit: int | None, label: tuple[str, ...], epic: str | None) -> Reply:
-    tasks = _desk(ctx).tasks()
+@command.command("List the tasks that can be started, most urgent first.")
+@syntax.option("--limit", type=syntax.IntRange(1), help="At most this many.")
+@syntax.option("--label", multiple=True, help="Only with this label; repeatable.")
+@syntax.option("--epic", help="Only tasks of this epic.")
+def ready(here: Edge, limit: int | None, label: tuple[str, ...], epic: str | None) -> Reply:
+    tasks = Desk(here).tasks()
     if epic is not None:
         rules.find(tasks, epic)
     found = [
@@ -129,42 +120,37 @@ def ready(ctx: click.Context, limit: int | None, label: tuple[str, ...], epic: s
     return task_view.listing(found[:limit], empty="nothing is ready")
 
 
-@command.command(help="Show one task.")
-@click.argument("id_", metavar="ID")
-@click.pass_context
-def show(ctx: click.Context, id_: str) -> Reply:
-    tasks = _desk(ctx).tasks()
+@command.command("Show one task.")
+@syntax.argument("id_", metavar="ID")
+def show(here: Edge, id_: str) -> Reply:
+    tasks = Desk(here).tasks()
     task = rules.find(tasks, task_id(id_))
     return Reply(task.data(), lambda: task_view.sheet(tasks, task))
 
 
-@command.command(help="Add a task and print its id.")
-@click.argument("title")
-@click.option("--id", "id_", help="An id of your choice.")
+@command.command("Add a task and print its id.")
+@syntax.argument("title")
+@syntax.option("--id", "id_", help="An id of your choice.")
 @task_input.fields
-@click.pass_context
-def add(ctx: click.Context, /, title: str, id_: str | None, **given: Any) -> Reply:
+def add(here: Edge, /, title: str, id_: str | None, **given: Any) -> Reply:
     draft = Task(id=TaskId("") if id_ is None else task_id(id_), title=title)
-    result = _desk(ctx).board.add(task_input.filled(draft, given), allow=given["allow_secret"])
+    result = Desk(here).board.add(task_input.filled(draft, given), allow=given["allow_secret"])
     return task_view.result(result, result.task.id)
 
 
-@command.command(
-    help="Change a task. --label adds to the labels; other options replace what was there."
-)
-@click.argument("id_", metavar="ID")
-@click.option("--title", help="What is to be done, in a line.")
-@click.option("--unlabel", multiple=True, help="Take a label away; repeatable.")
-@click.option(
+@command.command("Change a task. --label adds to the labels; other options replace what was there.")
+@syntax.argument("id_", metavar="ID")
+@syntax.option("--title", help="What is to be done, in a line.")
+@syntax.option("--unlabel", multiple=True, help="Take a label away; repeatable.")
+@syntax.option(
     "--clear",
     multiple=True,
-    type=click.Choice(sorted(_CLEARED)),
+    type=syntax.Choice(sorted(_CLEARED)),
     help="Leave a field empty; repeatable.",
 )
 @task_input.fields
-@click.pass_context
 def update(
-    ctx: click.Context,
+    here: Edge,
     /,
     id_: str,
     title: str | None,
@@ -178,7 +164,7 @@ def update(
         and not clear
         and not any(v not in (None, ()) for v in given.values())
     ):
-        raise click.UsageError("nothing to change", ctx)
+        raise UsageError("nothing to change", hint="kedge task update --help")
     description = task_input.text(given.pop("description"))  # standard input before the lock
 
     def change(task: Task) -> Task:
@@ -190,29 +176,27 @@ def update(
         return replace(after, **{name: empty for name, empty in _CLEARED.items() if name in clear})
 
     return task_view.result(
-        _desk(ctx).board.update(task_id(id_), change, allow=given["allow_secret"]), f"{id_} changed"
+        Desk(here).board.update(task_id(id_), change, allow=given["allow_secret"]), f"{id_} changed"
     )
 
 
-@command.command(help="Claim a task that is ready, so that nobody else takes it.")
-@click.argument("id_", metavar="ID")
-@click.option("--as", "who", help="Who claims it; tasks.actor or the user's name otherwise.")
-@click.pass_context
-def claim(ctx: click.Context, id_: str, who: str | None) -> Reply:
-    desk = _desk(ctx)
+@command.command("Claim a task that is ready, so that nobody else takes it.")
+@syntax.argument("id_", metavar="ID")
+@syntax.option("--as", "who", help="Who claims it; tasks.actor or the user's name otherwise.")
+def claim(here: Edge, id_: str, who: str | None) -> Reply:
+    desk = Desk(here)
     named = bool(who or desk.settings.actor)
     result = desk.board.claim(task_id(id_), who or desk.actor, again=named)
     return task_view.result(result, f"{id_} is yours")
 
 
-@command.command(help="Close a task as done, or as failed. Its epic closes with its last task.")
-@click.argument("id_", metavar="ID")
-@click.option("--reason", help="What was done, or why it failed.")
-@click.option("--failed", is_flag=True, help="It was given up; what depends on it stays unready.")
+@command.command("Close a task as done, or as failed. Its epic closes with its last task.")
+@syntax.argument("id_", metavar="ID")
+@syntax.option("--reason", help="What was done, or why it failed.")
+@syntax.option("--failed", is_flag=True, help="It was given up; what depends on it stays unready.")
 @task_input.lessons
-@click.pass_context
 def close(
-    ctx: click.Context,
+    here: Edge,
     id_: str,
     reason: str | None,
     failed: bool,
@@ -225,23 +209,22 @@ def close(
             f"{id_} is closed by the run, once it is shown to be done",
             hint="end your turn and say what was done; the checks are run then",
         )
-    desk = _desk(ctx)
+    desk = Desk(here)
     result = desk.board.close(task_id(id_), reason, failed=failed, allow=allow_secret)
     _record(desk, result, tried, avoid)
-    _end_context(ctx, desk, result.task.id)
+    _end_context(desk, result.task.id)
     return task_view.result(result, f"{id_} is {result.task.status.value}")
 
 
-@command.command(help="Say that a task cannot go on, and why.")
-@click.argument("id_", metavar="ID")
-@click.option(
-    "--type", "type_", required=True, type=click.Choice([kind.value for kind in BlockType])
+@command.command("Say that a task cannot go on, and why.")
+@syntax.argument("id_", metavar="ID")
+@syntax.option(
+    "--type", "type_", required=True, type=syntax.Choice([kind.value for kind in BlockType])
 )
-@click.option("--reason", required=True, help="What is in the way.")
+@syntax.option("--reason", required=True, help="What is in the way.")
 @task_input.lessons
-@click.pass_context
 def block(
-    ctx: click.Context,
+    here: Edge,
     id_: str,
     type_: str,
     reason: str,
@@ -249,27 +232,25 @@ def block(
     avoid: tuple[str, ...],
     allow_secret: tuple[str, ...],
 ) -> Reply:
-    desk = _desk(ctx)
+    desk = Desk(here)
     why = Block(block_type(type_), reason)
     result = desk.board.block(task_id(id_), why, allow=allow_secret)
     _record(desk, result, tried, avoid)
     return task_view.result(result, f"{id_} is blocked")
 
 
-@command.command(help="Open a task again: finished, failed, blocked or claimed.")
-@click.argument("id_", metavar="ID")
-@click.pass_context
-def reopen(ctx: click.Context, id_: str) -> Reply:
-    return task_view.result(_desk(ctx).board.reopen(task_id(id_)), f"{id_} is open")
+@command.command("Open a task again: finished, failed, blocked or claimed.")
+@syntax.argument("id_", metavar="ID")
+def reopen(here: Edge, id_: str) -> Reply:
+    return task_view.result(Desk(here).board.reopen(task_id(id_)), f"{id_} is open")
 
 
-@command.command(help="Show what a task waits for and what waits for it, or change it.")
-@click.argument("id_", metavar="ID")
-@click.option("--on", multiple=True, help="A task that must be done first; repeatable.")
-@click.option("--drop", multiple=True, help="A task not to wait for any more; repeatable.")
-@click.pass_context
-def dep(ctx: click.Context, id_: str, on: tuple[str, ...], drop: tuple[str, ...]) -> Reply:
-    desk = _desk(ctx)
+@command.command("Show what a task waits for and what waits for it, or change it.")
+@syntax.argument("id_", metavar="ID")
+@syntax.option("--on", multiple=True, help="A task that must be done first; repeatable.")
+@syntax.option("--drop", multiple=True, help="A task not to wait for any more; repeatable.")
+def dep(here: Edge, id_: str, on: tuple[str, ...], drop: tuple[str, ...]) -> Reply:
+    desk = Desk(here)
     if on or drop:
         desk.board.depend(task_id(id_), [task_id(one) for one in on], drop)
     tasks = desk.tasks()
@@ -289,24 +270,19 @@ def dep(ctx: click.Context, id_: str, on: tuple[str, ...], drop: tuple[str, ...]
     return Reply(data, text)
 
 
-@command.command(
-    name="import", help="Add the tasks of a file: prd.json, a beads export, a Markdown checklist."
-)
-@click.argument("file")
-@click.option(
+@command.command("Add the tasks of a file: prd.json, a beads export, a Markdown checklist.")
+@syntax.argument("file")
+@syntax.option(
     "--format",
     "format_",
-    type=click.Choice(["prd", "beads", "checklist"]),
+    type=syntax.Choice(["prd", "beads", "checklist"]),
     help="What the file is, when its name and content do not tell.",
 )
-@click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through.")
-@click.pass_context
-def import_(
-    ctx: click.Context, file: str, format_: str | None, allow_secret: tuple[str, ...]
-) -> Reply:
+@syntax.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through.")
+def import_(here: Edge, file: str, format_: str | None, allow_secret: tuple[str, ...]) -> Reply:
     from kedge.tasks import importers
 
-    desk = _desk(ctx)
+    desk = Desk(here)
     name, text = task_input.read(file, desk.here.directory)
     drafts = importers.read(text, name=name, format=format_, prefix=desk.settings.prefix)
     done = desk.board.import_tasks(drafts, allow=allow_secret)
@@ -330,9 +306,9 @@ def _record(desk: Desk, result: Result, tried: Sequence[str], avoid: Sequence[st
         desk.here.warn(f"the attempt is not in the ledger: {error.message}")
 
 
-def _end_context(ctx: click.Context, desk: Desk, task: str) -> None:
+def _end_context(desk: Desk, task: str) -> None:
     """What was handed over is archived in a few lines; a failure of that never undoes a close."""
     if (desk.project.root / ".kedge" / "context" / task).is_dir():
         from kedge.handoff.lifecycle import archive
 
-        ctx.ensure_object(Edge).warn(*archive(desk.project, task))
+        desk.here.warn(*archive(desk.project, task))

@@ -3,54 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
+from kedge.cli import syntax
 from kedge.errors import FileError, UsageError
 from kedge.host import files
 from kedge.model.ids import task_id
 from kedge.model.task import Task, unique
 
-PRIORITY = click.Choice(["P0", "P1", "P2", "P3", "P4"], case_sensitive=False)
+PRIORITY = syntax.Choice(["P0", "P1", "P2", "P3", "P4"], case_sensitive=False)
 
 
-def fields(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that set the fields of a task."""
-    options = [
-        click.option("--type", "type_", help="task, bug, feature, chore, epic …"),
-        click.option("--priority", type=PRIORITY, help="P0 (most urgent) to P4."),
-        click.option("--description", help="What is to be done; - reads standard input."),
-        click.option("--accept", multiple=True, help="An acceptance criterion; repeatable."),
-        click.option("--epic", help="The epic that it is part of."),
-        click.option(
-            "--depends", multiple=True, help="A task that must be done first; repeatable."
-        ),
-        click.option("--scope", multiple=True, help="A path that belongs to it; repeatable."),
-        click.option("--out-of-scope", multiple=True, help="A path not to touch; repeatable."),
-        click.option("--check", multiple=True, help="A command that proves it; repeatable."),
-        click.option("--label", multiple=True, help="A label; repeatable."),
-        click.option("--area", help="A part of the product."),
-        click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+# What sets the fields of a task.
+fields = syntax.options(
+    syntax.option("--type", "type_", help="task, bug, feature, chore, epic …"),
+    syntax.option("--priority", type=PRIORITY, help="P0 (most urgent) to P4."),
+    syntax.option("--description", help="What is to be done; - reads standard input."),
+    syntax.option("--accept", multiple=True, help="An acceptance criterion; repeatable."),
+    syntax.option("--epic", help="The epic that it is part of."),
+    syntax.option("--depends", multiple=True, help="A task that must be done first; repeatable."),
+    syntax.option("--scope", multiple=True, help="A path that belongs to it; repeatable."),
+    syntax.option("--out-of-scope", multiple=True, help="A path not to touch; repeatable."),
+    syntax.option("--check", multiple=True, help="A command that proves it; repeatable."),
+    syntax.option("--label", multiple=True, help="A label; repeatable."),
+    syntax.option("--area", help="A part of the product."),
+    syntax.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
+)
 
 
-def lessons(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What the next attempt should know."""
-    options = [
-        click.option("--tried", multiple=True, help="Something that was tried; repeatable."),
-        click.option("--avoid", multiple=True, help="Something not to repeat; repeatable."),
-        click.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+# What the next attempt should know.
+lessons = syntax.options(
+    syntax.option("--tried", multiple=True, help="Something that was tried; repeatable."),
+    syntax.option("--avoid", multiple=True, help="Something not to repeat; repeatable."),
+    syntax.option("--allow-secret", multiple=True, metavar="FINDING", help="Let it through."),
+)
 
 
 def filled(task: Task, given: dict[str, Any]) -> Task:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import click
-
-from kedge.cli import edge, setup_view
+from kedge.cli import setup_view, syntax
 from kedge.cli.edge import Edge, Reply
 
 
-@edge.command("Take out what kedge wrote, and leave what is yours.")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
-@click.pass_obj
+@syntax.command("Take out what kedge wrote, and leave what is yours.")
+@syntax.option("--yes", is_flag=True, help="Do it without asking.")
+@syntax.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
 def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
     from kedge.context import installed, setup
 

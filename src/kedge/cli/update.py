@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import contextlib
 
-import click
-
-from kedge.cli import edge, setup_view
+from kedge.cli import setup_view, syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.errors import CheckFound, UsageError
 
 
-@edge.command("Refresh the managed sections, the map and the hooks.")
-@click.option("--check", is_flag=True, help="Change nothing; exit 4 when something is stale.")
-@click.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
-@click.option("--repair", is_flag=True, help="Mend markers that do not make one section.")
-@click.option(
+@syntax.command("Refresh the managed sections, the map and the hooks.")
+@syntax.option("--check", is_flag=True, help="Change nothing; exit 4 when something is stale.")
+@syntax.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
+@syntax.option("--repair", is_flag=True, help="Mend markers that do not make one section.")
+@syntax.option(
     "--defaults",
-    type=click.Choice(["keep", "take"]),
+    type=syntax.Choice(["keep", "take"]),
     help="Where a default that you edited has changed: keep yours, or take the new one.",
 )
-@click.pass_obj
 def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str | None) -> Reply:
     from kedge import config
     from kedge.context import installed, setup
