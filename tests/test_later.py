@@ -20,7 +20,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["inspect", "platform"])
+@pytest.mark.parametrize("name", ["inspect", "urllib.parse"])
 def test_it_stands_in_until_more_is_asked(name: str) -> None:
     out = run(
         f"""
@@ -28,7 +28,7 @@ import {name} as before
 stand = sys.modules[{name!r}]
 assert type(stand) is later.Later and before is stand
 assert before.__doc__ is None and '__file__' not in vars(before)
-assert before.__file__.endswith('{name}.py')
+assert before.__file__.endswith('{name.replace(".", "/")}.py')
 import {name} as after
 assert sys.modules[{name!r}] is after and after is not before
 assert type(after) is type(sys)
@@ -92,17 +92,30 @@ def test_what_is_ready_says_what_the_module_says() -> None:
     ]
     out = run(
         f"""
-import inspect, platform
+import inspect, pathlib, urllib.parse
 texts = {texts!r}
-before = [inspect.cleandoc(text) for text in texts] + [platform.system()]
-inspect.Signature, platform.machine
-import inspect, platform
-assert type(inspect) is type(platform) is type(sys)
-assert before == [inspect.cleandoc(text) for text in texts] + [platform.system()]
-print('good')
+path = pathlib.Path('/a b/é?#')
+before = [inspect.cleandoc(text) for text in texts] + [path.as_uri()]
+inspect.Signature, urllib.parse.quote
+import inspect, urllib.parse
+assert type(inspect) is type(urllib.parse) is type(sys)
+assert before == [inspect.cleandoc(text) for text in texts] + [path.as_uri()]
+print(before[-1])
 """
     )
-    assert out == "good\n"
+    assert out == "file:///a%20b/%C3%A9%3F%23\n"
+
+
+def test_a_module_of_a_package_is_found_in_it() -> None:
+    out = run(
+        """
+import urllib
+before = urllib.parse
+assert before is sys.modules['urllib.parse'] and type(before) is later.Later
+print(urllib.parse.quote('a b'), urllib.parse is not before)
+"""
+    )
+    assert out == "a%20b True\n"
 
 
 def test_threads_that_ask_at_once_get_one_module() -> None:
@@ -131,12 +144,15 @@ def test_what_is_loaded_already_stays() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_usual_command_needs_neither_and_help_is_as_ever(repo: Path, kedge: Kedge) -> None:
+@pytest.mark.parametrize("args", [["map", "--output", "-"], ["task", "ready"]])
+def test_a_usual_command_needs_neither_and_help_is_as_ever(
+    repo: Path, kedge: Kedge, args: list[str]
+) -> None:
     code = "import sys\nfrom kedge.__main__ import main\ntry:\n    main()\nfinally:\n"
-    code += "    loaded = {name for name in ('ast', 'dis') if name in sys.modules}\n"
+    code += "    loaded = {name for name in ('ast', 'dis', 'ipaddress') if name in sys.modules}\n"
     code += "    print(sorted(loaded), file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", code, "map", "--output", "-"],
+        [sys.executable, "-c", code, *args],
         cwd=repo,
         capture_output=True,
         text=True,

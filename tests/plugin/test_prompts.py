@@ -8,12 +8,12 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from support import Kedge, assert_clear, git
 
 from kedge import __version__
-from kedge.cli.edge import Edge, root
+from kedge.cli import clicked, commands, syntax
+from kedge.cli.edge import Edge
 from kedge.host import tokens
 from kedge.knowledge import report, review_answer
 from kedge.plugin import roles
@@ -52,16 +52,13 @@ def fence(text: str) -> str:
 def parse(line: str) -> list[str]:
     """Take a line apart as kedge would, without running it; the command's name in full."""
     words = shlex.split(line)[1:]
-    command: click.Command = root
-    context = click.Context(root, info_name="kedge", obj=Edge(json=False))
-    path = []
-    while isinstance(command, click.Group):
-        name, found, words = command.resolve_command(context, words)
-        assert name is not None and found is not None
-        path.append(name)
-        command, context = found, click.Context(found, info_name=name, parent=context)
-    if words:  # else the command is only named
-        command.make_context(path[-1], list(words), parent=context.parent)
+    found: syntax.Command | syntax.Group | None = commands.root
+    path: list[str] = []
+    while isinstance(found, syntax.Group):
+        path.append(words[len(path)])
+        found = found.find(path[-1])
+    if found is None or words != path:  # else the command is only named
+        clicked.read(Edge(json=False), words)
     return path
 
 

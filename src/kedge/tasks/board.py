@@ -29,6 +29,8 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
+    """The tasks that an import added, and those that were there already."""
+
     added: tuple[Task, ...]
     skipped: tuple[TaskId, ...]
     warnings: tuple[str, ...]
