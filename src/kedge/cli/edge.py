@@ -97,7 +97,7 @@ class Edge:
         import click
 
         if shown:
-            tell(shown if shown.endswith("\n") else shown + "\n")
+            tell(shown + "\n")
         try:
             return click.confirm(question, err=True)
         except click.Abort:
