@@ -321,3 +321,34 @@ def test_tables_on_a_terminal(repo: Path, kedge: Kedge) -> None:
     assert lines[0].split() == ["id", "status", "prio", "type", "title"]
     assert "paint the hull" in text
     assert "\t" not in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "says"),
+    [(b"n\n", 0, "nothing was deleted"), (b"\x04", 130, "error: interrupted")],
+)
+def test_a_question_is_answered_or_left(
+    repo: Path, kedge: Kedge, typed: bytes, code: int, says: str
+) -> None:
+    import pty
+
+    kedge("task", "add", "paint", "--id", "t-1", "--description", "d", "--accept", "it is red")
+    kedge("context", "init", "t-1")
+    keyboard, stdin = pty.openpty()
+    try:
+        os.write(keyboard, typed)
+        done = subprocess.run(
+            [sys.executable, "-m", "kedge", "context", "purge", "t-1"],
+            cwd=repo,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        os.close(keyboard)
+        os.close(stdin)
+    assert done.returncode == code
+    assert "Delete the context of t-1? [y/N]: " in done.stderr
+    assert says in done.stdout + done.stderr
+    assert [row["task"] for row in kedge("--json", "context", "list").data] == ["t-1"]

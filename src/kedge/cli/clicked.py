@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import click
@@ -117,6 +118,7 @@ class Root(Group):
                 formatter.write_dl(list(section.items()))
 
 
+@cache
 def _everywhere(*, hidden: bool) -> list[click.Option]:
     def told(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         if value and param.name:
@@ -155,18 +157,16 @@ def _type(of: syntax.Type) -> Any:
         case syntax.Path():
             there = of.directory
             return click.Path(exists=there, file_okay=not there, path_type=pathlib.Path)
-    return of if of is int else _Made(of)
+    return of if of is int else _told(of)
 
 
-class _Made(click.ParamType[Any]):
-    """What a function makes of a text, or says against it."""
+def _told(of: syntax.Type) -> syntax.Type:
+    """The type, with what it says against a text as a message of click's."""
 
-    def __init__(self, of: syntax.Type) -> None:
-        self.of = of
-        self.name = getattr(of, "__name__", "text")
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def made(text: str) -> Any:
         try:
-            return self.of(value)
+            return of(text)
         except ValueError as error:
-            self.fail(str(error), param, ctx)
+            raise click.BadParameter(str(error)) from error
+
+    return made
