@@ -121,7 +121,7 @@ def said(one: Declared) -> st.SearchStrategy[list[str]]:
     """One way to say it, right or wrong."""
     if isinstance(one, syntax.Argument):
         return values(one.type).map(lambda value: [value])
-    word = st.sampled_from([*one.spellings, *filter(None, [one.off])])
+    word = st.sampled_from(one.spellings)
     alone = word.map(lambda w: [w])
     value = values(one.type)
     joined = st.builds(lambda w, v: [f"{w}={v}"], word, value)
@@ -200,7 +200,7 @@ def said_in_turn(
                 yield [*path, *rest, "--", value]
                 yield [*path, *rest, value.replace("--json", "-")]
         elif one.is_flag is not False:  # a value that may be left out is for click
-            for word in (*one.spellings, *filter(None, [one.off])):
+            for word in one.spellings:
                 if not one.takes_value:
                     yield [*path, word, *rest]
                     continue

@@ -6,7 +6,7 @@ click, which also has the words for what is wrong. A test compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kedge.cli.syntax import EVERYWHERE, Argument, Command, Group, Option
@@ -28,7 +28,7 @@ class _NotPlain(Exception):
 
 def read(root: Group, argv: Sequence[str]) -> Call | None:
     """The call that a plain command line asks for; None for a line that is not plain."""
-    left = list(argv)
+    left = iter(argv)
     found: Command | Group | None = root
     above: dict[str, Any] = {}
     everywhere: set[str] = set()
@@ -49,32 +49,34 @@ def read(root: Group, argv: Sequence[str]) -> Call | None:
 
 
 def _said(
-    takes: Iterable[Option | Argument], left: list[str], *, whole: bool
+    takes: Iterable[Option | Argument], left: Iterator[str], *, whole: bool
 ) -> tuple[dict[str, list[Any]], list[str]]:
     """The options that are said, and the other words; not `whole` is up to the first of these."""
     known = {
         word: one
         for one in (*takes, *EVERYWHERE)
         if isinstance(one, Option)
-        for word in (*one.spellings, *filter(None, [one.off]))
+        for word in one.spellings
     }
     said: dict[str, list[Any]] = {}
     words: list[str] = []
-    while left and (whole or not words):
-        word = left.pop(0)
+    for word in left:
         if word == "--" and whole:
-            return said, words + left
+            return said, [*words, *left]
         if not word.startswith("-") or word == "-":
             words.append(word)
+            if not whole:
+                break
             continue
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         one = known.get(name)
         if one is None or one.is_flag is False:
             raise _NotPlain
         if one.takes_value:
-            if not equals and not left:
+            text = value if equals else next(left, None)
+            if text is None:
                 raise _NotPlain
-            said.setdefault(one.name, []).append(value if equals else left.pop(0))
+            said.setdefault(one.name, []).append(text)
         elif equals:
             raise _NotPlain
         else:

@@ -101,9 +101,10 @@ class Option:
         self.help = help
         on, _, off = words[0].partition("/")
         named = [word for word in words if not word.startswith("-")]
-        self.spellings = [on, *(word for word in words[1:] if word not in named)]
-        self.name = (named or [max(self.spellings, key=len)])[0].lstrip("-").replace("-", "_")
+        said = [on, *(word for word in words[1:] if word not in named)]
+        self.name = (named or [max(said, key=len)])[0].lstrip("-").replace("-", "_")
         self.off = off  # how an on/off flag is said to be off
+        self.spellings = [*said, off] if off else said
         self.takes_value = not (is_flag or off or flag_value is not None)
 
     def __call__(self, function: Function) -> Function:
