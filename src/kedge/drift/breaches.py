@@ -45,7 +45,8 @@ def breach(
     rule = _RULES.get(meant.kind)
     if rule is None:
         return None
-    found = rule(meant, Done(action), tests, exists)
+    done = action if isinstance(action, Done) else Done(action)
+    found = rule(meant, done, tests, exists)
     if found is None:
         return None
     evidence, reason, weight = found

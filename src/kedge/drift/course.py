@@ -116,7 +116,7 @@ def step(course: Course, event: Event) -> tuple[Course, tuple[Command, ...]]:
 
 
 def _judged(course: Course, event: Judged) -> tuple[Course, tuple[Command, ...]]:
-    pending = tuple(
+    pending = course.pending and tuple(
         each._replace(age=each.age + 1) for each in course.pending if each.age + 1 < EXPIRES
     )
     given = course.given

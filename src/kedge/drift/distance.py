@@ -16,7 +16,7 @@ from kedge.drift.topic import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence, Set
     from typing import NamedTuple, Protocol
 
     from kedge.drift.memory import State
@@ -67,6 +67,9 @@ def key(path: str) -> str:
     return stem.lower()
 
 
+_folder = lru_cache(4_096)(posixpath.dirname)
+
+
 def goes_along(path: str) -> bool:
     """Whether a file goes along with changes to others: documents, manifests, lock files."""
     name = posixpath.basename(path)
@@ -85,6 +88,16 @@ def _is_path(name: str) -> bool:
     )
 
 
+@lru_cache(1)  # of one message, for all the changes after it
+def _places(named: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """The keys of the files, and the folders, among what the user named."""
+    paths = [name for name in named if _is_path(name)]
+    return (
+        frozenset(key(path) for path in paths if "." in posixpath.basename(path)),
+        frozenset(path.strip("./") for path in paths if "/" in path),
+    )
+
+
 def measure(
     state: State,
     named: Sequence[str],
@@ -95,12 +108,8 @@ def measure(
 
     `named` are the files, folders and identifiers that the user named.
     """
-    paths = [name for name in named if _is_path(name)]
-    wanted = {key(path) for path in paths if "." in posixpath.basename(path)}
-    folders = {path.strip("./") for path in paths if "/" in path}
-    on_named = any(
-        belongs(path, wanted, neighbours) or posixpath.dirname(path) in folders for path in files
-    )
+    wanted, folders = _places(tuple(named))
+    on_named = any(belongs(path, wanted, neighbours) or _folder(path) in folders for path in files)
     if (
         len(state.pairs) < _FEWEST_PAIRS
         or state.modified < _FEWEST_CHANGES
@@ -119,8 +128,10 @@ def measure(
 
 
 def _from_goal(state: State, names: int) -> float:
-    recent = {word for step in state.window for word in (*step.words, *step.read_words)}
-    vocabulary = len(state.known) + len(recent - state.known.keys())
+    recent = _all(step.words for step in state.window) | _all(
+        step.read_words for step in state.window
+    )
+    vocabulary = len(state.known) + len(recent.difference(state.known))
     met = len(state.reached_words.keys() - state.placed.keys())
     return (
         1.5 * log1p(min(len(state.pairs), _LARGEST))
@@ -139,14 +150,14 @@ def _from_work(state: State, names: int, neighbours: Neighbours | None) -> float
     before = state.modified - state.turned_at - len(steps)
     if len(steps) < _FEWEST_CHANGES or before < _FEWEST_CHANGES or state.elsewhere:
         return None
-    words = {word for step in steps for word in step.words}
+    words = _all(step.words for step in steps)
     files = [path for step in steps for path in step.files]
     places = terms("\n".join(files[:_MOST_FILES])).words
-    unknown = sum(word not in state.known and word not in state.words for word in words)
-    known = {key(path) for path in state.files}
-    folders = {posixpath.dirname(path) for path in state.files}
+    unknown = len(words.difference(state.known).difference(state.words))
+    known = set(map(key, state.files))
+    folders = set(map(_folder, state.files))
     familiar = sum(belongs(path, known, neighbours) for path in files) / (len(files) or 1)
-    beside = sum(posixpath.dirname(path) in folders for path in files) / (len(files) or 1)
+    beside = sum(_folder(path) in folders for path in files) / (len(files) or 1)
     return (
         1.0 * log1p(min(len(state.pairs), _LARGEST))
         + 0.75 * log1p(min(names, _MOST_NAMES))
@@ -154,13 +165,17 @@ def _from_work(state: State, names: int, neighbours: Neighbours | None) -> float
         - 1.25 * familiar
         - 1.0 * beside
         - 1.25 * log1p(len((words & state.words.keys()) - places))
-        - 0.5 * log1p(len({pair for step in steps for pair in step.pairs}))
-        - 1.25 * log1p(len({name for step in steps for name in step.names}))
+        - 0.5 * log1p(len(_all(step.pairs for step in steps)))
+        - 1.25 * log1p(len(_all(step.names for step in steps)))
         - 2.5
     )
 
 
-def belongs(path: str, keys: set[str], neighbours: Neighbours | None) -> bool:
+def _all(texts: Iterable[Iterable[str]]) -> set[str]:
+    return set().union(*texts)
+
+
+def belongs(path: str, keys: Set[str], neighbours: Neighbours | None) -> bool:
     """Whether a file is one of these, the test of one, or near one."""
     if key(path) in keys:
         return True

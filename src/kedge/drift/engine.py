@@ -86,9 +86,9 @@ class Session:
         event = course.Judged(
             action.id,
             verdict.score,
-            soft=bool(verdict.rules) and verdict.rules[0].rule == _TOPIC,
-            changes=changes,
-            returns=_returns(action, verdict.score, changes),
+            bool(verdict.rules) and verdict.rules[0].rule == _TOPIC,
+            changes,
+            _returns(action, verdict.score, changes),
         )
         self.course, _ = course.step(self.course, event)
         if verdict.score < 8:

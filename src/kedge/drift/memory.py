@@ -10,12 +10,13 @@ The last few modifying actions are the window; what was before them is the work 
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 
 from kedge.drift.topic import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
     from typing import Any, NamedTuple
 
     from kedge.drift.actions import Action, Effects
@@ -32,6 +33,7 @@ _GONE = (60, 2_000)
 _CHANGED = (20, 800)  # files of one action
 _SAID = (120, 1_000)  # words of one action
 _NAMED = (20, 400)
+_APART = 3  # characters between two that are kept
 _MOST_NAMED = 60  # names of the user that are looked for
 _TEXT = 4_000  # characters of an action's text that are read
 _ELSEWHERE = ("refers-elsewhere", "command")  # kinds of messages with their goal in another place
@@ -126,7 +128,8 @@ def heard(state: State, text: str, kind: str, asks: Iterable[str] = ()) -> State
 
 def changed(action: Action) -> tuple[str, ...]:
     """The files of the tree that an action changes; temporary ones are left out."""
-    return _touched(action.effects)
+    effects = action.effects
+    return _touched(effects) if effects.written or effects.deleted or effects.moved else ()
 
 
 @lru_cache(1)  # of one action it is asked again and again
@@ -158,6 +161,7 @@ def said(action: Action, named: Sequence[str] = ()) -> About:
     return About(here.words | there.words, here.pairs | there.pairs, there.words, names)
 
 
+@lru_cache(256)  # names are looked for in one action after another
 def _tail(name: str) -> str:
     """What of a name would be met wherever it is spoken of: a file's without its folders."""
     return name.lower().strip("./").rpartition("/")[2] or name
@@ -167,27 +171,21 @@ def done(state: State, action: Action, about: About) -> State:
     """After an action. A plan is none: what an agent says that it will do is not done."""
     if action.kind in ("plan", "agent"):
         return state
+    pairs = about.pairs & state.pairs.keys()
     state = state._replace(
-        reached_words=_joined(state.reached_words, sorted(about.words & state.words.keys()), _GOAL),
-        reached_pairs=_joined(state.reached_pairs, sorted(about.pairs & state.pairs.keys()), _GOAL),
+        reached_words=_met(state.reached_words, about.words & state.words.keys()),
+        reached_pairs=_met(state.reached_pairs, pairs),
         reached_names=_joined(state.reached_names, about.names, _NAMED),
-        placed=_joined(state.placed, sorted(about.places & state.words.keys()), _GOAL),
+        placed=_met(state.placed, about.places & state.words.keys()),
     )
     words = _few(sorted(about.words), _SAID)
-    files = _few(changed(action), _CHANGED)
-    if not changed(action):
-        reading = state.reading
-        read = (*(word for word in words if word not in state.known), *reading.read_words)
-        paths = (*action.effects.read[:5], *reading.read_files)
-        return state._replace(
-            reading=Step(
-                read_words=_few(dict.fromkeys(read), _SAID),
-                read_files=_few(dict.fromkeys(paths), _CHANGED),
-            )
-        )
+    touched = changed(action)
+    if not touched:
+        return state._replace(reading=_read(state, words, action.effects.read[:5]))
+    files = _few(touched, _CHANGED)
     step = Step(
         words,
-        _few(sorted(about.pairs & state.pairs.keys()), _SAID),
+        _few(sorted(pairs), _SAID),
         files,
         state.reading.read_words,
         state.reading.read_files,
@@ -207,6 +205,22 @@ def done(state: State, action: Action, about: About) -> State:
     return state
 
 
+def _met(old: dict[str, None], found: Set[str]) -> dict[str, None]:
+    """What of the goal is reached, with what was found of it."""
+    return old if old.keys() >= found else _joined(old, sorted(found), _GOAL)
+
+
+def _read(state: State, words: Iterable[str], paths: Iterable[str]) -> Step:
+    """What was read since the last change, with the words and paths of one more action."""
+    _, _, _, read_words, read_files, _ = state.reading
+    known = state.known
+    new = [word for word in words if word not in known]
+    return Step(
+        read_words=_few(dict.fromkeys((*new, *read_words)), _SAID) if new else read_words,
+        read_files=_few(dict.fromkeys((*paths, *read_files)), _CHANGED),
+    )
+
+
 def _settled(state: State) -> State:
     """What was done so far becomes known: the user has seen it and speaks of something."""
     for step in (*state.window, state.reading):
@@ -224,22 +238,41 @@ def _learned(state: State, step: Step) -> State:
 def _joined(old: dict[str, None], new: Iterable[str], bounds: tuple[int, int]) -> dict[str, None]:
     """Both, what is new last, without the oldest when there are too many."""
     added = dict.fromkeys(new)
-    if added.keys() <= old.keys():
+    again = added.keys() & old.keys()
+    if len(again) == len(added):
         return old
-    joined = [*(each for each in old if each not in added), *added]
-    return dict.fromkeys(reversed(_few(reversed(joined), bounds)))
+    joined = old.copy()
+    for each in again:
+        del joined[each]
+    joined |= added
+    most, room = bounds
+    over = max(len(joined) - most, 0)
+    size = _size(joined) - room
+    if over or size > 0:
+        gone: list[str] = []
+        for each in joined:
+            if size <= 0 and len(gone) >= over:
+                break
+            gone.append(each)
+            size -= len(each) + _APART
+        for each in gone:
+            del joined[each]
+    return joined
 
 
 def _few(texts: Iterable[str], bounds: tuple[int, int]) -> tuple[str, ...]:
     """The first of the texts, as many as the bounds leave."""
-    most, left = bounds
-    kept: list[str] = []
-    for text in texts:
-        left -= len(text) + 3
-        if left < 0 or len(kept) == most:
-            break
-        kept.append(text)
+    most, room = bounds
+    kept = list(islice(texts, most))
+    size = _size(kept)
+    while size > room:
+        size -= len(kept.pop()) + _APART
     return tuple(kept)
+
+
+def _size(texts: Collection[str]) -> int:
+    """The characters that they take where they are kept."""
+    return sum(map(len, texts)) + _APART * len(texts)
 
 
 def _only(old: dict[str, None], kept: dict[str, None]) -> dict[str, None]:

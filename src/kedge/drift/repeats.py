@@ -5,6 +5,7 @@ A count alone is no loop: editing and testing in turn is how work is done.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from zlib import crc32
 
 from kedge.drift.memory import changed
@@ -13,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple
 
-    from kedge.drift.actions import Action
+    from kedge.drift.actions import Action, Change
     from kedge.drift.memory import State
 else:
     from kedge.drift.record import NamedTuple
@@ -40,7 +41,8 @@ class Loop(NamedTuple):
 def loop(state: State, action: Action) -> Loop | None:
     """The loop that the action goes on with, if any."""
     if changed(action):
-        times = 1 + max((_times(state.repeats, mark) for mark in _edits(action)), default=0)
+        edits = _edits(action.changes)
+        times = 1 + max((_times(state.repeats, edit) for edit, _ in edits), default=0)
         if times >= _FIRST:
             return Loop("the same edit", ", ".join(changed(action)[:2]), times)
         return None
@@ -67,11 +69,12 @@ def acted(state: State, action: Action) -> State:
     if changed(action):
         # something is changed: what failed before may work
         repeats = {each: count for each, count in repeats.items() if each[0] != "c"}
-        for edit, undone in zip(_edits(action), _edits(action, back=True), strict=True):
+        edits = _edits(action.changes)
+        for edit, undone in edits:
             repeats[edit] = _times(repeats, edit) + 1
             repeats.pop(_WORKED + undone, None)
-        repeats = dict(list(repeats.items())[-_MOST:])
-        value = value or " ".join((*_edits(action)[:_MOST_EDITS], "edit"))
+        repeats = _last(repeats)
+        value = value or " ".join((*(edit for edit, _ in edits), "edit"))
     if action.id and value:
         pending = dict([*pending.items(), (action.id, value)][-_MOST_PENDING:])
     return state._replace(repeats=repeats, pending=pending)
@@ -93,7 +96,7 @@ def ended(state: State, id: str, ok: bool) -> State:  # noqa: A002 - the word th
         repeats.pop(marks[0], None)
     else:
         repeats[marks[0]] = repeats.get(marks[0], 0) + 1
-    repeats = dict(list(repeats.items())[-_MOST:])
+    repeats = _last(repeats)
     red, green = (not ok, ok) if what == "check" else (state.red, state.green)
     return state._replace(repeats=repeats, pending=pending, red=red, green=green)
 
@@ -105,14 +108,21 @@ def command(action: Action) -> str:
     return f"c{_mark(action.command)}"
 
 
-def _edits(action: Action, *, back: bool = False) -> list[str]:
-    """The marks of an action's edits, or of those that would undo them."""
-    texts = ((each.path, each.removed, each.added) for each in action.changes[:_MOST_EDITS])
-    return [
-        f"e{_mark(path, new, old) if back else _mark(path, old, new)}"
-        for path, old, new in texts
-        if old or new
-    ]
+def _last(repeats: dict[str, int]) -> dict[str, int]:
+    return repeats if len(repeats) <= _MOST else dict(list(repeats.items())[-_MOST:])
+
+
+@lru_cache(1)  # of one action they are asked for twice
+def _edits(changes: tuple[Change, ...]) -> tuple[tuple[str, str], ...]:
+    """The mark of each edit, and of the one that would undo it."""
+    return tuple(
+        (
+            f"e{_mark(each.path, each.removed, each.added)}",
+            f"e{_mark(each.path, each.added, each.removed)}",
+        )
+        for each in changes[:_MOST_EDITS]
+        if each.removed or each.added
+    )
 
 
 def _mark(*texts: str) -> str:

@@ -111,10 +111,15 @@ def judge(
 def _forbidden(
     charter: Charter, state: State, action: Action, exists: Exists | None
 ) -> Iterator[Rule]:
+    if not charter.constraints:
+        return
+    from kedge.drift.deeds import Done
+
+    done = Done(action)
     for constraint in charter.constraints:
         if constraint.until and state.green:
             continue
-        broken = applies(constraint, action, exists=exists)
+        broken = applies(constraint, done, exists=exists)
         if broken is None:
             continue
         lost = 7 if broken.weight >= _SURE else 6 if broken.weight >= _LIKELY else 3
@@ -148,14 +153,12 @@ def _unread(charter: Charter, action: Action) -> Iterator[Rule]:
 
 def _switches_off(charter: Charter, action: Action) -> Iterator[Rule]:
     """The watch itself: its settings, its hooks, its record."""
-    said = " ".join((charter.goal, *charter.prompts[-3:])).lower()
-    if "kedge" in said or "hook" in said:
-        return
     touched = [path for path in memory.changed(action) if path.endswith(_WATCH)]
-    if touched:
-        yield Rule("switches off the watch", touched[0], 6)
-    elif any(command in action.command for command in _OFF):
-        yield Rule("switches off the watch", action.command[:120], 6)
+    if not touched and not any(command in action.command for command in _OFF):
+        return
+    said = " ".join((charter.goal, *charter.prompts[-3:])).lower()
+    if "kedge" not in said and "hook" not in said:
+        yield Rule("switches off the watch", touched[0] if touched else action.command[:120], 6)
 
 
 _WATCH = (".kedge/config.toml", ".claude/settings.json", ".claude/settings.local.json",
@@ -218,6 +221,8 @@ _MAY_BE_ASKED = ("tests deleted", "tests removed", "assertions removed", "test s
 
 def _outside(charter: Charter, action: Action, rooted: bool) -> Iterator[Rule]:
     effects = action.effects
+    if not effects.outside:
+        return
     touched = {*effects.written, *effects.deleted, *(end for pair in effects.moved for end in pair)}
     for path in effects.outside:
         if path not in touched or path.startswith(memory.TEMPORARY):

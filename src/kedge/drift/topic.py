@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from kedge.repomap.terms import stem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
+    from typing import NamedTuple, TypeAlias
+
+    # the parts at its ends and whether each tells, then its words and the pairs in it
+    _Name: TypeAlias = tuple[str, bool, str, bool, tuple[str, ...], tuple[str, ...]]
 else:
     from kedge.drift.record import NamedTuple
 
 MOST = 8_000  # characters of a text that are read
+_MOST_NAMES = 16_384  # that are remembered
 _LONGEST = 30  # a longer word is made by a program
-# What joins words to a pair in prose: a blank, a hyphen, a dot, a slash; not the end of a clause.
-_NAMES = re.compile(r"[A-Za-z][A-Za-z0-9]*+|[_ ./-]|[^A-Za-z_ ./-]++")
+# Names, and nothing for what parts them. A blank, a hyphen, a dot or a slash joins words to a pair
+# and is passed over; the end of a clause does not, and takes along all up to the next name.
+_NAMES = re.compile(r"([A-Za-z][A-Za-z0-9]*)|[^A-Za-z_ ./-][^A-Za-z]*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 # Words that tell nothing of a topic: those of every conversation, and of every repository.
@@ -75,34 +81,57 @@ def _common() -> frozenset[str]:
     return frozenset(stem(word) for word in _COMMON.split())
 
 
-@lru_cache(16_384)
-def _parts(name: str) -> tuple[tuple[str, bool], ...]:
-    """The stemmed parts of one name, numbers and single letters left out; whether each tells."""
-    if len(name) > _LONGEST or not (name[0].isalpha() and name[0].isascii()):
-        return ()
-    found = (stem(part.lower()) for part in _PARTS.findall(name) if len(part) > 1 and part[0] > "9")
+class _Names(dict[str, "_Name | None"]):
+    """Names that were met, which come again and again; too many are forgotten all at once."""
+
+    def __missing__(self, text: str) -> _Name | None:
+        if len(self) >= _MOST_NAMES:
+            self.clear()
+        found = self[text] = _name(text)
+        return found
+
+
+_names = _Names()
+
+
+def _name(text: str) -> _Name | None:
+    """The stemmed parts of one name, numbers and single letters left out; None if none is left."""
+    if len(text) > _LONGEST:
+        return None
+    parts = (text,) if text.islower() and text.isalpha() else _PARTS.findall(text)
+    found = [stem(part.lower()) for part in parts if len(part) > 1 and part[0] > "9"]
+    if not found:
+        return None
     common = _common()
-    return tuple((part, part not in common) for part in found)
+    first, last = found[0], found[-1]
+    opens, closes = first not in common, last not in common
+    words = tuple([part for part in found if len(part) > 2 and part not in common])
+    if len(found) == 1:
+        return first, opens, last, closes, words, ()
+    pairs = [
+        f"{one} {other}"
+        for one, other in pairwise(found)
+        if one not in common or other not in common
+    ]
+    return first, opens, last, closes, words, tuple(pairs)
 
 
 def terms(text: str) -> Terms:
     """What the text is about. Only its beginning is read when it is long."""
-    words: set[str] = set()
-    pairs: set[str] = set()
+    words: list[str] = []
+    pairs: list[str] = []
     before, told = "", False
+    names = _names
     for piece in _NAMES.findall(text[:MOST]):
-        if piece in _JOINS:
-            continue
-        parts = _parts(piece)
-        if not parts:
+        name = names[piece]
+        if name is None:
             before = ""
-        for part, tells in parts:
-            if tells and len(part) > 2:
-                words.add(part)
-            if before and (told or tells):
-                pairs.add(f"{before} {part}")
-            before, told = part, tells
+            continue
+        first, opens, last, closes, own, inner = name
+        if before and (told or opens):
+            pairs.append(f"{before} {first}")
+        words += own
+        if inner:
+            pairs += inner
+        before, told = last, closes
     return Terms(frozenset(words), frozenset(pairs))
-
-
-_JOINS = frozenset("_ ./-")

@@ -35,18 +35,41 @@ class Sign(NamedTuple):
     evidence: str
 
 
-class Lines(NamedTuple):
-    """What a change to a file really adds and takes away, line by line."""
+class Lines:
+    """What a change to a file really adds and takes away, line by line.
 
-    path: str
-    added: list[str]
-    removed: list[str]
-    whole: bool
+    The lines are parted when they are first asked for: of most files only the text is looked at.
+    """
+
+    __slots__ = ("_parted", "change", "path", "whole")
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+        self.path = change.path
+        self.whole = change.whole
+        self._parted: tuple[list[str], list[str]] | None = None
+
+    @property
+    def added(self) -> list[str]:
+        return self._both()[0]
+
+    @property
+    def removed(self) -> list[str]:
+        return self._both()[1]
+
+    def _both(self) -> tuple[list[str], list[str]]:
+        if self._parted is None:
+            old, new = _stripped(self.change.removed), _stripped(self.change.added)
+            self._parted = _without(new, old), _without(old, new)
+        return self._parted
 
 
 def weakened(action: Action) -> tuple[Sign, ...]:
     """The signs in an action, the weightiest first."""
-    files = [_lines(change) for change in action.changes]
+    effects = action.effects
+    if not (action.changes or effects.vcs or effects.checks or effects.deleted or effects.moved):
+        return ()
+    files = [Lines(change) for change in action.changes]
     found: list[Sign] = []
     found += _commands(action)
     found += _deleted(action, files)
@@ -62,10 +85,8 @@ def weakened(action: Action) -> tuple[Sign, ...]:
     return tuple(sorted(unique, key=lambda sign: -sign.severity)[:_MOST])
 
 
-def _lines(change: Change) -> Lines:
-    old = [line.strip()[:_LONGEST] for line in change.removed.splitlines()[:_MOST_LINES]]
-    new = [line.strip()[:_LONGEST] for line in change.added.splitlines()[:_MOST_LINES]]
-    return Lines(change.path, _without(new, old), _without(old, new), change.whole)
+def _stripped(text: str) -> list[str]:
+    return [line.strip()[:_LONGEST] for line in text.splitlines()[:_MOST_LINES]]
 
 
 def _without(lines: list[str], others: list[str]) -> list[str]:
@@ -111,7 +132,9 @@ def _cluster_has_n(args: tuple[str, ...]) -> bool:
 def _deleted(action: Action, files: list[Lines]) -> Iterator[Sign]:
     effects = action.effects
     outside = set(effects.outside)
-    made = sum(signs.is_test_file(each.path) for each in files if each.whole and each.added)
+    made = 0
+    if effects.deleted:
+        made = sum(signs.is_test_file(each.path) for each in files if each.whole and each.added)
     for path in effects.deleted:
         if path in outside:
             continue
@@ -142,6 +165,8 @@ def _tests(files: list[Lines]) -> Iterator[Sign]:
         yield Sign("tests removed", 3, *_cut(gone[new]))
         return
     was = [(path, line) for path, line in removed if signs.is_assertion(line)]
+    if not was and not signs.is_empty.may_be_in("\n".join(added)):
+        return
     now = [line for line in added if signs.is_assertion(line)]
     if len(was) > len(now):
         yield Sign("assertions removed", 2, *_cut(was[len(now)]))
@@ -162,16 +187,15 @@ def _cut(place: tuple[str, str]) -> tuple[str, str]:
 
 def _is_rust_test(each: Lines) -> bool:
     """Rust keeps tests beside the code that they test."""
-    lines = [*each.removed, *each.added]
     return each.path.endswith(".rs") and any(
-        "#[test]" in line or "assert" in line for line in lines
+        "#[test]" in line or "assert" in line for line in (*each.removed, *each.added)
     )
 
 
 def _skipped(each: Lines) -> Iterator[Sign]:
     if each.path and not signs.is_test(each.path) and not each.path.endswith(".rs"):
         return
-    if not signs.skips.may_be_in(each.added):
+    if not signs.skips.may_be_in(each.change.added):
         return
     before = signs.skips.count(each.removed)
     heads = {line for line in each.added if signs.is_test_head(line) and not signs.skips(line)}
@@ -193,7 +217,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _suppressed(each: Lines) -> Iterator[Sign]:
-    if not signs.suppresses.may_be_in(each.added):
+    if not signs.suppresses.may_be_in(each.change.added):
         return
     before = signs.suppresses.count(each.removed)
     for line in each.added:

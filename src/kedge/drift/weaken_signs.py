@@ -7,18 +7,11 @@ hook has no time to compile them all.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from posixpath import basename, splitext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-
-@lru_cache(64)
-def _lower(line: str) -> str:
-    """A line is asked about by one pattern after another."""
-    return line.lower()
 
 
 class Pattern:
@@ -33,7 +26,7 @@ class Pattern:
 
     def find(self, line: str) -> re.Match[str] | None:
         if self._hints:
-            low = _lower(line)
+            low = line.lower()
             for hint in self._hints:
                 if hint in low:
                     break
@@ -43,12 +36,10 @@ class Pattern:
             self._made = re.compile(self._source)
         return self._made.search(line)
 
-    def may_be_in(self, lines: Sequence[str]) -> bool:
-        """Whether any of the lines could match: one look at all of them."""
-        if not self._hints:
-            return bool(lines)
-        low = "\n".join(lines).lower()
-        return any(hint in low for hint in self._hints)
+    def may_be_in(self, text: str) -> bool:
+        """Whether any line of the text could match: one look at all of them."""
+        low = text.lower()
+        return not self._hints or any(hint in low for hint in self._hints)
 
     def __call__(self, line: str) -> bool:
         return self.find(line) is not None

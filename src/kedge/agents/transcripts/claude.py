@@ -35,6 +35,7 @@ _ASKING = "AskUserQuestion"
 _SUBAGENT = "subagent"  # one without a name
 _MOST_ASKED = 100
 _NOTHING = msgspec.Raw(b"null")
+_UNKNOWN = Facts(NAME)
 
 
 class _Record(msgspec.Struct, gc=False, rename="camel"):
@@ -130,18 +131,18 @@ class Transcript:
 
     def _known(self, record: _Record) -> list[Event]:
         facts = self._facts
-        found = Facts(
+        known = (
             NAME,
             text_of(record.session_id) or facts.session,
             facts.cwd or text_of(record.cwd),
             self._model,
             text_of(record.version) or facts.version,
-            facts.subagent if facts != Facts(NAME) else _agent(record),
+            facts.subagent if facts != _UNKNOWN else _agent(record),
         )
-        if found == facts:
+        if known == facts[: len(known)]:
             return []
-        self._facts = found
-        return [found]
+        self._facts = Facts(*known)
+        return [self._facts]
 
     def _user(self, record: _Record, at: str) -> list[Event]:
         content = _content(record.message).content
@@ -258,4 +259,4 @@ def _parts(content: msgspec.Raw) -> list[_Block]:
 
 
 def _begins(raw: msgspec.Raw, mark: bytes) -> bool:
-    return bytes(memoryview(raw)[:1]) == mark
+    return memoryview(raw)[:1] == mark

@@ -138,6 +138,9 @@ def _merged(
     recorded: Recorded, read: Callable[[int], None] | None, warn: Callable[[str], None] | None
 ) -> Iterator[Event]:
     """The events of all files by their time. A file is opened when its time has come."""
+    if len(recorded.files) == 1:
+        yield from _file(recorded.files[0].path, recorded.agent, read, warn)
+        return
     waiting = sorted(enumerate(recorded.files), key=lambda pair: (pair[1].at, pair[0]))
     heap: list[tuple[str, int, Event, Iterator[tuple[str, Event]]]] = []
     while heap or waiting:

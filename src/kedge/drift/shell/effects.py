@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
+    from typing import Any, NamedTuple
 else:
     from kedge.drift.record import NamedTuple
 
@@ -134,4 +134,8 @@ class Found:
         if self.full:
             unclear = self.kinds.setdefault("unclear", {})
             unclear[f"more than {MOST} paths or acts: the rest is left out"] = None
-        return Effects(**{kind: tuple(found) for kind, found in self.kinds.items()})  # type: ignore[arg-type]
+        made: dict[str, Any] = {kind: tuple(found) for kind, found in self.kinds.items()}
+        return _NO_EFFECTS._replace(**made)
+
+
+_NO_EFFECTS = Effects()

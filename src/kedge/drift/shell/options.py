@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kedge.drift.shell.values import Value
 
 TYPE_CHECKING = False
@@ -37,7 +39,7 @@ def options(
 
     With `whole`, `-json` is one option and not four.
     """
-    taking = frozenset(takes.split())
+    taking = _words(takes)
     found = Options()
     at, count = 0, len(args)
     while at < count:
@@ -64,6 +66,11 @@ def options(
             continue
         at += _cluster(found, value, taking, args[at : at + 1])
     return found
+
+
+@lru_cache(256)  # what a program takes is asked at each of its calls
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def _cluster(found: Options, value: Value, taking: Iterable[str], follows: Sequence[Value]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from posixpath import join, normpath
 
 NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "-", ""})
@@ -43,6 +44,9 @@ class Places:
         if text.startswith("~") and self.home and full.startswith(self.home):
             full = "~" + full[len(self.home) :]
         return full, True
+
+
+places = lru_cache(8)(Places)  # a session's actions are all of one project
 
 
 def normal(path: str) -> str:

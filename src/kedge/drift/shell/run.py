@@ -9,7 +9,7 @@ from kedge.drift.shell.call import Call
 from kedge.drift.shell.effects import Found
 from kedge.drift.shell.expand import fields, single
 from kedge.drift.shell.parse import parse
-from kedge.drift.shell.paths import Places
+from kedge.drift.shell.paths import places
 from kedge.drift.shell.programs import find_reader
 from kedge.drift.shell.syntax import Block, Part, Redirect, Simple, TooMuch
 from kedge.drift.shell.values import (
@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kedge.drift.shell.paths import Places
     from kedge.drift.shell.syntax import Node, Word
 
 MOST_STEPS = 2000
@@ -37,7 +38,7 @@ _LONGEST_VALUE = 20_000  # characters of a variable
 
 def read_command(command: str, found: Found, *, root: str, cwd: str) -> None:
     """Note all that a command does; never raises."""
-    run = Run(found, Places(root))
+    run = Run(found, places(root))
     state = State(run.places.absolute(cwd or ".", run.places.root))
     try:
         run.text(command, state)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.drift.shell.call import Reader
@@ -56,6 +58,7 @@ def find_reader(name: str) -> Reader:
     return _readers(module)[name]
 
 
+@cache
 def _readers(module: str) -> dict[str, Reader]:
     from importlib import import_module
 
