@@ -1,8 +1,9 @@
 """Transcripts as varied as real ones, of sessions that work on sources of the standard library.
 
 Measured on recorded sessions: of ten commands eight are not run again in the session; half of them
-have less than 50 characters, one in ten has more than 220. A session works on 5 to 13 files, and an
-edit keeps three of four lines.
+have less than 50 characters, one in ten has more than 220. A session works on 5 to 13 files, an
+edit keeps three of four lines, and the user speaks at every eleventh action. Hardly any action is
+worth an alarm.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ PROMPTS = (
     "Fix {0} so that it copes with an empty {1}. Don't touch the docs.",
     "Add an option to {0} that leaves out {1}, with a test. Keep the output as it is.",
     "{0} is slow when there are many {1}; find out why in src/{2}.py and mend it.",
-    "Rename {0} in src/{2}.py, and nothing else.",
+    "Rename {0} in src/{2}.py and wherever it is used. No new dependencies.",
+    "I get this, what is wrong with {0}?\n\n{3}",
     "go on",
     "yes, and run the tests again",
+    "looks good, commit it",
 )
 # in the first row those that are run again and again
 COMMANDS = (
@@ -54,6 +57,7 @@ COMMANDS = (
 ODDS = (32, 12, 26, 23, 7)  # of the rows
 DESCRIPTIONS = ("Run the tests of {file}", "Look for {name}", "Show what changed in src/{dir}",
                 "Check that {name} still works with {other}", "List the files")  # fmt: skip
+TURN = 11  # actions between two messages of the user
 BETAS = ["claude-code-20250219", "interleaved-thinking-2025-05-14"] * 4
 USAGE = {
     "input_tokens": 1000,
@@ -85,7 +89,8 @@ class Work(NamedTuple):
 
     def prompt(self, draw: random.Random) -> str:
         file = self.file(draw)
-        return draw.choice(PROMPTS).format(*draw.sample(file.names, 2), file.module)
+        names, log = draw.sample(file.names, 2), piece(draw, file.text, 150, 1500)
+        return draw.choice(PROMPTS).format(*names, file.module, log)
 
     def command(self, draw: random.Random) -> tuple[str, str]:
         """A command, and what the agent says that it is for."""
@@ -249,7 +254,7 @@ def claude(draw: random.Random, work: Work, number: int, steps: int) -> Iterator
         yield {"type": "api-request-shape", "sessionId": session, "shape": source[:30_000]}
         yield attached("prompt_snapshot", 30_000)
     for step in range(steps):
-        if step % 25 == 0:
+        if step % TURN == 0:
             yield record("user", message={"role": "user", "content": work.prompt(draw)})
             yield attached("session_context", 1_200)
         message = {"id": f"msg_{number}_{step}", "type": "message", "role": "assistant",
@@ -297,7 +302,7 @@ def codex(draw: random.Random, work: Work, number: int, steps: int) -> Iterator[
                base_instructions={"text": source[:21_000]})  # fmt: skip
     usage = {"input_tokens": 1000, "cached_input_tokens": 900, "output_tokens": 50}
     for step in range(steps):
-        if step % 25 == 0:
+        if step % TURN == 0:
             yield line("turn_context", cwd=PLACE, model="gpt-5.5-codex", summary="none")
             yield line("world_state", full=True, state={"host_skills": {"body": source[:5500]}})
             text = [{"type": "input_text", "text": work.prompt(draw)}]
