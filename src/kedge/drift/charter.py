@@ -11,7 +11,7 @@ has another subject, unless it was said for good ("never", "in this session").
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from kedge.drift.constraints import Constraint, constraints
 from kedge.drift.constraints import parse as parse_constraint
@@ -174,6 +174,7 @@ def parse(data: Mapping[str, Any]) -> Charter:
     return charter
 
 
+@lru_cache(1)  # of one message, as its telling words
 def names(text: str) -> tuple[str, ...]:
     """Files, folders and identifiers that a text names, in their order."""
     from kedge.drift.subjects import is_path
@@ -218,17 +219,19 @@ def _humped(name: str) -> bool:
     )
 
 
-def _telling(text: str) -> dict[str, int]:
+@lru_cache(1)
+def _telling(text: str) -> tuple[str, ...]:
+    """The words of a text that are not those of every message, each once and in their order."""
     from kedge.drift.roles import word_set
     from kedge.drift.vocabulary import FILLER, GOING_ON
 
-    found: dict[str, int] = {}
     common = word_set(_COMMON)
-    for match in _plain().finditer(text[:8_000]):
-        word = match[0].lower().removesuffix("'s")
-        if word not in common and word not in FILLER and word not in GOING_ON:
-            found[word] = found.get(word, 0) + 1
-    return found
+    found = dict.fromkeys(
+        word.lower().removesuffix("'s") for word in _plain().findall(text[:8_000])
+    )
+    return tuple(
+        word for word in found if word not in common and word not in FILLER and word not in GOING_ON
+    )
 
 
 def _weighed(known: Iterable[tuple[str, float]], text: str) -> tuple[tuple[str, float], ...]:
@@ -279,7 +282,7 @@ def _another(charter: Charter, words: str) -> bool:
         return False
     telling = _telling(words)
     known = {word for word, weight in charter.words if weight >= FADING}
-    return not known & telling.keys() and not set(names(words)) & set(charter.named)
+    return known.isdisjoint(telling) and not set(names(words)) & set(charter.named)
 
 
 def _specific(goal: str, named: tuple[str, ...], words: tuple[tuple[str, float], ...]) -> bool:

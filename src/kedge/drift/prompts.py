@@ -7,6 +7,7 @@ of commands, summaries of what was compacted. None of it is the user's word.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from kedge.drift.roles import word_set
 from kedge.drift.vocabulary import ASKING, CHANGING, FILLER, GOING_ON, LOOKING, POLITE
@@ -70,6 +71,7 @@ _ELSEWHERE = word_set(
 _LINK = re.compile(r"https?://\S+")
 
 
+@lru_cache(1)  # of one message it is asked by all who read it
 def users_words(text: str) -> str:
     """The prompt without what a client, a hook or a tool put into it; empty when all is theirs."""
     text = text[:MOST]
@@ -86,6 +88,7 @@ def users_words(text: str) -> str:
     return "" if text.startswith(_MACHINE) else text
 
 
+@lru_cache(1)
 def kind(text: str) -> Kind:
     """What a message is to the goal; only "goal" says by itself what is to be done.
 
