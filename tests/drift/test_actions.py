@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kedge.drift import actions
 from kedge.drift.actions import Action, Effects, normalise
 from kedge.drift.shell.effects import MOST, MOST_TEXT
 from kedge.drift.weaken import weakened
@@ -194,6 +195,24 @@ def test_what_is_kept_is_bounded() -> None:
     many = act("Bash", {"command": "rm " + " ".join(f"f{n}" for n in range(MOST + 50))})
     assert len(many.effects.deleted) == MOST
     assert many.effects.unclear == (f"more than {MOST} paths or acts: the rest is left out",)
+
+
+def test_a_command_is_read_for_the_place_where_it_is_run() -> None:
+    given_ = {"command": "rm a.py && npm install left-pad"}
+    for _ in range(2):  # as often as it is run
+        for cwd, path in (("/r", "a.py"), ("/r/src", "src/a.py"), ("/else", "/else/a.py")):
+            done = normalise("Bash", given_, root="/r", cwd=cwd)
+            assert done.effects.deleted == (path,)
+            assert [one.packages for one in done.effects.installs] == [("left-pad",)]
+
+
+def test_few_and_short_commands_are_remembered() -> None:
+    actions._run_again.cache_clear()
+    act("Bash", {"command": "cat <<'E'\n" + "x" * 300 + "\nE"})
+    assert actions._run_again.cache_info().currsize == 0
+    for number in range(400):
+        assert act("Bash", {"command": f"rm {number}.py"}).effects.deleted == (f"{number}.py",)
+    assert actions._run_again.cache_info().currsize <= 256
 
 
 JSON = st.recursive(

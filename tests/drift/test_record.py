@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import typing
 
+import pytest
+
 from kedge.drift.course import Pending
 from kedge.drift.record import NamedTuple
 from kedge.drift.repeats import Loop
@@ -39,6 +41,23 @@ def test_they_behave_alike() -> None:
     assert Light._field_defaults == Full._field_defaults  # type: ignore[attr-defined]
     assert (Light.__doc__, Light.__name__, Light.__module__) == ("A thing.", "Light", __name__)
     assert repr(made) == "Light(name='a', size=3, parts=('b',))"
+
+
+@pytest.mark.parametrize("values", [(), ("a", 1, (), "more")])
+def test_too_few_and_too_many_values_are_refused(values: tuple[typing.Any, ...]) -> None:
+    for kind in (Light, Full):
+        with pytest.raises(TypeError):
+            kind(*values)
+
+
+def test_values_are_given_in_order_and_the_rest_is_as_declared() -> None:
+    given: tuple[typing.Any, ...] = ("a", 4, ("b",))
+    for count in (1, 2, 3):
+        assert tuple(Light(*given[:count])) == tuple(Full(*given[:count]))  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Light("a", 4, size=5)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        Light("a", weight=5)  # type: ignore[call-arg]
 
 
 def test_those_of_the_engine_have_their_methods_and_can_be_kept() -> None:

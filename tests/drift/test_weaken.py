@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support import in_time
 
-from kedge.drift.actions import Action, normalise
+from kedge.drift.actions import Action, Change, Effects, normalise
 from kedge.drift.weaken import weakened
+from kedge.drift.weaken_signs import Pattern
 
 ROOT = "/r"
 
@@ -222,3 +225,27 @@ def test_long_lines_are_read_in_bounded_time(unit: str) -> None:
     for path in ("tests/test_a.py", "package.json", ".github/workflows/ci.yml"):
         with in_time():
             weakened(edit(path, long, long + "\n" + "\n".join([unit * 50] * 2_000)))
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["def test_a():", "    assert f(1) == 2", "    assert True", "    assert f(1)", "@skip",
+         "}", "x = 1  # noqa", "// nolint", "it('works', () => {", "it.only('a')", "#[test]",
+         "fn a()", "\u2028// eslint-disable", "return x", "", "fail_under = 90", "fail_under = 80",
+         "Σ SKIP"]
+    ),
+    max_size=8,
+).map("\n".join)  # fmt: skip
+PATHS = st.sampled_from(["src/a.py", "tests/test_a.py", "src/lib.rs", "a.test.ts", "tox.ini", ""])
+
+
+@given(st.lists(st.tuples(PATHS, LINES, LINES), max_size=3))
+def test_a_look_at_the_text_finds_what_a_look_at_each_line_does(
+    files: list[tuple[str, str, str]],
+) -> None:
+    changes = tuple(Change(path, new, old) for path, old, new in files)
+    action = Action("", "Edit", "edit", Effects(written=("a",)), changes=changes)
+    found = weakened(action)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Pattern, "may_be_in", lambda *_: True)
+        assert weakened(action) == found

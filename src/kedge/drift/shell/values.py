@@ -53,7 +53,7 @@ def printed(text: str) -> Output:
         return ANYTHING
     if len(text) > _LONGEST:
         return Output(None, text)
-    return Output(tuple(Value(word) for word in text.split()[:MOST_VALUES]), text)
+    return Output(tuple(map(Value, text.split()[:MOST_VALUES])), text)
 
 
 class State:

@@ -1,0 +1,62 @@
+"""What a text is about is the same however it is found, and what is remembered stays small."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kedge.drift import topic
+from kedge.drift.topic import Terms, terms
+from kedge.repomap.terms import stem
+
+PIECE = re.compile(r"[A-Za-z][A-Za-z0-9]*|.", re.DOTALL)
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+TEXTS = st.lists(
+    st.sampled_from(["sessionList", "session", "list", "X", "HTTPServer2", "the", "of", "id", "12"])
+    | st.sampled_from([" ", "  ", "_", ".", "/", "-", "\n", "\n    ", ", ", "(", "9", "é", "\0"])
+    | st.text(max_size=6)
+    | st.sampled_from(["a" * 31, "berths", "berthing", "a1b2", "Éclair", "ſet"]),
+    max_size=40,
+).map("".join)
+
+
+def one_by_one(text: str) -> Terms:
+    """Piece by piece: signs that join are passed over, all others part."""
+    common = topic._common()
+    words: set[str] = set()
+    pairs: set[str] = set()
+    before = ""
+    for piece in PIECE.findall(text):
+        if piece in "_ ./-":
+            continue
+        named = piece[0].isascii() and piece[0].isalpha() and len(piece) <= 30
+        parts = [part for part in PART.findall(piece) if named and len(part) > 1]
+        stems = [stem(part.lower()) for part in parts if not part[0].isdigit()]
+        if not stems:
+            before = ""
+        for part in stems:
+            if part not in common and len(part) > 2:
+                words.add(part)
+            if before and not {before, part} <= common:
+                pairs.add(f"{before} {part}")
+            before = part
+    return Terms(frozenset(words), frozenset(pairs))
+
+
+@given(TEXTS)
+def test_a_text_is_about_what_its_pieces_are_about(text: str) -> None:
+    assert terms(text) == one_by_one(text)
+
+
+def test_only_the_beginning_of_a_long_text_is_read() -> None:
+    assert terms("a " * topic.MOST + "berth").words == frozenset()
+
+
+def test_names_that_are_remembered_do_not_grow_without_end() -> None:
+    before = terms("the harbour master")
+    for number in range(40):
+        terms(" ".join(f"quay{number:02}x{each}" for each in range(600)))
+        assert len(topic._names) <= topic._MOST_NAMES
+    assert terms("the harbour master") == before
