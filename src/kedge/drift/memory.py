@@ -147,18 +147,27 @@ def said(action: Action, named: Sequence[str] = ()) -> About:
     """
     effects = action.effects
     places = "\n".join((*changed(action)[:20], *effects.read[:5]))
+    new = action.text[:_TEXT]
     text = "\n".join(
         (
             action.note[:500],
             action.command[:2_000] if not action.text else action.command[:300],
-            action.text[:_TEXT],
-            action.removed[: _TEXT // 2],
+            new,
+            _gone(new, action.removed[: _TEXT // 2]),
         )
     )
     there, here = terms(places), terms(text)
     low = f"{places}\n{text}".lower() if named else ""
     names = tuple(name for name in named[:_MOST_NAMED] if _tail(name) in low)
     return About(here.words | there.words, here.pairs | there.pairs, there.words, names)
+
+
+def _gone(new: str, old: str) -> str:
+    """The lines of the old text that are not in the new one: an edit keeps most of them."""
+    if not new or not old:
+        return old
+    kept = set(new.split("\n"))
+    return "\n".join([line for line in old.split("\n") if line not in kept])
 
 
 @lru_cache(256)  # names are looked for in one action after another

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 CHANGES = word_set("changes change edits modifications edit modification")
 _ACTS = word_set("no_commit no_push no_pr no_vcs no_branch no_run no_install")
+_BEGINS = word_set(
+    """don't do never must should shall may can mustn't shouldn't can't cannot not didn't under
+    nobody without neither avoid stop refrain hold skip"""
+)
 _CHECKS = word_set("test tests ci check checks build builds green suite lint linter typecheck")
 _AWAITED = _CHECKS | word_set(
     "review reviewed approved approval i i've i'm we you you've everything"
@@ -43,6 +47,8 @@ _USING = word_set(
 
 def negated(found: Finding, sentence: Sentence, at: int) -> int:
     """For "don't touch X", "without changing X", "avoid adding X" and what else negates a verb."""
+    if sentence.words[at].low not in _BEGINS:
+        return 0
     begun = _begun(sentence.words, at, sentence.asks)
     return forbid(found, sentence, at, *begun) if begun else 0
 

@@ -259,4 +259,4 @@ def _parts(content: msgspec.Raw) -> list[_Block]:
 
 
 def _begins(raw: msgspec.Raw, mark: bytes) -> bool:
-    return memoryview(raw)[:1] == mark
+    return memoryview(raw)[0] == mark[0]
