@@ -18,6 +18,9 @@ covers, except for these:
     @_…          used by the query alone
 
 Where two patterns match one node, the one that comes first counts.
+
+A parent is written as `_` where its fields and tokens tell what it is: to compile a pattern,
+tree-sitter goes through all that the grammar allows inside each parent with a name.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 
 from kedge.repomap.imports import imports
@@ -47,7 +47,7 @@ _TYPED = (
 _INDENTED = rb"\n[ \t]*+" + _TYPED % (_SHARP, _SHARP, 1)
 # A line such as `static async names(a, b) {` or `names = (a, b) =>`.
 _SCRIPTED = (
-    rb"\n[ \t]*+(?!(?:if|for|while|switch|catch|function|return|with)\b)"
+    rb"\n[ \t]*+(?=[\w$*#])(?!(?:if|for|while|switch|catch|function|return|with)\b)"
     rb"(?:(?:public|private|protected|static|abstract|override|readonly|async|get|set)[ \t]++){0,5}"
     rb"(?:[\w$]++\.)*[*#$]*+(\w++)"
     rb"(?:[?!]?+(?:<[^()\n]{0,80}>)?[ \t]?%b[ \t]*+(?::|\{)"
@@ -110,19 +110,27 @@ Words = tuple[dict[str, int], list[str], list[str]]
 
 def words(language: str, source: bytes) -> Words:
     """How often each name occurs, which seem to be defined here, and what is imported."""
-    counts = Counter(source.translate(_SPACES).decode("ascii").split())
+    counts = Counter(_split(source))
     names = {
         name: count if count < MOST else MOST  # noqa: FURB136 - quicker
         for name, count in counts.items()
-        if 2 < len(name) <= LONGEST and name[0] > "9" and name not in _KEYWORDS
+        if 2 < len(name) <= LONGEST and name > ":" and name not in _KEYWORDS
     }
     text = b"\n" + source
-    defined = dict.fromkeys(found.decode("ascii", "replace") for found in _defined(language, text))
+    defined = dict.fromkeys(
+        found.decode("ascii", "replace") for found in _defined(language, text, counts)
+    )
     return names, [name for name in defined if name in names], imports(language, text)
 
 
-def _defined(language: str, text: bytes) -> Iterator[bytes]:
-    for word, shape in _announced(language):
+def _split(source: bytes) -> list[str]:
+    return source.translate(_SPACES).decode("ascii").split()
+
+
+def _defined(language: str, text: bytes, known: Container[str]) -> Iterator[bytes]:
+    for said, word, shape in _announced(language):
+        if said is not None and said not in known:
+            continue
         size, place = len(word), text.find(word)
         while place >= 0:
             if word[0] == 10 or text[place - 1] in _BLANK:
@@ -136,9 +144,13 @@ def _defined(language: str, text: bytes) -> Iterator[bytes]:
 
 
 @cache
-def _announced(language: str) -> list[tuple[bytes, re.Pattern[bytes]]]:
-    words = _ANNOUNCED.get(language, _OTHERS).encode().split(b"|")
-    return [(word, re.compile(_SPECIAL.get(word, _NAME))) for word in words]
+def _announced(language: str) -> list[tuple[str | None, bytes, re.Pattern[bytes]]]:
+    """The words that announce definitions, each with the first name in it and what follows."""
+    found = []
+    for word in _ANNOUNCED.get(language, _OTHERS).encode().split(b"|"):
+        said = next(iter(_split(word)), None)
+        found.append((said, word, re.compile(_SPECIAL.get(word, _NAME))))
+    return found
 
 
 def _grouped(text: bytes, place: int) -> list[bytes]:

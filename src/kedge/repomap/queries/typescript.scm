@@ -7,17 +7,15 @@
 (function_signature name: (identifier) @name) @function
 (internal_module name: (_) @name) @module
 (module name: (_) @name) @module
-(class_body (method_signature name: (_) @name) @method)
-(class_body (abstract_method_signature name: (_) @name) @method)
-(interface_body (method_signature name: (_) @name) @method)
+(interface_body (_ name: (_) @name parameters: (_)) @method)
 (interface_body
-  (property_signature
+  (_
     name: (property_identifier) @name
-    type: (type_annotation (function_type))) @method)
+    type: (_ (function_type))) @method)
 (class_body
-  (public_field_definition
+  (_
     name: (property_identifier) @name
     value: [(arrow_function) (function_expression)] @made) @method)
-(class_body (public_field_definition name: (property_identifier) @name) @property)
+(class_body (_ name: (property_identifier) @name) @property)
 (ambient_declaration
   (_ (variable_declarator name: (identifier) @name) @variable) @head)
