@@ -1,8 +1,8 @@
 (function_definition declarator: (_) @declarator) @function
 (declaration declarator: (function_declarator) @declarator) @prototype
-(declaration declarator: (pointer_declarator (function_declarator)) @declarator) @prototype
+(declaration declarator: (_ "*" (function_declarator)) @declarator) @prototype
 (declaration
-  declarator: (pointer_declarator (pointer_declarator (function_declarator))) @declarator) @prototype
+  declarator: (_ "*" (_ "*" (function_declarator))) @declarator) @prototype
 
 (struct_specifier name: (_) @name body: (_)) @struct
 (union_specifier name: (_) @name body: (_)) @struct

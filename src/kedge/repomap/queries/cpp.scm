@@ -7,7 +7,7 @@
 (declaration declarator: (reference_declarator (function_declarator)) @declarator) @prototype
 (declaration declarator: (operator_cast) @declarator) @prototype
 (field_declaration declarator: (function_declarator) @declarator) @prototype
-(field_declaration declarator: (pointer_declarator (function_declarator)) @declarator) @prototype
+(field_declaration declarator: (_ "*" (function_declarator)) @declarator) @prototype
 (field_declaration declarator: (reference_declarator (function_declarator)) @declarator) @prototype
 (field_declaration declarator: (operator_cast) @declarator) @prototype
 (namespace_definition
