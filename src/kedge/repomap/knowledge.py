@@ -6,9 +6,11 @@ is kept with it, so that it is read again only when that changed.
 
 from __future__ import annotations
 
+import gc
 import marshal
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,8 +96,9 @@ class Knowledge:
             same = {file.path for file in _sources(lines & nearest.lines)}
             found = nearest.documents(same)
             sources = [file for file in sources if file.path not in same]
-        found.update(self._documents(sources))
-        return Index.build(lines, dict(sorted(found.items())))
+        with _undisturbed():
+            found.update(self._documents(sources))
+            return Index.build(lines, dict(sorted(found.items())))
 
     def _documents(self, sources: Sequence[File]) -> dict[str, Document]:
         from kedge.repomap.documents import read
@@ -143,6 +146,18 @@ class Knowledge:
             kept = marshal.dumps((past, list(tree.known), found.dump()))
             self._cache.keep_memo("overview", self._base, kept)
         return found
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """No search for garbage, of which an index leaves none, among all the lists that it makes."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def _places(lines: Iterable[bytes]) -> set[tuple[bytes, bytes]]:

@@ -36,24 +36,24 @@ _MACRO = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]*"
 _CALLED = _MACRO + rb"(?:\([^()\n]*\))?"
 _TYPE_MACRO = rb" ([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)(?= +\w+\s*(?:final\s*)?[:;{])"
 _C = (
-    re.compile(
+    (
         rb"\n[ \t]*(?:(?:static|inline|extern|friend|explicit|virtual|constexpr)[ \t]+)*"
         rb"(" + _CALLED + rb"(?:[ \t]+" + _CALLED + rb")*)"
         rb"(?=[ \t]+[A-Za-z_]\w*[\s*&<:(]|[ \t]*\r?\n)"
     ),
-    re.compile(rb"\)[ \t]*(" + _CALLED + rb")(?=[ \t]*[;{])"),
-    re.compile(rb"class" + _TYPE_MACRO),
-    re.compile(rb"struct" + _TYPE_MACRO),
-    re.compile(rb"if (" + _MACRO + rb")(?= ?\()"),
-    re.compile(rb"= (typename)(?= )"),
+    rb"\)[ \t]*(" + _CALLED + rb")(?=[ \t]*[;{])",
+    rb"class" + _TYPE_MACRO,
+    rb"struct" + _TYPE_MACRO,
+    rb"if (" + _MACRO + rb")(?= ?\()",
+    rb"= (typename)(?= )",
 )
 # An annotation before a class in Kotlin can be read as an expression, and the class as another.
 _KOTLIN = (
-    re.compile(
+    (
         rb"\n((?:[ \t]*@[\w.:]+(?:\([^()\n]*\))?[ \t]*(?://[^\n]*)?\r?\n){1,20})"
         rb"(?=[ \t]*(?:[a-z]+[ \t]+){0,4}?(?:class|interface|object)\b)"
     ),
-    re.compile(rb"(annotation)(?= class\b)"),
+    rb"(annotation)(?= class\b)",
 )
 _ASCII = bytes(range(128)) + b"x" * 128
 _HIDING = {"c": _C, "cpp": _C, "kotlin": _KOTLIN}
@@ -107,7 +107,7 @@ def readable(source: bytes, language: str) -> bytes:
     except UnicodeDecodeError:  # as with NULs, some parsers take seconds over them
         source = source.translate(_ASCII)
     for pattern in _HIDING.get(language, ()):
-        source = pattern.sub(_blank, source)
+        source = re.sub(pattern, _blank, source)
     return source
 
 

@@ -47,7 +47,8 @@ _TYPED = (
 _INDENTED = rb"\n[ \t]*+" + _TYPED % (_SHARP, _SHARP, 1)
 # A line such as `static async names(a, b) {` or `names = (a, b) =>`.
 _SCRIPTED = (
-    rb"\n[ \t]*+(?=[\w$*#])(?!(?:if|for|while|switch|catch|function|return|with)\b)"
+    rb"\n[ \t]*+(?=[\w$*#])(?!(?:if|for|while|switch|catch|function|return|with)\b"
+    rb"|(?:import|export|const|let|var)[ \t])"
     rb"(?:(?:public|private|protected|static|abstract|override|readonly|async|get|set)[ \t]++){0,5}"
     rb"(?:[\w$]++\.)*[*#$]*+(\w++)"
     rb"(?:[?!]?+(?:<[^()\n]{0,80}>)?[ \t]?%b[ \t]*+(?::|\{)"
