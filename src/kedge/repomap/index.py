@@ -11,9 +11,8 @@ import marshal
 from array import array
 from bisect import bisect, bisect_left
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, count, islice, pairwise
-from operator import or_
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING
 
 from kedge.repomap.files import is_test
@@ -140,21 +139,25 @@ class Index:
         made = cls(b"\0".join(lines))
         made.paths = list(documents)
         made.kinds = bytearray(_kind(path) for path in documents)
-        seen: defaultdict[str, int] = defaultdict(count().__next__)
-        rows = [list(map(seen.__getitem__, document)) for document in documents.values()]
-        made._begins = _places(rows)
-        names = sorted(seen)
+        posts: defaultdict[str, list[int]] = defaultdict(list)
+        for place, document in enumerate(documents.values()):
+            # Few bytes differ: a number for each, and not for each name, is soon found again.
+            post = {byte: place << _BITS | byte for byte in set(document.values())}
+            for name, byte in document.items():
+                if byte < DEFINED:
+                    posts[name].append(post[byte])
+                else:
+                    posts[name].insert(0, post[byte])
+        names = sorted(posts)
+        rows = [posts[name] for name in names]
+        made._few = bytearray(_few(row) if row[0] & DEFINED else 0 for row in rows)
+        made._starts, made._posts = _begins(rows), array("I", chain.from_iterable(rows))
         made._name(names)
-        posts = _posts(rows, documents.values(), [[] for _ in names])
-        ordered = [posts[seen[name]] for name in names]
-        made._few = bytearray(_few(row) if row[0] & DEFINED else 0 for row in ordered)
-        made._starts = _places(ordered)
-        made._posts = array("I", chain.from_iterable(ordered))
         number = dict(zip(names, range(0, len(names) << _BITS, 1 << _BITS), strict=True))
-        shifted = [number[name] for name in seen]
-        numbers = map(shifted.__getitem__, chain.from_iterable(rows))
-        marks = chain.from_iterable(document.values() for document in documents.values())
-        made._forward = array("I", map(or_, numbers, marks))
+        forward = array("I")
+        for document in documents.values():
+            forward.extend([number[name] | byte for name, byte in document.items()])
+        made._begins, made._forward = _begins(documents.values()), forward
         return made
 
     def patch(self, gone: Iterable[str], documents: Mapping[str, Document]) -> None:
@@ -236,26 +239,11 @@ def _few(posts: Sequence[int]) -> int:
     """How many documents define the name with these posts; 0 when they are many."""
     if not posts or not posts[0] & DEFINED:
         return 0
-    few = sum(post & DEFINED for post in posts[: MOST_DEFINERS + 1]) // DEFINED
-    return few if few <= MOST_DEFINERS else 0
+    count = sum(post & DEFINED for post in posts[: MOST_DEFINERS + 1]) // DEFINED
+    return count if count <= MOST_DEFINERS else 0
 
 
-def _posts(
-    rows: Iterable[Sequence[int]], documents: Iterable[Document], posts: list[list[int]]
-) -> list[list[int]]:
-    """The posts of each name; `rows` are the names of each document."""
-    for place, (row, document) in enumerate(zip(rows, documents, strict=True)):
-        # Few bytes differ: one number for each, not for each name, stays near the processor.
-        post = {byte: place << _BITS | byte for byte in set(document.values())}
-        for name, byte in zip(row, document.values(), strict=True):
-            if byte < DEFINED:
-                posts[name].append(post[byte])
-            else:
-                posts[name].insert(0, post[byte])
-    return posts
-
-
-def _places(rows: Iterable[Sequence[int]]) -> array[int]:
+def _begins(rows: Iterable[Sized]) -> array[int]:
     """Where each row begins when they are joined, and where the last ends."""
     return array("I", accumulate(map(len, rows), initial=0))
 
