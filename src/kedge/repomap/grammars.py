@@ -35,6 +35,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kedge.repomap.languages import Language
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from tree_sitter import Language as Grammar
     from tree_sitter import Node, Parser, Query, QueryCursor
 
@@ -107,13 +109,11 @@ class Reader:
 
 @cache  # failures raise, so they are not kept
 def reader(language: Language) -> Reader:
-    from importlib import import_module
-
     try:
         from tree_sitter import Language as Grammar
         from tree_sitter import Query
 
-        grammar = Grammar(getattr(import_module(str(language.grammar)), language.function)())
+        grammar = Grammar(getattr(_binding(str(language.grammar)), language.function)())
     except ImportError as error:
         raise Unreadable(f"the grammar is not installed ({error.name})") from error
     except (AttributeError, ValueError) as error:
@@ -127,6 +127,23 @@ def reader(language: Language) -> Reader:
     parser, cursor = _limited(grammar, query)
     cursor.set_max_start_depth(_LEVELS.get(language.name, _OTHERWISE))
     return Reader(parser, cursor, _kinds(query, text.encode()))
+
+
+def _binding(package: str) -> ModuleType:
+    """The module that has the grammar. The package around it would load a dozen modules more, for
+    queries that kedge does not use."""
+    from importlib import import_module
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    around = PathFinder.find_spec(package)
+    places = around.submodule_search_locations if around else None
+    found = PathFinder.find_spec(f"{package}._binding", places) if places else None
+    if found is None or found.loader is None:
+        return import_module(package)
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def _limited(grammar: Grammar, query: Query) -> tuple[Parser, QueryCursor]:
