@@ -13,6 +13,7 @@ from repomap.port import FILES, fill
 from support import Kedge, assert_clear, git
 
 from kedge.host import tokens
+from kedge.repomap.documents import MIN_PARALLEL
 
 
 def paths(data: dict[str, list[dict[str, str]]]) -> list[str]:
@@ -102,7 +103,7 @@ def test_one_process_or_two_give_the_same_bytes(repo: Path, kedge: Kedge) -> Non
             f"from harbour.berth import Berth\nfrom src.port{n % 5}.berth_{n // 2} import Crane\n"
             f"class Crane{n}:\n    def lift_{n % 50}(self) -> Berth: return high_water({n})\n"
         )
-        for n in range(450)
+        for n in range(MIN_PARALLEL)
     }
     fill(repo, many)
     git(repo, "add", "-A")

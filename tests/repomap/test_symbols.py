@@ -125,6 +125,42 @@ def test_a_long_signature_is_cut() -> None:
     assert line.endswith("…")
 
 
+def test_what_only_looks_like_a_definition_in_a_script_is_none() -> None:
+    source = (
+        "Ship.dock = function () {};\n"
+        "Ship.moor ||= function () {};\n"
+        "Ship.sail || function () {};\n"
+        "Ship['tow'] = function () {};\n"
+        "new Crane(() => { function lift() {} });\n"
+        "crane(() => { function lower() {} });\n"
+    )
+    for language in ("javascript", "typescript", "tsx"):
+        assert _names(language, source) == ["dock", "lift"]
+    source = (
+        "class Ship {\n  #hull = 1;\n  ['deck'] = 2;\n  mast = 3;\n  sail = () => 4;\n  row() {}\n"
+        "  abstract tow(): void;\n}\n"
+        "interface Port { [key: string]: Ship; new (a: Ship): Port; (b: Ship): void;\n"
+        "  name: string; open: () => void; close(): void }\n"
+    )
+    assert _names("typescript", source) == [
+        "Ship",
+        "mast",
+        "sail",
+        "row",
+        "tow",
+        "Port",
+        "open",
+        "close",
+    ]
+
+
+def test_only_what_is_assigned_is_a_variable_of_a_module() -> None:
+    source = "HULL = 1\nDECK: int\nMAST: int = 2\nHULL += 1\nHULL | DECK\nBOOM == MAST\n"
+    assert _names("python", source) == ["HULL", "DECK", "MAST"]
+    source = "if a:\n  HULL = 1\nelif b:\n  DECK = 2\nelse:\n  MAST = 3\n  BOOM += 1\n"
+    assert _names("python", source) == ["HULL", "MAST"]
+
+
 def test_a_prototype_is_listed_where_the_definition_is_elsewhere() -> None:
     assert _names("c", "int f(int);\nint g(int);\nint f(int x) { return x; }\n") == ["g", "f"]
 
@@ -228,6 +264,17 @@ def test_a_megabyte_is_read_in_time() -> None:
     extract(BY_NAME["python"], b"", name)
     with in_time():
         assert len(extract(BY_NAME["python"], source, name).symbols) > 1000
+
+
+def test_a_grammar_comes_without_what_its_package_would_load() -> None:
+    code = (
+        "import sys; from kedge.repomap.languages import BY_NAME;"
+        "from kedge.repomap.symbols import extract;"
+        "found = extract(BY_NAME['typescript'], b'class A {}', 'a.ts');"
+        "print(found.symbols[0].name, 'importlib.resources' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "A False\n"
 
 
 def test_importing_it_loads_no_grammar() -> None:
