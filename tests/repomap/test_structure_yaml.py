@@ -143,6 +143,7 @@ texts = st.one_of(st.lists(pieces, min_size=1, max_size=14).map("".join), mutati
 @example("- &x \n  x y, ")
 @example("a: [-x,\n :- b]")
 @example("c: |\n   \t  ")
+@example("a: {b\n   : c}")
 def test_it_gives_what_pyyaml_gives_or_nothing(text: str) -> None:
     try:
         found = blocks.parse(text)

@@ -6,8 +6,20 @@ from collections.abc import Iterable
 
 try:
     from _blake2 import blake2b
+    from _sha1 import sha1
 except ImportError:  # an interpreter that is built otherwise
-    from hashlib import blake2b
+    from hashlib import blake2b, sha1
+
+
+def blob(data: bytes, like: str = "") -> str:
+    """The id that git has for this content; `like` is one of the repository's."""
+    head = b"blob %d\0" % len(data)
+    if len(like) == 64:
+        from hashlib import sha256
+
+        return sha256(head + data, usedforsecurity=False).hexdigest()
+    name: str = sha1(head + data, usedforsecurity=False).hexdigest()
+    return name
 
 
 def digest(parts: Iterable[bytes]) -> str:

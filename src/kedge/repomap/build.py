@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge import __version__
 from kedge.errors import FileError
-from kedge.host.digest import digest
+from kedge.host.digest import blob, digest
 from kedge.host.project import Project
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
@@ -258,7 +258,7 @@ class Reader:
                 tuple(plain(one) if isinstance(one, str) else one for one in symbol)
                 for symbol in found.symbols
             ]
-            if files.blob(data, file.key) == file.key:  # else a filter or an edit came between
+            if blob(data, file.key) == file.key:  # else a filter or an edit came between
                 self._fresh[key] = kept
         self.read[file.language.title] += 1
         return [Symbol(*values) for values in kept]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.errors import GitError
-from kedge.host.digest import digest
+from kedge.host.digest import blob, digest
 from kedge.host.project import Project
 from kedge.repomap.unchanged import ALL, LISTED
 
@@ -306,14 +306,6 @@ def read(root: Path, path: str) -> bytes | None:
     return data if size <= MAX_BYTES else None
 
 
-def blob(data: bytes, like: str = "") -> str:
-    """The id that git has for this content; `like` is one of the repository's."""
-    import hashlib
-
-    kind = hashlib.sha256 if len(like) == 64 else hashlib.sha1
-    return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
 def _from_disk(root: Path) -> Come:
     from kedge.repomap.ignore import walk
 
@@ -354,7 +346,9 @@ def _content(root: Path | str, path: bytes) -> tuple[bytes | None, int]:
             return None, 0
         if status.st_size > MAX_BYTES:
             return b"", status.st_size
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(), status.st_size
+        parts = []
+        while part := os.read(fd, MAX_BYTES):
+            parts.append(part)
+        return b"".join(parts), status.st_size
     finally:
         os.close(fd)

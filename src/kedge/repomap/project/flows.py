@@ -88,9 +88,9 @@ class Flow:
         found: dict[str, Any] = {}
         sign, text = self._next()
         while sign != "}":
-            name = reader.text(text, reader.at + 1)
-            if sign or name == "<<" or self._next()[0] != ":":
-                raise Unusual
+            name, line = reader.text(text, reader.at + 1), reader.at
+            if sign or name == "<<" or self._next()[0] != ":" or reader.at != line:
+                raise Unusual  # a name has its colon in the same line
             value = self._value(*self._next(), depth + 1)
             found.pop(name, None)
             found[name] = value
