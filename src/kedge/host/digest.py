@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 try:
     from _blake2 import blake2b
-    from _sha1 import sha1
+    from _sha1 import sha1  # type: ignore[import-not-found]
 except ImportError:  # an interpreter that is built otherwise
     from hashlib import blake2b, sha1
 
