@@ -3,7 +3,8 @@
 Measured on recorded sessions: of ten commands eight are not run again in the session; half of them
 have less than 50 characters, one in ten has more than 220. A session works on 5 to 13 files, an
 edit keeps three of four lines, and the user speaks at every eleventh action. Hardly any action is
-worth an alarm.
+worth an alarm. Around what was said and done stands what Claude Code 2.1.325 and Codex 0.166 write
+there, of the sizes that theirs have.
 """
 
 from __future__ import annotations
@@ -58,15 +59,20 @@ ODDS = (32, 12, 26, 23, 7)  # of the rows
 DESCRIPTIONS = ("Run the tests of {file}", "Look for {name}", "Show what changed in src/{dir}",
                 "Check that {name} still works with {other}", "List the files")  # fmt: skip
 TURN = 11  # actions between two messages of the user
-BETAS = ["claude-code-20250219", "interleaved-thinking-2025-05-14"] * 4
+MODEL = "claude-opus-5-5"
+BETAS = ["claude-code-20250219", "interleaved-thinking-2025-05-14"] * 7
 USAGE = {
     "input_tokens": 1000,
     "cache_creation_input_tokens": 0,
     "cache_read_input_tokens": 90_000,
     "output_tokens": 50,
+    "output_tokens_details": {"thinking_tokens": 0},
     "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
     "service_tier": "standard",
     "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
+    "inference_geo": "",
+    "iterations": [],
+    "speed": "standard",
 }
 Line = dict[str, Any]
 
@@ -219,7 +225,6 @@ def stamps(number: int) -> Callable[[], str]:
 
 
 def claude(draw: random.Random, work: Work, number: int, steps: int) -> Iterator[Line]:
-    """As versions with and without a record of what was sent to the model write it."""
     source = work.files[0].text
     session = f"{number:08x}-47a3-4c30-bde8-b7276f726287"
     stamp = stamps(number)
@@ -240,37 +245,43 @@ def claude(draw: random.Random, work: Work, number: int, steps: int) -> Iterator
         rendered = [{"content": text[: size // 10]}]
         return record("attachment", attachment={"type": kind, "text": text}, rendered=rendered)
 
-    def sent(size: int) -> Iterator[Line]:
-        if number % 2:
-            name = f"{draw.getrandbits(256):064x}"
-            yield {"type": "api-request", "sessionId": session, "id": name, "timestamp": stamp(),
-                   "params": {"model": "claude-opus-5-5", "betas": BETAS}, "tail": [name] * 2,
-                   "cacheControl": [{"path": ["messages", size, "content", 0]}] * 3}  # fmt: skip
+    def answer(*content: Line) -> Line:
+        message = {"id": f"msg_{number}_{step}", "type": "message", "role": "assistant",
+                   "model": MODEL, "usage": USAGE, "content": content, "stop_reason": "tool_use",
+                   "stop_sequence": None, "stop_details": None}  # fmt: skip
+        return record("assistant", message=message, requestId="req_7", requestRef=session,
+                      requestedModel=MODEL, effort="medium", perTurnEffort="medium",
+                      madeBy="model", apiBlockIndex=0, promptCacheRequested="5m")  # fmt: skip
+
+    def sent(size: int) -> Line:
+        name = f"{draw.getrandbits(256):064x}"
+        return {"type": "api-request", "sessionId": session, "id": session, "timestamp": stamp(),
+                "version": "2.1.325", "querySource": "sdk", "shapeHash": name, "keep": size,
+                "params": {"model": MODEL, "betas": BETAS}, "tail": [name] * 2,
+                "requestDigest": name,
+                "cacheControl": [{"path": ["messages", size, "content", 0]}] * 3}  # fmt: skip
 
     yield {"type": "mode", "mode": "normal", "sessionId": session}
     yield attached("skill_listing", 12_000)
-    yield attached("prompt_snapshot", 6_000)
-    if number % 2:
-        yield {"type": "api-request-shape", "sessionId": session, "shape": source[:30_000]}
-        yield attached("prompt_snapshot", 30_000)
+    for _ in range(2):
+        yield attached("prompt_snapshot", 28_000)
+        yield {"type": "api-request-blob", "sessionId": session, "blob": source[:5_000]}
+    yield {"type": "api-request-shape", "sessionId": session, "shape": source[:38_000]}
     for step in range(steps):
         if step % TURN == 0:
             yield record("user", message={"role": "user", "content": work.prompt(draw)})
             yield attached("session_context", 1_200)
-        message = {"id": f"msg_{number}_{step}", "type": "message", "role": "assistant",
-                   "model": "claude-opus-5-5", "usage": USAGE}  # fmt: skip
         if draw.random() < 0.5:
-            said = [{"type": "text", "text": piece(draw, source, 60, 700)}]
-            yield record("assistant", message={**message, "content": said}, requestId="req_7")
+            yield answer({"type": "text", "text": piece(draw, source, 60, 700)})
         given = call(draw, work)
         name = f"toolu_{number}_{step}"
         use = {"type": "tool_use", "id": name, "name": given.tool, "input": given.input}
-        yield record("assistant", message={**message, "content": [use]}, requestId="req_7")
+        yield answer(use)
         result = {"tool_use_id": name, "type": "tool_result", "content": given.text,
                   "is_error": draw.random() < 0.06}  # fmt: skip
         content = {"role": "user", "content": [result]}
         yield record("user", message=content, toolUseResult=given.result)
-        yield from sent(step)
+        yield sent(step)
         if draw.random() < 0.15:
             yield attached("hook_success", 700)
 

@@ -66,23 +66,21 @@ class Bench:
         print(f"{name}: {len(self.names)} files, {len(self.sources)} of them parsed by language")
 
     def run(self, aider: str | None, most: int, rounds: int) -> None:
-        bare = median([cost([sys.executable, "-I", "-c", "pass"]) for _ in range(9)])
-        parse = median(
-            [cost([sys.executable, str(HERE / "parse_only.py"), str(self.tree)]) for _ in range(2)]
-        )
-        others: dict[str, Cost] = {}
-        if aider and len(self.names) <= most:
-            others = {"cold": self.aider(aider, 0)}
-            others["warm"] = median([self.aider(aider, 1) for _ in range(3)])
-            shutil.rmtree(self.tree / ".aider.tags.cache.v4", ignore_errors=True)
-        self.line("parse only, 2 processes", parse, bare, parse)
-        for name, found in others.items():
-            self.line(f"aider {name}", found, bare, parse)
+        with_aider = aider if len(self.names) <= most else None
+        others = {"cold": self.aider(with_aider, 0)} if with_aider else {}
         self.map("first")
         costs: dict[str, list[Cost]] = {}
         for number in range(rounds):
-            for name, found in self.round(number).items():
+            turns = self.yardsticks(with_aider) | self.round(number)
+            for name, found in turns.items():
                 costs.setdefault(name, []).append(found)
+        shutil.rmtree(self.tree / ".aider.tags.cache.v4", ignore_errors=True)
+        bare, parse = median(costs.pop("pass")), median(costs.pop("parse"))
+        if with_aider:
+            others["warm"] = median(costs.pop("aider"))
+        self.line("parse only, 2 processes", parse, bare, parse)
+        for name, found in others.items():
+            self.line(f"aider {name}", found, bare, parse)
         for name, values in costs.items():
             other = others.get("cold" if name == "cold" else "warm")
             self.line(f"kedge {name}", median(values), bare, parse, other)
@@ -90,6 +88,13 @@ class Bench:
         print(f"  one file changed is {changed.seconds / warm.seconds:.2f}× of warm")
         clock = median(costs["unchanged"]).clock / bare.clock
         print(f"  unchanged takes {clock:.1f}× of `pass` on the clock\n", flush=True)
+
+    def yardsticks(self, aider: str | None) -> dict[str, Cost]:
+        found = {
+            "pass": cost([sys.executable, "-I", "-c", "pass"]),
+            "parse": cost([sys.executable, str(HERE / "parse_only.py"), str(self.tree)]),
+        }
+        return found | {"aider": self.aider(aider, 1)} if aider else found
 
     def round(self, number: int) -> dict[str, Cost]:
         shutil.rmtree(self.tree / ".git" / "kedge", ignore_errors=True)

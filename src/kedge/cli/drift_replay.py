@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +19,6 @@ _AGENTS = ("claude", "codex")
 _LEVELS = ("nudge", "correct", "intervene", "halt")
 _GOAL = 200  # characters that are shown
 _MEGABYTE = 1_000_000
-_SELDOM = 20_000  # objects until cycles are looked for: events and verdicts make none
 
 
 @syntax.command(
@@ -134,8 +132,6 @@ def _replayed(
         progress(done // _MEGABYTE, max(done, total) // _MEGABYTE)
 
     counted: set[str] = set()
-    before = gc.get_threshold()
-    gc.set_threshold(_SELDOM)
     after = begin.strftime("%Y-%m-%dT%H:%M:%S") if begin else ""
     try:
         for each in found:
@@ -152,7 +148,6 @@ def _replayed(
                 data["files"] = [str(file.path) for file in each.files]
                 yield cast(dict[str, Any], redact_value(data))
     finally:
-        gc.set_threshold(*before)
         progress.close()
 
 
