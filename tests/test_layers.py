@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kedge import errors
 
 SOURCES = Path(errors.__file__).parent
@@ -68,6 +70,7 @@ def _modules() -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_every_module_can_be_imported_alone_and_does_nothing(tmp_path: Path) -> None:
     modules = _modules()
     assert {"kedge", "kedge.errors", "kedge.config", "kedge.host.git", "kedge.cli.edge"} <= {

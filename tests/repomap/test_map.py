@@ -370,6 +370,7 @@ def test_what_fails_is_told_each_time_and_not_remembered(harbour: Path, kedge: K
     assert kedge.json("map", "--for", "tide_of")["failed"] == {}
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_files(repo: Path) -> None:
     for number in range(500):
         folder = repo / f"pkg{number % 10}" / f"mod{number}"

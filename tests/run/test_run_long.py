@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from support import Kedge, git
 
 TASKS, ATTEMPTS = 40, 5
@@ -30,6 +31,7 @@ class Held(NamedTuple):
     memory: int
 
 
+@pytest.mark.long
 def test_two_hundred_iterations_hold_no_more_than_twenty(
     repo: Path, kedge: Kedge, tmp_path: Path
 ) -> None:
