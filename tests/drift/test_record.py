@@ -33,12 +33,12 @@ class Full(typing.NamedTuple):
 
 
 def test_they_behave_alike() -> None:
-    made: typing.Any = Light("a", parts=("b",))  # type: ignore[call-arg]
+    made: typing.Any = Light("a", parts=("b",))
     assert made == Full("a", parts=("b",)) == ("a", 3, ("b",))
     assert made._replace(size=4).whole == "a 4"
     assert made._asdict() == {"name": "a", "size": 3, "parts": ("b",)}
-    assert Light._fields == Full._fields  # type: ignore[attr-defined]
-    assert Light._field_defaults == Full._field_defaults  # type: ignore[attr-defined]
+    assert Light._fields == Full._fields
+    assert Light._field_defaults == Full._field_defaults
     assert (Light.__doc__, Light.__name__, Light.__module__) == ("A thing.", "Light", __name__)
     assert repr(made) == "Light(name='a', size=3, parts=('b',))"
 
@@ -53,9 +53,9 @@ def test_too_few_and_too_many_values_are_refused(values: tuple[typing.Any, ...])
 def test_values_are_given_in_order_and_the_rest_is_as_declared() -> None:
     given: tuple[typing.Any, ...] = ("a", 4, ("b",))
     for count in (1, 2, 3):
-        assert tuple(Light(*given[:count])) == tuple(Full(*given[:count]))  # type: ignore[arg-type]
+        assert tuple(Light(*given[:count])) == tuple(Full(*given[:count]))
     with pytest.raises(TypeError):
-        Light("a", 4, size=5)  # type: ignore[call-arg]
+        Light("a", 4, size=5)  # type: ignore[misc]
     with pytest.raises(TypeError):
         Light("a", weight=5)  # type: ignore[call-arg]
 

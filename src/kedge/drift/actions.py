@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.shell.effects import Change, Check, Effects, Found, Install, Vcs
 from kedge.drift.shell.paths import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Literal, NamedTuple, TypeAlias
+    from typing import Any, Literal, TypeAlias
 
     Kind: TypeAlias = Literal[
         "read", "edit", "write", "delete", "move", "shell", "vcs", "install", "network", "agent",
         "mcp", "plan", "unknown",
     ]  # fmt: skip
-else:
-    from kedge.drift.record import NamedTuple
 
 __all__ = ["Action", "Change", "Check", "Effects", "Install", "Vcs", "normalise"]
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.topic import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import NamedTuple
 
     from kedge.drift.actions import Action, Vcs
     from kedge.drift.memory import State
-else:
-    from kedge.drift.record import NamedTuple
 
 
 def _set(text: str) -> frozenset[str]:

@@ -15,14 +15,13 @@ from functools import cache, lru_cache
 
 from kedge.drift.constraints import Constraint, constraints
 from kedge.drift.constraints import parse as parse_constraint
+from kedge.drift.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Mapping
-    from typing import Any, NamedTuple
-else:
-    from kedge.drift.record import NamedTuple
+    from typing import Any
 
 MOST_GOAL = 2_000  # characters
 MOST_PROMPTS = 12

@@ -11,12 +11,12 @@ nothing. A false constraint is a false alarm that stays.
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, NamedTuple
-else:
-    from kedge.drift.record import NamedTuple
+    from typing import Any
 
 KINDS = (
     "no_touch", "only_under", "no_new_dependencies", "no_new_files", "no_delete", "no_rename",

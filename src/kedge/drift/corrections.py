@@ -5,14 +5,13 @@ Nothing is told that the user or the record did not say: the goal and the constr
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NamedTuple
 
     from kedge.drift.scoring import Rule
-else:
-    from kedge.drift.record import NamedTuple
 
 _GOAL = {"nudge": 34, "correct": 34, "intervene": 50, "halt": 44}  # tokens
 _EVIDENCE = {"nudge": 30, "correct": 30, "intervene": 32, "halt": 28}

@@ -12,12 +12,12 @@ What only reads is neither drift nor recovery.
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, NamedTuple, TypeAlias
-else:
-    from kedge.drift.record import NamedTuple
+    from typing import Any, TypeAlias
 
 NORMAL, DRIFTED, FORCED = "NORMAL", "DRIFTED", "FORCED"
 LEVELS = ("none", "nudge", "correct", "intervene", "halt")

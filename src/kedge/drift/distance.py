@@ -12,12 +12,13 @@ from functools import lru_cache
 from math import log1p
 
 from kedge.drift.memory import WINDOW
+from kedge.drift.record import NamedTuple
 from kedge.drift.topic import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence, Set
-    from typing import NamedTuple, Protocol
+    from typing import Protocol
 
     from kedge.drift.memory import State
 
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
             ...
 
         def near(self, path: str) -> Collection[str]: ...
-else:
-    from kedge.drift.record import NamedTuple
+
 
 _FEWEST_PAIRS = 2  # a goal with fewer says too little to be compared with
 SPECIFIC = 14  # and one with fewer too little to be missed

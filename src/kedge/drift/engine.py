@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from kedge.drift import acts, charter, course, memory, repeats, scoring
 from kedge.drift.actions import normalise
+from kedge.drift.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, NamedTuple
+    from typing import Any
 
     from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
     from kedge.drift.distance import Neighbours
     from kedge.drift.scoring import Exists, Rule, Verdict
-else:
-    from kedge.drift.record import NamedTuple
 
 _NOWHERE = "/project"  # where relative paths lie when the root is not known
 _TOPIC = "topic"

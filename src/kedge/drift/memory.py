@@ -12,16 +12,15 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import islice
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.topic import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-    from typing import Any, NamedTuple
+    from typing import Any
 
     from kedge.drift.actions import Action, Effects
-else:
-    from kedge.drift.record import NamedTuple
 
 WINDOW = 5  # modifying actions that are compared with the work before them
 SPECIFIC = 3  # pairs that make a message one with a topic of its own

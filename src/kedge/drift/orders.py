@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kedge.drift.addressing import MARKS, low
 from kedge.drift.phrases import Things, things
+from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import is_path, stands_for_paths
 from kedge.drift.vocabulary import ADVERBS, BASE, DOING
@@ -11,11 +12,8 @@ from kedge.drift.vocabulary import ADVERBS, BASE, DOING
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NamedTuple
 
     from kedge.drift.prose import Word
-else:
-    from kedge.drift.record import NamedTuple
 
 _CHANGES = word_set("changes change edits edit modifications modification adjustments")
 

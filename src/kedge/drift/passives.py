@@ -9,19 +9,17 @@ from kedge.drift.negating import CHANGES, changes
 from kedge.drift.opposites import made
 from kedge.drift.orders import Order, order
 from kedge.drift.phrases import Things, things
+from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
 from kedge.drift.vocabulary import DOING, DONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NamedTuple
 
     from kedge.drift.opposites import Kinds
     from kedge.drift.prose import Sentence, Word
     from kedge.drift.wording import Finding
-else:
-    from kedge.drift.record import NamedTuple
 
 _NEGATIVE = word_set("not never mustn't shouldn't can't cannot isn't aren't")
 _AUXILIARY = _NEGATIVE | word_set(

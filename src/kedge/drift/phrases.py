@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.roles import ABSTRACT, FOLDERS, MODULES, TYPES, word_set
 from kedge.drift.subjects import is_file, is_path, role
 from kedge.drift.vocabulary import (
@@ -21,11 +22,8 @@ from kedge.drift.vocabulary import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NamedTuple
 
     from kedge.drift.prose import Word
-else:
-    from kedge.drift.record import NamedTuple
 
 MOST_THINGS = 40  # in one list
 

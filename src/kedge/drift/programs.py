@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
-
     from kedge.drift.shell.syntax import Node, Word
-else:
-    from kedge.drift.record import NamedTuple
 
 MOST = 200
 _DEEPEST = 4

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NamedTuple
-else:
-    from kedge.drift.record import NamedTuple
 
 MOST_WORDS = 3_000  # of one text
 MOST_IN_SENTENCE = 100

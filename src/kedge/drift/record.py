@@ -1,8 +1,7 @@
 """Named tuples that cost little to define: a hook defines dozens before it can say a word.
 
-For type checkers they are `typing.NamedTuple`: a module imports that where TYPE_CHECKING holds.
-`typing` alone would cost a hook more than a judgement does, and the code that `namedtuple` makes
-for each class as much again.
+For type checkers they are `typing.NamedTuple`, as `record.pyi` says. `typing` alone would cost a
+hook more than a judgement does, and the code that `namedtuple` makes for each class as much again.
 """
 
 from __future__ import annotations

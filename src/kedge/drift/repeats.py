@@ -9,15 +9,12 @@ from functools import lru_cache
 from zlib import crc32
 
 from kedge.drift.memory import changed
+from kedge.drift.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
-
     from kedge.drift.actions import Action, Change
     from kedge.drift.memory import State
-else:
-    from kedge.drift.record import NamedTuple
 
 _MOST = 200  # edits and commands that are remembered
 _MOST_PENDING = 30

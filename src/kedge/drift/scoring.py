@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from kedge.drift import acts, distance, memory, repeats
 from kedge.drift.constraints import applies
+from kedge.drift.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Literal, NamedTuple, TypeAlias
+    from typing import Literal, TypeAlias
 
     from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     Level: TypeAlias = Literal["none", "nudge", "correct", "intervene", "halt"]
     Exists: TypeAlias = Callable[[str], bool]
-else:
-    from kedge.drift.record import NamedTuple
 
 _NEAR = 0.0  # from the goal, in log-odds: from here on the score is not full
 _APART = 1.5

@@ -10,16 +10,15 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from kedge.drift.record import NamedTuple
 from kedge.repomap.terms import stem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple, TypeAlias
+    from typing import TypeAlias
 
     # the parts at its ends and whether each tells, then its words and the pairs in it
     _Name: TypeAlias = tuple[str, bool, str, bool, tuple[str, ...], tuple[str, ...]]
-else:
-    from kedge.drift.record import NamedTuple
 
 MOST = 8_000  # characters of a text that are read
 _MOST_NAMES = 16_384  # that are remembered

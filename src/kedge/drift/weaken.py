@@ -10,15 +10,13 @@ import re
 from collections import Counter
 
 from kedge.drift import weaken_signs as signs
+from kedge.drift.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import NamedTuple
 
     from kedge.drift.actions import Action, Change
-else:
-    from kedge.drift.record import NamedTuple
 
 _LONGEST = 400  # characters of a line that are looked at
 _MOST_LINES = 8_000

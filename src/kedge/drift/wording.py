@@ -8,6 +8,7 @@ from kedge.drift.constraints import FIRM, PASSING, SOFT, Constraint
 from kedge.drift.phrases import Things, leading, named, things
 from kedge.drift.prompts import requests, users_words
 from kedge.drift.prose import Sentence, Word, sentences
+from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import covers, is_path, role
 
@@ -15,11 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Sequence
-    from typing import NamedTuple
 
     from kedge.drift.opposites import Kinds
-else:
-    from kedge.drift.record import NamedTuple
 
 MOST = 100  # constraints of one message
 _HEAD, _TAIL = 9_000, 5_000  # characters of a long message that are read: the rest is pasted

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.errors import BareRepository, GitError, NoRepository, ProgramError
-from kedge.host import plain_repo
+from kedge.host import plain_git, plain_repo
 from kedge.host.plain_git import OPTIONS, environment
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ class Repo(NamedTuple):
     ) -> bytes:
         """The output of one git command in the work tree; a failure raises GitError."""
         return run(self.root, args, input=input, env=env, timeout=timeout)
+
+    def quick(self, *args: str, env: Mapping[str, str] | None = None) -> bytes:
+        """As `git`, without loading what it takes to tell a failure, unless there is one."""
+        found = plain_git.said(str(self.root), args, env or {})
+        return self.git(*args, env=env) if found is None else found
 
     def as_user(self, *args: str, input: bytes | None = None) -> bytes:  # noqa: A002
         """As `git`, with the user's own hooks and settings in force, for what is theirs to make."""

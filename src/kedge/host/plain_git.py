@@ -7,6 +7,8 @@ import os
 
 from kedge.host import plain_repo
 
+SECONDS = 60.0  # in which git must say something
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,10 +79,13 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def said(root: str, args: Sequence[str], extra: Mapping[str, str]) -> bytes | None:
-    """The output of one git command in a work tree; None when it fails, for whatever reason.
+    """The output of one git command in a work tree; None when it fails, or takes too long.
 
-    For a question whose answer is not needed, where `git.py` takes as long to load as to answer.
+    For questions that can be asked again through `git.py`, which tells what is wrong: it takes as
+    long to load the modules for that as git takes to answer.
     """
+    import select
+
     out, into = os.pipe()
     try:
         if out < 3:  # one of kedge's own streams is closed
@@ -97,8 +102,17 @@ def said(root: str, args: Sequence[str], extra: Mapping[str, str]) -> bytes | No
         return None
     finally:
         os.close(into)
-    found = b""
-    while part := os.read(out, 1 << 16):
-        found += part
-    os.close(out)
-    return found if os.waitpid(child, 0)[1] == 0 else None
+    parts: list[bytes] = []
+    try:
+        while select.select([out], [], [], SECONDS)[0]:
+            part = os.read(out, 1 << 16)
+            if not part:
+                return b"".join(parts) if os.waitpid(child, 0)[1] == 0 else None
+            parts.append(part)
+    finally:
+        os.close(out)
+    import signal
+
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None

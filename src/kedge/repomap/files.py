@@ -239,7 +239,7 @@ def _asked(repo: Repo) -> tuple[Tracked, list[bytes], Asked]:
     """What the index has, the names of changed and untracked files, and what git said."""
     # Tracked files come as `H mode blob stage<tab>path`, changed ones again as `C mode …`, and
     # others as `? path`.
-    raw = said = repo.git(*ALL)
+    raw = said = repo.quick(*ALL)
     names: list[bytes] = []
     if again := re.findall(rb"(?<![^\0])[?Cc] [^\0]*\0", raw):
         raw = re.sub(rb"(?<![^\0])[?Cc] [^\0]*\0", b"", raw)

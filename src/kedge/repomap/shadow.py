@@ -39,7 +39,7 @@ class Shadow(NamedTuple):
     def asked(self, repo: Repo) -> bytes | None:
         """What git says of the tree; None in doubt."""
         try:
-            said = repo.git(*CHANGED, env=index_at(str(self.path)))
+            said = repo.quick(*CHANGED, env=index_at(str(self.path)))
             # A copy that was gone by then was an index without entries to git.
             if _entries(self.path) != self.entries or _is_mistaken(repo.root, said):
                 raise OSError

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple
-else:
-    from kedge.drift.record import NamedTuple
+    from typing import Any
 
 MOST = 200  # entries of each kind
 MOST_TEXT = 200_000  # characters of text that one action adds, and as many that it takes away

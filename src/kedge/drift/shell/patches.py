@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NamedTuple
-else:
-    from kedge.drift.record import NamedTuple
-
+from kedge.drift.record import NamedTuple
 
 MOST_LINES = 50_000
 _ADD, _UPDATE, _DELETE, _MOVE = (

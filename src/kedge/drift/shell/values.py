@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
-
     from kedge.drift.shell.syntax import Block
-else:
-    from kedge.drift.record import NamedTuple
 
 UNKNOWN = "\0"  # stands in a value for what cannot be told
 MOST_VALUES = 100

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from posixpath import basename
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.shell.call import ANYTHING, Call, Output, Value
 from kedge.drift.shell.options import Options
 from kedge.drift.shell.paths import under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
-
     from kedge.drift.shell.call import Reader
-else:
-    from kedge.drift.record import NamedTuple
 
 _JS = """-c --config --ext --ignore-path --rulesdir --plugin --parser -f --format -o --output-file
 --max-warnings --cache-location --stdin-filename --stdin-filepath --log-level --loglevel"""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from kedge.drift.record import NamedTuple
 from kedge.drift.shell.call import ANYTHING, Call, Output, Value
 from kedge.drift.shell.options import Options, options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
-
     from kedge.drift.shell.call import Reader
-else:
-    from kedge.drift.record import NamedTuple
 
 _PIP_TAKES = """-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url -f
 --find-links -t --target --prefix --root --python -p --timeout --proxy --platform --python-version
