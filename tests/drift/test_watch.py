@@ -478,3 +478,21 @@ def by_command(event: Any, cwd: Path, **env: str) -> subprocess.CompletedProcess
         capture_output=True,
         timeout=60,
     )
+
+
+def test_a_hook_that_judges_loads_nothing_that_an_agent_would_wait_for(agent: Agent) -> None:
+    agent.says(GOAL)
+    event = {"session_id": agent.session, "cwd": str(agent.root), "hook_event_name": "PreToolUse",
+             "tool_name": "Write", "tool_input": FORBIDDEN, "tool_use_id": "t1"}  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-I", "-S", hook_file.__file__, "claude"],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert b"db/schema.sql" in ran.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in ran.stderr.decode().splitlines()}
+    assert "kedge.drift.watch" in loaded
+    slow = {"typing", "pathlib", "dataclasses", "subprocess", "inspect", "sqlite3", "hashlib"}
+    assert not loaded & {*slow, "datetime", "tempfile", "tomllib", "click", "msgspec", "argparse"}

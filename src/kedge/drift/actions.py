@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.shell.effects import Change, Check, Effects, Found, Install, Vcs
 from kedge.drift.shell.paths import places
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.topic import terms
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

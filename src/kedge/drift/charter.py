@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 
 from kedge.drift.constraints import Constraint, constraints
 from kedge.drift.constraints import parse as parse_constraint
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ nothing. A false constraint is a false alarm that stays.
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

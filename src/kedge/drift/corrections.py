@@ -5,7 +5,7 @@ Nothing is told that the user or the record did not say: the goal and the constr
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ What only reads is neither drift nor recovery.
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

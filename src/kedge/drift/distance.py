@@ -12,8 +12,8 @@ from functools import lru_cache
 from math import log1p
 
 from kedge.drift.memory import WINDOW
-from kedge.drift.record import NamedTuple
 from kedge.drift.topic import terms
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kedge.drift import acts, charter, course, memory, repeats, scoring
 from kedge.drift.actions import normalise
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

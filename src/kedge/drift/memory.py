@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import islice
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.topic import terms
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

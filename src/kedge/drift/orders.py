@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kedge.drift.addressing import MARKS, low
 from kedge.drift.phrases import Things, things
-from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import is_path, stands_for_paths
 from kedge.drift.vocabulary import ADVERBS, BASE, DOING
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from kedge.drift.negating import CHANGES, changes
 from kedge.drift.opposites import made
 from kedge.drift.orders import Order, order
 from kedge.drift.phrases import Things, things
-from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
 from kedge.drift.vocabulary import DOING, DONE
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

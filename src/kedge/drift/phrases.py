@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.roles import ABSTRACT, FOLDERS, MODULES, TYPES, word_set
 from kedge.drift.subjects import is_file, is_path, role
 from kedge.drift.vocabulary import (
@@ -18,6 +17,7 @@ from kedge.drift.vocabulary import (
     RESTRICTING,
     VERBS_OF_BEING,
 )
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

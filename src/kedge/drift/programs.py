@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
+from kedge.host.record import NamedTuple
 
 MOST_WORDS = 3_000  # of one text
 MOST_IN_SENTENCE = 100

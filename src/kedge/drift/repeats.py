@@ -9,7 +9,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from kedge.drift.memory import changed
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kedge.drift import acts, distance, memory, repeats
 from kedge.drift.constraints import applies
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 from kedge.repomap.terms import stem
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 from kedge.drift import weaken_signs as signs
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

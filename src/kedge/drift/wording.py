@@ -8,9 +8,9 @@ from kedge.drift.constraints import FIRM, PASSING, SOFT, Constraint
 from kedge.drift.phrases import Things, leading, named, things
 from kedge.drift.prompts import requests, users_words
 from kedge.drift.prose import Sentence, Word, sentences
-from kedge.drift.record import NamedTuple
 from kedge.drift.roles import word_set
 from kedge.drift.subjects import covers, is_path, role
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

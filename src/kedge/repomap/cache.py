@@ -6,17 +6,19 @@ import _sqlite3 as sqlite3  # what `sqlite3` adds to it are conversions of dates
 import marshal
 import time
 import zlib
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from kedge.errors import FileError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 # Raise when what is read from a file, or how it is kept, changes.
 VERSION = "11"
-T = TypeVar("T")
 
 _MEMOS = {"map": 40, "tracked": 40, "lines": 8}  # that are kept of a kind
 _OTHERS = 3

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import _sqlite3 as sqlite3  # what `sqlite3` adds to it are conversions of dates, which cost a hook
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.host import plain_repo
 from kedge.host.digest import digest
+from kedge.host.record import NamedTuple
 from kedge.repomap.cache import VERSION, sealed, unsealed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
+from kedge.host.record import NamedTuple
 
 MOST_LINES = 50_000
 _ADD, _UPDATE, _DELETE, _MOVE = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from posixpath import basename
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.shell.call import ANYTHING, Call, Output, Value
 from kedge.drift.shell.options import Options
 from kedge.drift.shell.paths import under
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.drift.record import NamedTuple
 from kedge.drift.shell.call import ANYTHING, Call, Output, Value
 from kedge.drift.shell.options import Options, options
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import typing
 import pytest
 
 from kedge.drift.course import Pending
-from kedge.drift.record import NamedTuple
 from kedge.drift.repeats import Loop
+from kedge.host.record import NamedTuple
 
 
 class Light(NamedTuple):
