@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import marshal
 import os
 import random
 import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +20,9 @@ import pytest
 from repomap.test_shadow import fill, name
 from support import Kedge, git
 
+from kedge.errors import GitError
+from kedge.host import git as host_git
+from kedge.host import plain_git, project
 from kedge.repomap import unchanged
 
 SHIP = "quay7/" + name(7)
@@ -188,7 +196,21 @@ def test_what_has_just_changed_is_not_relied_upon(tree: Path) -> None:
     settled(tree)
 
 
-@pytest.mark.parametrize("damage", [b"", b"x", None], ids=["empty", "short", "one byte"])
+def sealed(value: tuple[int, ...] | None) -> bytes:
+    data = marshal.dumps(value)
+    return zlib.crc32(data).to_bytes(4, "big") + data
+
+
+DAMAGES = {
+    "empty": b"",
+    "short": b"x",
+    "one byte": None,
+    "none": sealed(None),
+    "else": sealed((1,)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_note_is_passed_over(tree: Path, damage: bytes | None) -> None:
     said = settled(tree)
     note = tree / ".git" / "kedge" / unchanged.FILE
@@ -197,6 +219,91 @@ def test_a_damaged_note_is_passed_over(tree: Path, damage: bytes | None) -> None
     note.write_bytes(bytes(data) if damage is None else damage)
     assert ran(tree) == (False, said)
     settled(tree)
+
+
+def test_what_stands_behind_a_link_is_seen(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    real = tmp_path / "dotfiles.toml"
+    real.write_text("[map]\ntokens = 300\n")
+    (tmp_path / "settings" / "kedge").mkdir(parents=True)
+    (tmp_path / "settings" / "kedge" / "config.toml").symlink_to(real)
+    settled(tree)
+    real.write_text("[map]\ntokens = 900\n")
+    assert not ran(tree)[0]
+    assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+
+
+@pytest.mark.parametrize("harm", ["UPDATE map_tree SET version = 'damaged'", ""])
+def test_what_hooks_need_of_the_map_is_made_again(tree: Path, harm: str) -> None:
+    settled(tree)
+    database = tree / ".git" / "kedge" / "kedge.db"
+    if harm:
+        with contextlib.closing(sqlite3.connect(database)) as db, db:
+            db.execute(harm)
+    else:
+        database.unlink()
+    assert not ran(tree)[0]
+    with contextlib.closing(sqlite3.connect(database)) as db:
+        assert db.execute("SELECT count(*) FROM map_tree WHERE version = 11").fetchone()[0] == 2
+
+
+def test_files_that_git_may_not_compare_are_no_ground_to_stand_on(tree: Path) -> None:
+    git(tree, "update-index", "--assume-unchanged", "README.md")
+    for _ in range(3):
+        time.sleep(0.12)
+        assert not ran(tree)[0]
+
+
+def test_a_note_that_cannot_be_written_is_no_error(tree: Path) -> None:
+    Kedge(tree)("map")
+    (tree / ".git" / "kedge" / unchanged.FILE).mkdir()
+    time.sleep(0.25)
+    assert "tokens" in Kedge(tree)("map").out
+
+
+def test_with_signals_of_children_ignored(tree: Path) -> None:
+    settled(tree)
+    (tree / "README.md").write_text("Boats\n")
+    code = "import os, signal, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    code += "os.execv(sys.executable, [sys.executable, '-m', 'kedge', 'map'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tree, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def hanging(place: Path) -> dict[str, str]:
+    """A git that says nothing and does not end."""
+    program = place / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho $$ >{place}/pid\nexec sleep 600\n")
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+
+def test_an_interrupt_leaves_no_git(tree: Path, tmp_path: Path) -> None:
+    settled(tree)
+    env, pid = hanging(tmp_path), tmp_path / "pid"
+    child = subprocess.Popen([sys.executable, "-m", "kedge", "map"], cwd=tree, env=env)
+    while not (pid.exists() and pid.read_text().strip()):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(30) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_a_git_that_takes_too_long_is_ended(tree: Path, tmp_path: Path) -> None:
+    env, pid = hanging(tmp_path), tmp_path / "pid"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", env["PATH"])
+        with pytest.raises(TimeoutError):
+            plain_git.said(str(tree), ["status"], {}, 0.5)
+        patch.setattr(host_git, "TIMEOUT", 0.5)
+        with pytest.raises(GitError, match=r"git status took more than 0\.5 s"):
+            project.find(tree).repo.quick("status")  # type: ignore[union-attr]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 def test_with_warnings_and_without_commits_there_is_none(repo: Path) -> None:

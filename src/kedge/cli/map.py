@@ -55,7 +55,7 @@ def command(
     graph: str | None,
     no_cache: bool,
 ) -> Reply:
-    from kedge.repomap import build
+    from kedge.repomap import build, unchanged
     from kedge.repomap.cache import Cache
 
     begun = time.time_ns()
@@ -87,8 +87,8 @@ def command(
         return _checked(target, made)
     if output == "-" or (here.json and output is None):
         return Reply(made.data, made.text, made.warnings)
-    where = target.relative_to(project.root) if output is None else target
-    said = f"{where}: {made.data['tokens']} tokens"
+    count = made.data["tokens"]
+    said = unchanged.answer(count) if output is None else f"{target}: {count} tokens"
     if files.read_bytes(target) != made.text.encode():
         if output is None:
             from kedge.context import setup
@@ -96,7 +96,7 @@ def command(
             setup.apply(project, setup.gitignore(project, map_in_git=settings.map.commit))
         files.write_atomic(target, made.text.encode())
     elif output is None and about == "" and tokens is None and not (no_cache or here.warnings):
-        mapfile.note(project, settings, made, begun, said)
+        mapfile.note(project, settings, made, begun)
     return Reply(made.data, said, made.warnings)
 
 

@@ -40,34 +40,40 @@ def how_work_stands(project: Project, settings: Settings) -> tuple[str | None, l
     return health(project, settings.tasks)
 
 
-def note(project: Project, settings: Settings, made: Map, begun: int, answer: str) -> None:
+def note(project: Project, settings: Settings, made: Map, begun: int) -> None:
     """Let the next `kedge map` see at once that nothing has changed since this one, which began
-    then, found the file as it should be, and answered so."""
+    then and found the file as it should be."""
     from kedge.repomap import unchanged
 
-    asked, tasks = made.listing.asked, choose.sources(project, settings.tasks)
-    head = project.repo and project.repo.head_files()
-    if project.repo is None or not head or asked is None or tasks is None or made.warnings:
+    listing, repo = made.listing, project.repo
+    asked, tasks = listing.asked, choose.sources(project, settings.tasks)
+    head = repo and repo.head_files()
+    if repo is None or not head or asked is None or tasks is None or listing.odd or made.warnings:
         return
     paths = {*map(str, (*head, *tasks, project.own(FILE), *_settings(project)))}
     top = os.fsencode(project.root)
-    paths.update(os.fsdecode(top + b"/" + name) for name in made.listing.changed)
+    paths.update(os.fsdecode(top + b"/" + name) for name in listing.changed)
     if asked.copy:
         from kedge.repomap import shadow
 
-        paths.add(str(project.repo.git_dir / "index"))
+        paths.add(str(repo.git_dir / "index"))
         inner = frozenset[bytes]().union(*shadow.folders(asked.said))
         paths.update(os.fsdecode(b"%b/%b/.git" % (top, name)) for name in inner)
-    place = str(project.root), str(project.repo.git_dir)
-    unchanged.keep(place, begun, paths, asked.copy, asked.said, answer)
+    place = unchanged.Place(
+        str(project.root), str(repo.git_dir), str(repo.common_dir), listing.past or ""
+    )
+    unchanged.keep(place, begun, paths, asked.copy, asked.said, made.data["tokens"])
 
 
-def _settings(project: Project) -> Iterator[os.PathLike[str]]:
+def _settings(project: Project) -> Iterator[os.PathLike[str] | str]:
+    """The files with settings; where one is a link, the link and what is behind it."""
     from kedge import config
 
-    yield config.project_file(project)
+    paths = [config.project_file(project)]
     with contextlib.suppress(ConfigError):  # no home directory: no settings of the user
-        yield config.user_file()
+        paths.append(config.user_file())
+    for path in paths:
+        yield from (path, os.path.realpath(path))
 
 
 def is_fresh(data: bytes | None, text: str) -> bool:

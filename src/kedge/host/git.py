@@ -44,7 +44,10 @@ class Repo(NamedTuple):
 
     def quick(self, *args: str, env: Mapping[str, str] | None = None) -> bytes:
         """As `git`, without loading what it takes to tell a failure, unless there is one."""
-        found = plain_git.said(str(self.root), args, env or {})
+        try:
+            found = plain_git.said(str(self.root), args, env or {}, TIMEOUT)
+        except TimeoutError:
+            raise _too_long(args, TIMEOUT) from None
         return self.git(*args, env=env) if found is None else found
 
     def as_user(self, *args: str, input: bytes | None = None) -> bytes:  # noqa: A002
@@ -178,11 +181,15 @@ def _start(
             raise GitError("git is not installed", hint="install git 2.30 or later") from error
         raise GitError(f"git {args[0]} failed: {error.message}", hint=error.hint) from error
     if done.timed_out:
-        raise GitError(
-            f"git {args[0]} took more than {timeout:g} s and was ended",
-            hint="see whether another git is at work, or the disk is slow",
-        )
+        raise _too_long(args, timeout)
     return done
+
+
+def _too_long(args: Sequence[str], seconds: float) -> GitError:
+    return GitError(
+        f"git {args[0]} took more than {seconds:g} s and was ended",
+        hint="see whether another git is at work, or the disk is slow",
+    )
 
 
 def _failure(args: Sequence[str], done: proc.Finished) -> GitError:

@@ -4,10 +4,11 @@ scrubbed, and what matters is set on each call. Little is imported to know it.""
 from __future__ import annotations
 
 import os
+import time
 
 from kedge.host import plain_repo
 
-SECONDS = 60.0  # in which git must say something
+SECONDS = 60.0
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,41 +79,69 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, **_SET, **(extra or {})}
 
 
-def said(root: str, args: Sequence[str], extra: Mapping[str, str]) -> bytes | None:
-    """The output of one git command in a work tree; None when it fails, or takes too long.
+def said(
+    root: str, args: Sequence[str], extra: Mapping[str, str], seconds: float = SECONDS
+) -> bytes | None:
+    """The output of one git command in a work tree; None when it fails, for whatever reason, and
+    TimeoutError when it takes too long.
 
     For questions that can be asked again through `git.py`, which tells what is wrong: it takes as
     long to load the modules for that as git takes to answer.
     """
-    import select
-
-    out, into = os.pipe()
     try:
-        if out < 3:  # one of kedge's own streams is closed
-            raise OSError
-        actions = [
-            (os.POSIX_SPAWN_DUP2, into, 1),
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ]
-        command = ["git", "-C", root, *OPTIONS, *args]
-        child = os.posix_spawnp("git", command, environment(extra), file_actions=actions)
+        out, into = os.pipe()
     except OSError:
-        os.close(out)
         return None
+    try:
+        # Not where one of kedge's own streams is closed, and the pipe takes its place.
+        child = _started(["git", "-C", root, *OPTIONS, *args], into, extra) if out > 2 else None
     finally:
         os.close(into)
+    try:
+        return None if child is None else _heard(child, out, seconds)
+    finally:
+        os.close(out)
+
+
+def _started(command: list[str], into: int, extra: Mapping[str, str]) -> int | None:
+    actions = [
+        (os.POSIX_SPAWN_DUP2, into, 1),
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    try:
+        return os.posix_spawnp("git", command, environment(extra), file_actions=actions)
+    except OSError:
+        return None
+
+
+def _heard(child: int, out: int, seconds: float) -> bytes | None:
+    import select
+
+    poll = select.poll()
+    poll.register(out, select.POLLIN)
+    end = time.monotonic() + seconds
     parts: list[bytes] = []
     try:
-        while select.select([out], [], [], SECONDS)[0]:
+        while True:
+            if not poll.poll(max(end - time.monotonic(), 0) * 1000):
+                raise TimeoutError
             part = os.read(out, 1 << 16)
             if not part:
                 return b"".join(parts) if os.waitpid(child, 0)[1] == 0 else None
             parts.append(part)
-    finally:
-        os.close(out)
+    except ChildProcessError:  # where signals of children are ignored, nobody knows how it ended
+        return None
+    except BaseException:
+        _end(child)
+        raise
+
+
+def _end(child: int) -> None:
     import signal
 
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    try:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass

@@ -100,6 +100,11 @@ class Listing:
         self.state = digest((tracked.name.encode(), (past or "").encode(), *others))
 
     @property
+    def odd(self) -> bool:
+        """Whether git may not compare all of them with what is on disk."""
+        return bool(self._tracked.odd)
+
+    @property
     def changed(self) -> frozenset[bytes]:
         """The paths of files that are not as git's index has them, if they are there at all."""
         return self._changed

@@ -13,6 +13,7 @@ from kedge.host import plain_repo
 from kedge.host.digest import digest
 from kedge.host.record import NamedTuple
 from kedge.repomap.cache import VERSION, sealed, unsealed
+from kedge.store.sqlite import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ MOST = 24  # neighbours of a file
 ALL = ""  # the place of a past: all work trees share it
 _DAMAGED = "damaged"  # in the place of a version
 _NAME = 8  # bytes that stand for a path
+_WAIT = 0.5  # seconds for those who write
+_PLACES = "SELECT place, state FROM map_tree WHERE repo = ? AND past = ? AND version = ?"
 
 
 class Place(NamedTuple):
@@ -47,9 +50,8 @@ class Place(NamedTuple):
 
     def places(self, cache: Cache, past: str) -> dict[str, str]:
         """The places of the repository that have something of this commit, and of what state."""
-        sql = "SELECT place, state FROM map_tree WHERE repo = ? AND past = ? AND version = ?"
         values = (self.repo, past, VERSION)
-        return cache.use(lambda db: dict(db.execute(sql, values).fetchall())) or {}
+        return cache.use(lambda db: dict(db.execute(_PLACES, values).fetchall())) or {}
 
 
 class Chosen(NamedTuple):
@@ -140,6 +142,19 @@ class Neighbours:
 def are_kept(cache: Cache, project: Project, listing: Listing) -> bool:
     """Whether there is something of this commit, for this work tree or another."""
     places = Place.of(project).places(cache, listing.past or "")
+    return ALL in places and len(places) > 1
+
+
+def at_hand(root: str, common_dir: str, past: str) -> bool:
+    """The same, for one who has not opened the database and leaves it as it is."""
+    path = os.path.join(common_dir, "kedge", FILE)  # noqa: PTH118
+    if not os.path.isfile(path):  # noqa: PTH113
+        return False
+    db = sqlite3.connect(path, timeout=_WAIT)
+    try:
+        places = dict(db.execute(_PLACES, (Place.at(root, common_dir).repo, past, VERSION)))
+    finally:
+        db.close()
     return ALL in places and len(places) > 1
 
 

@@ -13,6 +13,7 @@ import zlib
 
 from kedge import __version__
 from kedge.host import plain_git, plain_repo
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ MOST = 500  # files that are looked at one by one
 # Nanoseconds in which a file may change twice and have the same time; where a file system keeps
 # whole seconds only, the second.
 _STEP, _COARSE = 10**8, 2 * 10**9
+_PATIENCE = 5.0  # seconds for git; the long way has more
 _HOMES = ("HOME", "XDG_CONFIG_HOME")
 _ELSEWHERE = ("KEDGE_HOME", "KEDGE_TASKS")
 # What a file has that changes with it: link or file, which one, its size and its times.
@@ -43,14 +45,27 @@ def index_at(path: str) -> dict[str, str]:
     return {"GIT_INDEX_FILE": path, "GIT_OPTIONAL_LOCKS": "1"}
 
 
-def keep(
-    place: tuple[str, str], begun: int, paths: Iterable[str], copy: str, said: bytes, answer: str
-) -> None:
-    """Note the answer of a command that began then, and what it went by: these files, and what git
-    said to `CHANGED` by the copy of the index of that name, or to `ALL` without one.
+def answer(tokens: int) -> str:
+    """What is said of a map that was written, or is as it should be."""
+    return f".kedge/map.md: {tokens} tokens"
 
-    `place` is the root and git's directory. Nothing is noted where a file is so new that it may
-    have changed after it was read.
+
+class Place(NamedTuple):
+    """A work tree, git's directory for it, the one that all share, and the commit that is there."""
+
+    root: str
+    git_dir: str
+    common_dir: str
+    past: str
+
+
+def keep(
+    place: Place, begun: int, paths: Iterable[str], copy: str, said: bytes, tokens: int
+) -> None:
+    """Note how large the map is of a command that began then, and what it went by: these files, and
+    what git said to `CHANGED` by the copy of the index of that name, or to `ALL` without one.
+
+    Nothing is noted where a file is so new that it may have changed after it was read.
     """
     around = _around()
     seen = {path: _seen(path) for path in paths}
@@ -58,15 +73,17 @@ def keep(
     new = any(time > begun - (_STEP if time % 10**9 else _COARSE) for time in times)
     if around is None or len(seen) > MOST or new:
         return
-    root, git_dir = place
-    data = marshal.dumps((__version__, root, around, seen, copy, said, answer))
+    data = marshal.dumps((__version__, tuple(place), around, seen, copy, said, tokens))
+    from contextlib import suppress
     from pathlib import Path
 
+    from kedge.errors import FileError
     from kedge.host.files import write_atomic
 
-    path = Path(git_dir, "kedge", FILE)
+    path = Path(place.git_dir, "kedge", FILE)
     if not path.parent.is_symlink():
-        write_atomic(path, zlib.crc32(data).to_bytes(4, "big") + data)
+        with suppress(FileError):  # the map is made, with a note or without
+            write_atomic(path, zlib.crc32(data).to_bytes(4, "big") + data)
 
 
 def answered() -> bool:
@@ -75,31 +92,37 @@ def answered() -> bool:
     With any doubt, and with anything that goes wrong, it is not: the long way finds out more.
     """
     try:
-        said = _answer()
-        return said is not None and os.write(1, f"{said}\n".encode()) > 0
-    except (OSError, ValueError, EOFError):
+        tokens = _tokens()
+        if tokens is None:
+            return False
+        said = f"{answer(tokens)}\n".encode()
+        while said:
+            said = said[os.write(1, said) :]
+        return True
+    except Exception:  # noqa: BLE001 - see above
         return False
 
 
-def _answer() -> str | None:
-    place = plain_repo.find(".")
-    if place is None:
+def _tokens() -> int | None:
+    found = plain_repo.find(".")
+    if found is None:
         return None
-    root, git_dir, _ = place
-    home = f"{git_dir}/kedge"
+    home = f"{found[1]}/kedge"
     note = plain_repo.small(f"{home}/{FILE}")
     if os.path.islink(home) or zlib.crc32(note[4:]).to_bytes(4, "big") != note[:4]:
         return None
-    version, where, around, seen, copy, said, answer = marshal.loads(note[4:])  # noqa: S302 - our own
-    if (version, where, around) != (__version__, root, _around()):
+    version, place, around, seen, copy, said, tokens = marshal.loads(note[4:])  # noqa: S302 - ours
+    if (version, place[:3], around) != (__version__, found, _around()) or type(tokens) is not int:
         return None
     if any(_seen(path) != before for path, before in seen.items()):
         return None
     env = index_at(f"{home}/{copy}") if copy else {}
-    if "/" in copy or plain_git.said(root, CHANGED if copy else ALL, env) != said:
+    question = CHANGED if copy else ALL
+    if "/" in copy or plain_git.said(found[0], question, env, _PATIENCE) != said:
         return None
-    text: str = answer
-    return text
+    from kedge.repomap import neighbours
+
+    return tokens if neighbours.at_hand(found[0], found[2], place[3]) else None
 
 
 def _around() -> tuple[tuple[str, str], ...] | None:
