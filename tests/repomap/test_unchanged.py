@@ -322,8 +322,21 @@ def test_with_warnings_and_without_commits_there_is_none(repo: Path) -> None:
 def test_it_goes_with_kedge(tree: Path) -> None:
     Kedge(tree)("init")
     settled(tree)
-    Kedge(tree)("uninstall", "--yes")
-    assert not (tree / ".git" / "kedge" / unchanged.FILE).exists()
+    assert "stays" not in Kedge(tree)("uninstall", "--yes").out
+    assert not (tree / ".git" / "kedge").exists()
+
+
+def test_it_goes_with_kedge_from_a_work_tree(tree: Path) -> None:
+    other = tree.parent / "other"
+    git(tree, "worktree", "add", "--quiet", str(other))
+    settled(tree)
+    Kedge(other)("init")
+    settled(other)
+    place = Path(git(other, "rev-parse", "--absolute-git-dir").strip(), "kedge")
+    assert place.exists()
+    Kedge(other)("uninstall", "--yes")
+    assert not place.exists()
+    assert (tree / ".git" / "kedge" / unchanged.FILE).exists()
 
 
 def test_a_closed_output_and_a_missing_git_are_told_as_ever(tree: Path) -> None:

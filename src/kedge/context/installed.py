@@ -14,6 +14,7 @@ from kedge.context.setup import Change, Plan, apply, own_files, sections
 from kedge.errors import FileError
 from kedge.host import files
 from kedge.host.project import HOME_VARIABLE, Project
+from kedge.repomap import shadow, unchanged
 from kedge.settings import Settings
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def removed_home(project: Project) -> Plan:
     with contextlib.suppress(OSError):
         shutil.rmtree(project.own("locks"))
         project.own().rmdir()
+    _forget_tree(project)
     home = project.home()
     if not home.exists():
         return Plan()
@@ -108,7 +110,7 @@ def removed_home(project: Project) -> Plan:
         return Plan(notes=(f"{home} is what {HOME_VARIABLE} names, and stays",))
     if project.repo is not None and (project.repo.common_dir / "worktrees").is_dir():
         return Plan(notes=(f"{home} is shared with other work trees, and stays",))
-    for name in (*_TABLES, "drift.html", "unchanged"):
+    for name in (*_TABLES, "drift.html"):
         (home / name).unlink(missing_ok=True)
     for name in ("hooks", "logs", "snapshots", "map", "runs"):
         shutil.rmtree(home / name, ignore_errors=True)
@@ -121,6 +123,18 @@ def removed_home(project: Project) -> Plan:
         if home.exists()
         else Plan()
     )
+
+
+def _forget_tree(project: Project) -> None:
+    """Remove what the map has noted of this work tree beside git's own index."""
+    home = project.repo.git_dir / "kedge" if project.repo else project.home()
+    if home.is_symlink():
+        return
+    for path in (home / unchanged.FILE, *home.glob(f"{shadow.COPY}*")):
+        path.unlink(missing_ok=True)
+    if project.repo is not None and project.repo.linked:
+        with contextlib.suppress(OSError):
+            home.rmdir()
 
 
 def _has_section(project: Project, path: str) -> bool:

@@ -59,10 +59,10 @@ def note(project: Project, settings: Settings, made: Map, begun: int) -> None:
         paths.add(str(repo.git_dir / "index"))
         inner = frozenset[bytes]().union(*shadow.folders(asked.said))
         paths.update(os.fsdecode(b"%b/%b/.git" % (top, name)) for name in inner)
-    place = unchanged.Place(
+    tree = unchanged.Tree(
         str(project.root), str(repo.git_dir), str(repo.common_dir), listing.past or ""
     )
-    unchanged.keep(place, begun, paths, asked.copy, asked.said, made.data["tokens"])
+    unchanged.keep(tree, begun, paths, asked.copy, asked.said, made.data["tokens"])
 
 
 def _settings(project: Project) -> Iterator[os.PathLike[str] | str]:

@@ -141,8 +141,7 @@ class Neighbours:
 
 def are_kept(cache: Cache, project: Project, listing: Listing) -> bool:
     """Whether there is something of this commit, for this work tree or another."""
-    places = Place.of(project).places(cache, listing.past or "")
-    return ALL in places and len(places) > 1
+    return _suffices(Place.of(project).places(cache, listing.past or ""))
 
 
 def at_hand(root: str, common_dir: str, past: str) -> bool:
@@ -155,6 +154,10 @@ def at_hand(root: str, common_dir: str, past: str) -> bool:
         places = dict(db.execute(_PLACES, (Place.at(root, common_dir).repo, past, VERSION)))
     finally:
         db.close()
+    return _suffices(places)
+
+
+def _suffices(places: Collection[str]) -> bool:
     return ALL in places and len(places) > 1
 
 

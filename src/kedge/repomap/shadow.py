@@ -19,6 +19,7 @@ from kedge.host.digest import digest
 from kedge.host.git import Repo
 from kedge.repomap.unchanged import CHANGED, index_at
 
+COPY = "index-"  # how a copy's name begins
 LEAST = 1 << 16  # bytes of an index, below which it is not worth it
 _MOST = 1 << 28
 _KEPT = 2  # copies of a work tree's index: somebody may be at work with the one before
@@ -71,7 +72,7 @@ def of(repo: Repo, home: Path) -> Shadow | None:
             entries = file.read(_HEAD)
             file.seek(-_TAIL, os.SEEK_END)
             tail = file.read()
-            family = f"index-{digest([os.fsencode(repo.git_dir)])[:16]}-"
+            family = f"{COPY}{digest([os.fsencode(repo.git_dir)])[:16]}-"
             what = f"{now.st_dev} {now.st_ino} {now.st_size} {now.st_mtime_ns} {now.st_ctime_ns}"
             stamp = digest([what.encode(), tail])[:24]
             path = home.absolute() / (family + stamp)

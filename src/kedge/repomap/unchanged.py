@@ -50,7 +50,7 @@ def answer(tokens: int) -> str:
     return f".kedge/map.md: {tokens} tokens"
 
 
-class Place(NamedTuple):
+class Tree(NamedTuple):
     """A work tree, git's directory for it, the one that all share, and the commit that is there."""
 
     root: str
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 def keep(
-    place: Place, begun: int, paths: Iterable[str], copy: str, said: bytes, tokens: int
+    tree: Tree, begun: int, paths: Iterable[str], copy: str, said: bytes, tokens: int
 ) -> None:
     """Note how large the map is of a command that began then, and what it went by: these files, and
     what git said to `CHANGED` by the copy of the index of that name, or to `ALL` without one.
@@ -73,14 +73,14 @@ def keep(
     new = any(time > begun - (_STEP if time % 10**9 else _COARSE) for time in times)
     if around is None or len(seen) > MOST or new:
         return
-    data = marshal.dumps((__version__, tuple(place), around, seen, copy, said, tokens))
+    data = marshal.dumps((__version__, tuple(tree), around, seen, copy, said, tokens))
     from contextlib import suppress
     from pathlib import Path
 
     from kedge.errors import FileError
     from kedge.host.files import write_atomic
 
-    path = Path(place.git_dir, "kedge", FILE)
+    path = Path(tree.git_dir, "kedge", FILE)
     if not path.parent.is_symlink():
         with suppress(FileError):  # the map is made, with a note or without
             write_atomic(path, zlib.crc32(data).to_bytes(4, "big") + data)
@@ -111,8 +111,8 @@ def _tokens() -> int | None:
     note = plain_repo.small(f"{home}/{FILE}")
     if os.path.islink(home) or zlib.crc32(note[4:]).to_bytes(4, "big") != note[:4]:
         return None
-    version, place, around, seen, copy, said, tokens = marshal.loads(note[4:])  # noqa: S302 - ours
-    if (version, place[:3], around) != (__version__, found, _around()) or type(tokens) is not int:
+    version, tree, around, seen, copy, said, tokens = marshal.loads(note[4:])  # noqa: S302 - ours
+    if (version, tree[:3], around) != (__version__, found, _around()) or type(tokens) is not int:
         return None
     if any(_seen(path) != before for path, before in seen.items()):
         return None
@@ -122,7 +122,7 @@ def _tokens() -> int | None:
         return None
     from kedge.repomap import neighbours
 
-    return tokens if neighbours.at_hand(found[0], found[2], place[3]) else None
+    return tokens if neighbours.at_hand(found[0], found[2], tree[3]) else None
 
 
 def _around() -> tuple[tuple[str, str], ...] | None:
