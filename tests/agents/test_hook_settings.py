@@ -274,7 +274,7 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_hostile_settings_cost_no_more_than_their_size() -> None:
-    with in_time():
+    with in_time(60):
         deep = '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"
         wide = '{"a": "' + "\\ud800" * 1_600_000 + '"}'
         command = '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"kedge %s"}]}]}}'
@@ -390,7 +390,7 @@ def test_commands_of_the_user(line: str) -> None:
 
 
 def test_a_command_of_any_length_is_looked_at_in_no_time() -> None:
-    with in_time():
+    with in_time(5):
         assert not is_ours("kedge hook claude --x=" + "y" * 50_000_000)
 
 

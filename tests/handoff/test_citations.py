@@ -390,7 +390,7 @@ _LEVELS = "".join(f"{'#' * level} A\n" for level in range(1, 7))
 )
 def test_hostile_documents_take_no_time(project: Project, name: str, text: str) -> None:
     _write(project.root, "a.md", text)
-    with in_time():
+    with in_time(20):
         found = cited(project, None, "P1", ["a.md#B", *(f"a.md#nothing {n}" for n in range(50))])
         assert [one.requirement for one in found.items] == ["Text."]
         assert len(found.missing) == 50

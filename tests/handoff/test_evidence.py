@@ -194,7 +194,7 @@ def test_hostile_files_take_no_time(project: Project) -> None:
     path.write_bytes(b"".join(b"%07d\n" % n for n in range(200_000)))
     held = excerpt(project, "x", lines=(1, 30_000))
     path.write_bytes(b"".join(b"%07d\n" % (n % 2) for n in range(200_000)))
-    with in_time():
+    with in_time(10):
         assert changed(project, held) == "x:L1-L30000 has changed"
         (project.root / "deep.md").write_text("# A\n" * 100_000)
         assert changed(project, excerpt(project, "deep.md", lines=(99_000, 100_000))) is None

@@ -192,7 +192,7 @@ def test_a_budget_is_used_up_to_the_last_line() -> None:
 )  # fmt: skip
 def test_a_million_characters_of_one_kind_take_no_more_than_linear_time(unit: str) -> None:
     text = (unit * 1_000_000)[:1_000_000]
-    with in_time():
+    with in_time(5):
         assert tokens.count(text) > 1_000
         assert tokens.fits(tokens.cut(text, 500), 500)
 
@@ -200,7 +200,7 @@ def test_a_million_characters_of_one_kind_take_no_more_than_linear_time(unit: st
 def test_a_megabyte_of_code_is_counted_in_time() -> None:
     text = ("".join(TEXTS.values()) * 12)[:1_000_000]
     tokens.count("")
-    with in_time():
+    with in_time(1):
         found = tokens.count(text)
     assert 200_000 < found < 400_000
 

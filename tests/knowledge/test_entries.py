@@ -179,7 +179,7 @@ def test_hostile_files_are_read_in_time(line: str) -> None:
     from kedge.knowledge import relevance
 
     text = "### Pattern: x\n" + line * (200_000 // len(line)) + "\n- Source: y\n"
-    with in_time():
+    with in_time(10):
         page = entries.parse(text, "patterns.md")
         for entry in page.entries[:3]:
             values.seen(entry.value(PROVENANCE))

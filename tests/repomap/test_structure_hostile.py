@@ -129,7 +129,7 @@ def test_aliases_cannot_be_used_to_grow() -> None:
         "jobs: *a9",
         "services: *a9",
     ]
-    with in_time():
+    with in_time(5):
         check_files(
             {".gitlab-ci.yml": "\n".join(lines), "compose.yaml": "\n".join(lines), "a.py": ""}
         )
@@ -155,7 +155,7 @@ def test_a_megabyte_of_anything_takes_little_time(fill: bytes) -> None:
     files: dict[str, str | bytes | None] = {
         name: small if name in TOML_FILES + YAML_FILES else content for name in names
     }
-    with in_time():
+    with in_time(20):
         check(describe(Memory(files)), names)
 
 

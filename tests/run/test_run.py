@@ -196,11 +196,11 @@ def test_a_hang_is_ended_with_its_children_soon_after_the_limit(yard: Yard) -> N
     yard.plays({"children": 1, "daemons": 1, "deaf": True, "hang": 60})
     started = time.monotonic()
     ran = yard.run("--time", "3s", "--json", code=1)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 15  # a guard: start-up and record are in it
     (one,) = yard.attempts("t1")
     assert one["outcome"] == "time-limit"
     spent = yard.events(ran)[-1]["spent"]["seconds"]
-    assert spent < 30  # a guard; benchmarks/run.py measures it
+    assert spent < 3 + 5  # a guard; benchmarks/run.py measures it
     assert yard.agent is not None
     (call,) = yard.agent.calls
     assert len(call.started) == 2

@@ -239,7 +239,7 @@ def test_any_value_can_be_read(value: str) -> None:
 
 
 def test_hostile_documents_take_no_time() -> None:
-    with in_time():
+    with in_time(10):
         for value in (
             "C1 " * 50_000,
             "Design C1, " * 50_000,
