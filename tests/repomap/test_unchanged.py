@@ -186,15 +186,26 @@ def test_a_copy_of_the_repository_is_another_one(tree: Path) -> None:
 
 
 def test_what_has_just_changed_is_not_relied_upon(tree: Path) -> None:
-    settled(tree)
-    (tree / "dock" / "new.py").write_text("def sunk(): pass\n")
-    note = tree / ".git" / "kedge" / unchanged.FILE
-    before = note.read_bytes()
-    Kedge(tree)("map")
-    Kedge(tree)("map")
-    later = time.time() - (tree / "dock" / "new.py").stat().st_mtime
-    assert note.read_bytes() == before or later > 0.1
-    settled(tree)
+    file, note = tree / "dock" / "new.py", tree / ".git" / "kedge" / unchanged.FILE
+    place = unchanged.Tree(str(tree), str(tree / ".git"), str(tree / ".git"), "")
+
+    def noted(after: int) -> bool:
+        """Whether the file is noted by a command that began so many nanoseconds after it."""
+        changed = max(file.stat().st_mtime_ns, file.stat().st_ctime_ns)
+        unchanged.keep(place, changed + after, [str(file)], "", b"", 7)
+        there = note.exists()
+        note.unlink(missing_ok=True)
+        return there
+
+    file.write_text("def sunk(): pass\n")
+    assert not noted(-(10**9))
+    assert not noted(0)
+    assert not noted(5 * 10**7)
+    assert noted(2 * 10**8)
+    later = file.stat().st_ctime_ns // 10**9 * 10**9 + 10**10
+    os.utime(file, ns=(later, later))  # of a file system that knows whole seconds only
+    assert not noted(10**9)
+    assert noted(3 * 10**9)
 
 
 def sealed(value: tuple[int, ...] | None) -> bytes:
@@ -307,15 +318,22 @@ def test_a_git_that_takes_too_long_is_ended(tree: Path, tmp_path: Path) -> None:
         os.kill(int(pid.read_text()), 0)
 
 
-def test_with_warnings_and_without_commits_there_is_none(repo: Path) -> None:
+def test_without_commits_there_is_none(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "a.py").write_text("def f(): pass\n")
+    for _ in range(3):
+        time.sleep(0.12)
+        assert not ran(tmp_path)[0]
+
+
+def test_with_warnings_there_is_none(repo: Path) -> None:
     (repo / "a.py").write_text("def f(): pass\n")
     (repo / "pyproject.toml").write_text("[broken")
     git(repo, "add", "-A")
     git(repo, "commit", "--quiet", "-m", "a")
-    time.sleep(0.25)
     for _ in range(3):
-        quick, _ = ran(repo)
-        assert not quick
+        time.sleep(0.12)
+        assert not ran(repo)[0]
     assert "pyproject.toml" in Kedge(repo)("map").err
 
 

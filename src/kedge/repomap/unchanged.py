@@ -59,9 +59,7 @@ class Tree(NamedTuple):
     past: str
 
 
-def keep(
-    tree: Tree, begun: int, paths: Iterable[str], copy: str, said: bytes, tokens: int
-) -> None:
+def keep(tree: Tree, begun: int, paths: Iterable[str], copy: str, said: bytes, tokens: int) -> None:
     """Note how large the map is of a command that began then, and what it went by: these files, and
     what git said to `CHANGED` by the copy of the index of that name, or to `ALL` without one.
 
