@@ -8,12 +8,16 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge.errors import ConfigError
 from kedge.host import files
 from kedge.host.project import HOME_VARIABLE, Project
+from kedge.host.record import NamedTuple
 from kedge.settings import ABOUT, Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PROJECT_FILE = (".kedge", "config.toml")
 _RESERVED = (HOME_VARIABLE,)

@@ -13,7 +13,10 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LOCK = allocate_lock()
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LEAST, MOST = 100, 100_000  # tokens of a map or an anchor
 LEAST_PROMPT = 300

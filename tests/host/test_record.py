@@ -63,3 +63,27 @@ def test_values_are_given_in_order_and_the_rest_is_as_declared() -> None:
 def test_those_of_the_engine_have_their_methods_and_can_be_kept() -> None:
     assert Loop("an edit", "a.py", 5).score == 5
     assert pickle.loads(pickle.dumps(Pending("a", "nudge"))) == Pending("a", "nudge", 0)
+
+
+class Large(NamedTuple):
+    a: int
+    b: int
+    c: int
+    d: int
+    e: int
+    f: int
+    g: int
+    h: int
+    i: int
+    j: int
+    k: int = 11
+    l: int = 12  # noqa: E741 - the twelfth
+
+
+def test_one_of_many_values_is_made_like_the_others() -> None:
+    made: typing.Any = Large
+    for _ in range(2):  # the first and the others
+        assert tuple(made(*range(9), j=9, l=7)) == (*range(10), 11, 7)
+        with pytest.raises(TypeError, match=r"Large.__new__\(\) missing 1 .*'j'"):
+            made(*range(9))
+    assert made(*range(10))._replace(a=5).a == 5

@@ -6,13 +6,16 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from kedge import config
 from kedge.agents import hooks, program
 from kedge.errors import KedgeError
 from kedge.host import files
 from kedge.host.project import Project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "codex"
 TITLE = "Codex"

@@ -12,12 +12,16 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge.agents.command import is_ours
 from kedge.errors import ConfigError
 from kedge.host import files, json_edit
 from kedge.host.json_edit import BadJson, Node
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 TIMEOUT = 10
 _HINT = "mend that line; kedge has changed nothing"

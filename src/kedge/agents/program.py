@@ -7,10 +7,10 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import ProgramError
 from kedge.host import proc
+from kedge.host.record import NamedTuple
 
 TIMEOUT = 10.0
 _PASSED = ("PATH", "LANG", "LC_ALL", "TMPDIR")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import click
 
@@ -14,6 +13,10 @@ from kedge.cli import commands, syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.reading import Call
 from kedge.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read(edge: Edge, argv: Sequence[str]) -> Call | Reply | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from kedge import config
 from kedge.cli import syntax
@@ -12,6 +11,10 @@ from kedge.cli.plain import clean, table
 from kedge.errors import BareRepository, ConfigError, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LOCK = (".kedge", "locks", "config.lock")
 

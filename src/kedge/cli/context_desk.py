@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kedge import config
 from kedge.cli import syntax
@@ -16,6 +15,10 @@ from kedge.host import who
 from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 agent = syntax.option("--agent", required=True, help="The agent: implementer, reviewer, …")
 actor = syntax.option("--actor", help="Who does this; else the name that tasks are claimed by.")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kedge.errors import KedgeError
 from kedge.handoff import snapshots, views
 from kedge.handoff.context import Context
 from kedge.handoff.desk import Desk
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _TOKENS = 600
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kedge.cli import context_desk as at
 from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
 from kedge.errors import KedgeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @syntax.command("List the contexts.")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kedge.cli.plain import clean
 from kedge.context.diff import patch
 from kedge.handoff.context import Context
 from kedge.handoff.normalise import canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def frozen(context: Context) -> str:

@@ -6,10 +6,13 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from kedge.cli import drift_replay, drift_views, syntax
 from kedge.cli.edge import Edge, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 command = syntax.group("Watch what agents do against what was asked.")
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
 
 from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.errors import FileError, UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.agents.transcripts.read import File, Recorded
 
 _AGENTS = ("claude", "codex")
@@ -146,7 +148,7 @@ def _replayed(
                 data["session"] = each.id
                 data["started"] = each.files[0].at or told.started
                 data["files"] = [str(file.path) for file in each.files]
-                yield cast(dict[str, Any], redact_value(data))
+                yield redact_value(data)
     finally:
         progress.close()
 

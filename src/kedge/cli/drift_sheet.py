@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from kedge.cli.plain import clean, table
 from kedge.drift import account
 from kedge.drift.account import Account, Event, Rule, Step
 from kedge.host.text import shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _GOAL = 80
 _PIPED = 400

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
 from kedge.cli import drift_sheet, syntax
 from kedge.cli.edge import Edge, Reply
@@ -17,6 +16,10 @@ from kedge.host.redact import redact
 from kedge.host.text import shortened
 from kedge.store import sessions, sqlite
 from kedge.store.migrations import migrate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 REPORT = "drift.html"  # among what is never in git
 _LAST = "last"

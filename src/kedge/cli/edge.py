@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from kedge import __version__
 from kedge.cli import reading
@@ -20,8 +19,12 @@ from kedge.cli.commands import root
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TextIO
+
     from kedge.cli.progress import Progress
 
 EXIT_PIPE = 141  # as a shell shows a program that lost its reader

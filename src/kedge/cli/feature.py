@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.errors import BrokenTasks, CheckFound, InvalidValue, TaskNotFound, UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.context.feature.folder import Feature
     from kedge.context.feature.lint import Finding
     from kedge.host.project import Project

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from kedge import config
 from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.errors import CheckFound, UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.knowledge.bank import Bank, Found
     from kedge.knowledge.lessons import Written
     from kedge.knowledge.relevance import Asked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
 from kedge import config
 from kedge.cli import syntax
@@ -15,7 +14,10 @@ from kedge.tasks import choose
 from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.host.project import Project
     from kedge.knowledge.implementation_log import Logged
     from kedge.knowledge.report_check import Changed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from kedge import config
 from kedge.cli import syntax
@@ -17,7 +16,10 @@ from kedge.host import files
 from kedge.host.project import Project
 from kedge.settings import LEAST, MOST, Settings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.repomap.build import Map
 
 

@@ -7,9 +7,13 @@ click, which also has the words for what is wrong. A test compares the two.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 from kedge.cli.syntax import EVERYWHERE, Argument, Command, Group, Option
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Call(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from kedge import config
 from kedge.cli import syntax
@@ -12,7 +11,10 @@ from kedge.cli.plain import clean
 from kedge.errors import InvalidValue, UsageError
 from kedge.settings import MOST
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.knowledge.bank import Bank
     from kedge.knowledge.bundle import Bundle, Live
     from kedge.knowledge.retro import Applied

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kedge import config
 from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
@@ -12,6 +10,7 @@ from kedge.errors import GitError, InvalidValue, TaskNotFound, UsageError
 from kedge.knowledge.review_words import FAILED, MAJOR, MINOR, RESULTS
 from kedge.knowledge.reviews import KINDS, PHASES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.host.project import Project
     from kedge.knowledge.review_answer import Answer

@@ -6,14 +6,16 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from kedge import config
 from kedge.cli import syntax
 from kedge.cli.edge import Edge, Reply
 from kedge.errors import KedgeError, UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.cli.run_view import View
     from kedge.host.project import Project
     from kedge.run.bench import Bench, Ending

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from kedge.cli.edge import Edge, tell, write
 from kedge.cli.plain import clean
 from kedge.host.text import shortened
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.run.bench import Ending
     from kedge.run.wanted import Wanted
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from kedge.cli.plain import clean, table
 from kedge.context.diff import patch
 from kedge.context.setup import Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def data(plan: Plan, **more: Any) -> dict[str, Any]:

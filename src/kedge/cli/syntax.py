@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 # Makes a value of a text, and raises ValueError where it might not be one.
-Type = Callable[[str], Any]
-Function = Callable[..., Any]
+Type: TypeAlias = "Callable[[str], Any]"
+Function: TypeAlias = "Callable[..., Any]"
 
 
 class Choice:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from kedge import config
 from kedge.cli import syntax, task_input, task_view
@@ -17,6 +16,10 @@ from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, block_type, unique
 from kedge.tasks import choose, rules
 from kedge.tasks.board import Board, Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _STATUS = syntax.Choice([status.value for status in Status])
 _CLEARED: dict[str, Any] = {

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from kedge.cli import syntax
 from kedge.errors import FileError, UsageError
 from kedge.host import files
 from kedge.model.ids import task_id
 from kedge.model.task import Task, unique
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PRIORITY = syntax.Choice(["P0", "P1", "P2", "P3", "P4"], case_sensitive=False)
 

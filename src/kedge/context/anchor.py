@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from kedge.context import sources
 from kedge.context.budget import Given, Part, enough, share
@@ -13,7 +12,12 @@ from kedge.context.workplace import Workplace
 from kedge.errors import KedgeError, TaskError, TaskNotFound
 from kedge.host import clock, tokens
 from kedge.host.digest import digest
+from kedge.host.record import NamedTuple
 from kedge.model.attempt import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HEAD = "## Re-anchoring Context\n\n"
 _FAILED = "This cannot be read now: "

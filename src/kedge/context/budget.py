@@ -6,10 +6,14 @@ Every cut is said where it was made, with how much is left out and the command t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from kedge.host import tokens
+from kedge.host.record import NamedTuple
 from kedge.host.text import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _SPARE = 0.03  # of the budget, since tokens are estimated
 _LEAST = 24  # tokens of a text below which a beginning says nothing

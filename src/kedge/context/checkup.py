@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge import config
 from kedge.context import hooking, installed, managed, mapfile, session, targets
@@ -19,6 +18,7 @@ from kedge.context.setup import apply
 from kedge.errors import BrokenSection, KedgeError
 from kedge.host import files, git, tokens
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.settings import Settings
 
 ALWAYS = 2500  # tokens that kedge may add to every session

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.host.digest import digest
+from kedge.host.record import NamedTuple
 
 TEXTS = Path(__file__).parent / "texts"
 # Name in `.kedge`, and what it is to the user.

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from kedge.context import defaults, hooking, mapfile, setup, targets
 from kedge.context.diff import patch
@@ -17,6 +16,7 @@ from kedge.host.project import HOME_VARIABLE, Project
 from kedge.repomap import shadow, unchanged
 from kedge.settings import Settings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.repomap.progress import Tick
 

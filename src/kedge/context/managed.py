@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kedge.errors import BrokenSection, FileError
 from kedge.host.digest import digest
+from kedge.host.record import NamedTuple
 
 VERSION = 1
 END = "<!-- END KEDGE MANAGED SECTION -->"

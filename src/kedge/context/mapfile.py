@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kedge.errors import ConfigError
 from kedge.host.project import Project
 from kedge.tasks import choose
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.repomap.build import Map
     from kedge.repomap.cache import Cache

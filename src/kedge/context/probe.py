@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 from kedge.agents import hooks, program
 from kedge.agents.hooks import Hook
@@ -19,6 +18,7 @@ from kedge.context import session
 from kedge.errors import ProgramError
 from kedge.host import files, git, proc
 from kedge.host.project import Project, find
+from kedge.host.record import NamedTuple
 
 TIMEOUT = 60.0
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from kedge.context import sources
 from kedge.context.budget import Given, Part, enough, share
 from kedge.context.workplace import Workplace
 from kedge.errors import KedgeError
 from kedge.host import tokens
+from kedge.host.record import NamedTuple
 from kedge.host.text import shortened
 from kedge.model.attempt import Attempt, Outcome
 from kedge.model.task import Status, Task
 from kedge.tasks import rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 WEIGHTS = {"task": 10, "scope": 10, "attempts": 6, "epic": 3, "complete": 1, "close": 1}
 _WORDS = 1400  # characters of an epic's description, some 200 words

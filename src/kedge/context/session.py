@@ -8,7 +8,6 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from typing import Any
 
 from kedge import __version__, config
 from kedge.context import anchor, installed
@@ -18,6 +17,10 @@ from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.host.redact import redact
 from kedge.store import sessions, sqlite
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ERRORS = "hook-errors.jsonl"
 _MAP_SECONDS = 2.0

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from kedge.context import defaults, ignore, targets
 from kedge.context.managed import Section
@@ -18,6 +17,7 @@ from kedge.context.mapfile import FILE as MAP
 from kedge.errors import FileError
 from kedge.host import clock, files
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.tasks.jsonl import MERGEABLE
 
 IGNORED = ("context/", "home/")  # in `.kedge`, beside the map

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from kedge.context import defaults
 from kedge.context.budget import Part
@@ -20,6 +19,10 @@ from kedge.host.text import shortened
 from kedge.model.attempt import Attempt, Outcome
 from kedge.model.task import Status, Task
 from kedge.tasks import rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _COMMENT = re.compile(r"^[ \t]*<!--(?:(?!-->).)*-->[ \t]*$\n?", re.MULTILINE)
 _LINE = 160  # characters of a lesson, a title or a commit's subject

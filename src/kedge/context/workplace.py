@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Protocol
 
 from kedge.errors import KedgeError, TaskError
 from kedge.host.project import Project
@@ -16,6 +15,12 @@ from kedge.tasks import choose, rules
 from kedge.tasks.backend import Backend
 from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object
 
 
 class Lessons(Protocol):

@@ -8,13 +8,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge.drift import ending
+from kedge.host.record import NamedTuple
 from kedge.host.redact import redact
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     Row = dict[str, Any]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
 
 from kedge.drift.engine import Session
 from kedge.errors import InvalidValue
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.drift.distance import Neighbours
     from kedge.drift.scoring import Verdict
 

@@ -6,16 +6,17 @@ what the user asked of the session. What a session has copied from another is he
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from kedge.agents.transcripts.events import Call, Compacted, Facts, Prompt, Result
 from kedge.drift import ending
 from kedge.drift.course import LEVELS
 from kedge.drift.engine import Session
+from kedge.host.record import NamedTuple
 from kedge.host.redact import redact, redact_value, scan
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from kedge.agents.transcripts.events import Event
     from kedge.drift.distance import Neighbours

@@ -6,12 +6,12 @@ import os
 import re
 import zlib
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import FileError, InvalidValue
 from kedge.handoff import places
 from kedge.handoff.normalise import sha256
 from kedge.host import files
+from kedge.host.record import NamedTuple
 
 COMPRESS_ABOVE = 64 << 10
 MAX_BYTES = 256 << 20

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kedge.errors import GitError
 from kedge.handoff import shadow_git
 from kedge.handoff.shadow_git import WHOLE, ShadowGit, object_id
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 
 _RENAMES = ("-M50%", "-l1000")
 _KINDS = {"A": "added", "D": "deleted", "T": "type", "R": "renamed"}

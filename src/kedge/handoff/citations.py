@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge import config
 from kedge.errors import ConfigError
@@ -23,7 +22,12 @@ from kedge.handoff import places
 from kedge.handoff.places import Unreadable, shown
 from kedge.handoff.sections import MAX_SENTENCE, Section, Sections
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.host.text import shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FILES = (".kedge/standards.toml", "standards/citations.toml")
 MOST = 200  # citations of one task

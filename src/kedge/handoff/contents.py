@@ -6,11 +6,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from kedge.errors import FileError
 from kedge.handoff.listing import Entry, shown
 from kedge.handoff.shadow_git import ShadowGit
+from kedge.host.record import NamedTuple
 
 SYMLINK, PLAIN, PROGRAM = "120000", "100644", "100755"
 GONE = (errno.ENOENT, errno.ENOTDIR)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, TypeVar
 
 from kedge.errors import BrokenContext, NewerContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 VERSION = 1
 OTHERS = ".wt-"  # how the part of a snapshot's name begins that tells linked work trees apart
 STATUSES = ("pending", "in_progress", "done", "blocked")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

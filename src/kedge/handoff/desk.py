@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, cast
 
 from kedge.errors import BrokenContext, ContextNotFound, HandoffRefused, NewerContext
 from kedge.handoff import gather, scopes, snapshots, steps, views
@@ -21,6 +20,10 @@ from kedge.host.redact import redact, redact_value
 from kedge.host.secrets import refuse
 from kedge.model.task import Task
 from kedge.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BIG = 10_000_000  # bytes of a diff that is worth a word
 _NAMED = 3  # paths of a dirty tree
@@ -252,7 +255,7 @@ class Desk:
             before=found.before.tree,
             after=found.now,
             what=found.what,
-            paths=tuple(cast(list[Any], redact_value([dict(one) for one in found.drift[:_TOLD]]))),
+            paths=tuple(redact_value([dict(one) for one in found.drift[:_TOLD]])),
         )
         self.store.change(
             self.task,

@@ -7,7 +7,6 @@ what is there.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from kedge.errors import FileError, InvalidValue
 from kedge.handoff import places
@@ -16,6 +15,7 @@ from kedge.handoff.normalise import sha256
 from kedge.handoff.places import Unreadable, shown
 from kedge.handoff.sections import Sections
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.host.text import clean, shortened
 
 __all__ = ["Artifacts", "Evidence", "Stored", "bytes_", "changed", "excerpt", "file", "lines_of"]

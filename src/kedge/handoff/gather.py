@@ -7,7 +7,6 @@ changes makes the context stale.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from kedge.errors import HandoffRefused, KedgeError
 from kedge.handoff import citations, scopes
@@ -22,8 +21,13 @@ from kedge.handoff.normalise import (
 )
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.model.task import Task
 from kedge.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 LARGE = 2048  # bytes of a field, above which it is said
 _CHECKED = ("test", "lint", "typecheck")
@@ -45,7 +49,7 @@ class Gathered(NamedTuple):
     warnings: tuple[str, ...]
 
 
-Commands = Callable[[], Sequence[Mapping[str, Any]]]
+Commands: TypeAlias = "Callable[[], Sequence[Mapping[str, Any]]]"
 
 
 def gather(

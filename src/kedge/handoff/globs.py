@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fnmatch import translate
-from typing import NamedTuple
 
 from kedge.errors import InvalidValue
 from kedge.handoff.places import shown
+from kedge.host.record import NamedTuple
 
 MOST_BRACES = 64  # patterns that the braces of one may stand for
 _SIGNS = re.compile(r"[*?\[{]")

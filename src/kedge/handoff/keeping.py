@@ -8,7 +8,6 @@ import re
 import shutil
 import time
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 from kedge.errors import GitError, InvalidValue
 from kedge.handoff import listing, private_index, shadow_git, working_tree
@@ -18,6 +17,7 @@ from kedge.handoff.shadow_git import ShadowGit, TreeId, object_id
 from kedge.host import files, git
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.model.ids import RULE, is_id
 
 REFS = "refs/kedge/"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
 
 from kedge.errors import InvalidValue, KedgeError
 from kedge.handoff import snapshots
@@ -14,8 +13,13 @@ from kedge.handoff.normalise import canonical, sha256
 from kedge.handoff.store import Store
 from kedge.host import clock, files
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import FileError, GitError, KedgeError
 from kedge.handoff.shadow_git import ShadowGit
 from kedge.host import files, git
+from kedge.host.record import NamedTuple
 from kedge.host.text import clean
 
 LINK = "160000"

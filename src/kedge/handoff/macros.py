@@ -6,13 +6,17 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge import config
 from kedge.errors import ConfigError, InvalidValue
 from kedge.handoff import places
 from kedge.handoff.places import Unreadable, shown
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FILES = (".kedge/scopes.toml", "docs/templates/scope-globs.json")
 _MAX_FILE = 1 << 20

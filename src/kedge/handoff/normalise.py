@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kedge.errors import InvalidValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 VERSION = "1"  # of `normalised`: another one may make other text of the same source
 SERIALIZER = "kedge-json"

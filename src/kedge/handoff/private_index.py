@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import FileError
 from kedge.handoff.listing import LINK, Entry
 from kedge.handoff.shadow_git import WHOLE, ShadowGit, TreeId
 from kedge.host import files
+from kedge.host.record import NamedTuple
 
 ABSENT = ""
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from kedge.errors import FileError, InvalidValue
 from kedge.handoff import evidence
@@ -22,6 +21,10 @@ from kedge.handoff.evidence import Evidence
 from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.host.secrets import refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LINES = re.compile(r"L?([0-9]{1,9})(?:-L?([0-9]{1,9}))?\Z")
 _LOG = 200_000_000  # bytes of a log that is read

@@ -12,7 +12,6 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import FileError, GitError
 from kedge.handoff import private_index, shadow_git
@@ -22,6 +21,7 @@ from kedge.handoff.listing import LINK, Entry, shown
 from kedge.handoff.shadow_git import ShadowGit, object_id
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 
 _ROUNDS = 5
 _NONE = "000000"

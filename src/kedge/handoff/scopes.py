@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from kedge.errors import InvalidValue
 from kedge.handoff import globs, macros, places
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 
 MOST = 5000  # entries of one scope
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kedge.handoff.normalise import normalised, sha256
 from kedge.handoff.sentence import first_sentence, plain
+from kedge.host.record import NamedTuple
 from kedge.host.text import shortened
 from kedge.tasks.feature_docs import markdown
 

@@ -13,14 +13,20 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, NewType
 
 from kedge.errors import FileError, GitError, InvalidValue, NoRepository
 from kedge.host import files, git
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 
-TreeId = NewType("TreeId", str)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NewType
+
+    TreeId = NewType("TreeId", str)
+else:
+    TreeId = str
 
 WHOLE = "objects/info/whole"  # names the tree whose objects are all there
 LONG = 900.0  # seconds: reading a large tree from a slow disk takes a while

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from kedge.errors import HandoffRefused
 from kedge.handoff.context import OTHERS, STATUSES, Context, Drift, Finding, Kept
 from kedge.model.ids import is_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ROLES = ("implementer", "reviewer", "validator")
 RESERVED = ("base", "start")  # snapshots that no agent left

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge.errors import (
     BrokenContext,
@@ -23,8 +22,13 @@ from kedge.handoff.context import Context, parse
 from kedge.handoff.normalise import SEAL, canonical, is_sealed, sealed
 from kedge.host import clock, files
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.host.secrets import refuse
 from kedge.model.ids import task_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _FOLDER = "context"
 _LOGGED = 200  # entries of the audit

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 
 from kedge.errors import CheckFound
 from kedge.handoff.changes import Change
 from kedge.handoff.context import Kept
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMED = 5  # paths in a message
 

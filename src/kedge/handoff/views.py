@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kedge.handoff.context import Context, Kept
 from kedge.handoff.steps import role_of
 from kedge.host import tokens
 from kedge.host.text import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NEEDS = {
     "implementer": ("task", "standards", "validation", "paths", "findings"),

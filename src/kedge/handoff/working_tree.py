@@ -12,7 +12,6 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from kedge.errors import FileError, GitError, KedgeError
 from kedge.handoff import listing, private_index
@@ -21,6 +20,7 @@ from kedge.handoff.listing import LINK, Entry, shown
 from kedge.handoff.private_index import ABSENT, State
 from kedge.handoff.shadow_git import WHOLE, ShadowGit, TreeId
 from kedge.host import files, git
+from kedge.host.record import NamedTuple
 
 _TRIES = 4
 _HELD = 1 << 26  # bytes of files that are kept in memory until they are stored

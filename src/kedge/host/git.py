@@ -11,12 +11,13 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.errors import BareRepository, GitError, NoRepository, ProgramError
 from kedge.host import plain_git, plain_repo
 from kedge.host.plain_git import OPTIONS, environment
+from kedge.host.record import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.host import proc
 

@@ -12,10 +12,10 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import ProgramError
 from kedge.host import proc
+from kedge.host.record import NamedTuple
 
 VARIABLE = "KEDGE_CHILD"
 _PROC = Path("/proc")

@@ -11,9 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge.errors import ProgramError
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 GRACE = 2.0
 _CHUNK = 1 << 16

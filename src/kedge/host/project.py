@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import FileError, NoRepository
 from kedge.host import git
+from kedge.host.record import NamedTuple
 
 HOME_VARIABLE = "KEDGE_HOME"
 

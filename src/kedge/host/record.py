@@ -18,8 +18,34 @@ except ImportError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, ClassVar
+
+
+_tuple = tuple.__new__
+# How a record of so many values is made: each class has its own names put in. To compile that anew
+# for each is most of what a `namedtuple` costs.
+_MAKERS = (
+    lambda cls: _tuple(cls, ()),
+    lambda cls, a: _tuple(cls, (a,)),
+    lambda cls, a, b: _tuple(cls, (a, b)),
+    lambda cls, a, b, c: _tuple(cls, (a, b, c)),
+    lambda cls, a, b, c, d: _tuple(cls, (a, b, c, d)),
+    lambda cls, a, b, c, d, e: _tuple(cls, (a, b, c, d, e)),
+    lambda cls, a, b, c, d, e, f: _tuple(cls, (a, b, c, d, e, f)),
+    lambda cls, a, b, c, d, e, f, g: _tuple(cls, (a, b, c, d, e, f, g)),
+    lambda cls, a, b, c, d, e, f, g, h: _tuple(cls, (a, b, c, d, e, f, g, h)),
+    lambda cls, a, b, c, d, e, f, g, h, i: _tuple(cls, (a, b, c, d, e, f, g, h, i)),
+)
+_Function = type(_MAKERS[0])
+
+
+def _maker(
+    name: str, fields: tuple[str, ...], defaults: dict[str, Any], like: Callable[..., Any]
+) -> Callable[..., Any]:
+    names = {"co_name": "__new__", "co_qualname": f"{name}.__new__"}
+    code = like.__code__.replace(co_varnames=("_cls", *fields), **names)
+    return _Function(code, globals(), "__new__", tuple(defaults.values()))
 
 
 class _Record(tuple):  # type: ignore[type-arg]
@@ -27,28 +53,14 @@ class _Record(tuple):  # type: ignore[type-arg]
     _fields: ClassVar[tuple[str, ...]] = ()
     _field_defaults: ClassVar[dict[str, Any]] = {}
     _at: ClassVar[dict[str, int]] = {}
-    _rest: ClassVar[dict[int, tuple[Any, ...]]] = {}  # by the values that are given, the others
 
     def __new__(cls, /, *values: Any, **named: Any) -> Any:
-        rest = cls._rest.get(len(values))
-        if named or rest is None:
-            return cls._by_name(values, named)
-        return tuple.__new__(cls, values + rest)
-
-    @classmethod
-    def _by_name(cls, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        fields = cls._fields
-        if len(values) > len(fields):
-            raise TypeError(f"{cls.__name__} has {len(fields)} fields, {len(values)} were given")
-        defaults = cls._field_defaults
-        left = fields[len(values) :]
-        try:
-            more = [named.pop(name) if name in named else defaults[name] for name in left]
-        except KeyError as error:
-            raise TypeError(f"{cls.__name__} lacks {error}") from None
-        if named:
-            raise TypeError(f"{cls.__name__} takes no {', '.join(named)}, or not twice")
-        return tuple.__new__(cls, (*values, *more))
+        """The first of a large class, whose own maker takes this one's place."""
+        names = ", ".join(cls._fields)
+        like = eval(f"lambda cls, {names}: _tuple(cls, ({names}))")  # noqa: S307 - our own names
+        maker = _maker(cls.__name__, cls._fields, cls._field_defaults, like)
+        cls.__new__ = maker  # type: ignore[method-assign, assignment]
+        return maker(cls, *values, **named)
 
     def _replace(self, /, **named: Any) -> Any:
         made, at = list(self), self._at
@@ -86,8 +98,8 @@ class _Kind(type):
         at = {field: number for number, field in enumerate(fields)}
         about: dict[str, Any] = {"_fields": fields, "_field_defaults": defaults, "_at": at}
         about["__match_args__"] = fields
-        least, rest = len(fields) - len(defaults), tuple(defaults.values())
-        about["_rest"] = {least + given: rest[given:] for given in range(len(rest) + 1)}
+        if len(fields) < len(_MAKERS):
+            about["__new__"] = _maker(name, fields, defaults, _MAKERS[len(fields)])
         return type(name, (_Record,), {**body, **getters, **about, "__slots__": ()})
 
 

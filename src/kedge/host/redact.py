@@ -6,19 +6,26 @@ has given a shape is redacted wherever it stands; a value that is secret only by
 (`password=…`) must also look like a literal, because most of this text is source code.
 """
 
+from __future__ import annotations
+
 import re
-from collections import namedtuple
-from collections.abc import Callable, Collection, Iterator
 from functools import cache
+
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 Span = tuple[int, int, str]
 
 
-# Not `typing.NamedTuple`: importing `typing` would cost more than all the rest of this module.
-class Finding(namedtuple("Finding", "rule start end id")):
+class Finding(NamedTuple):
     """A secret at `text[start:end]`; `id` names this very secret without revealing it."""
 
-    __slots__ = ()
     rule: str
     start: int
     end: int
@@ -413,7 +420,7 @@ def _marked_lines(text: str) -> str:
     return "\n".join(lines)
 
 
-def redact_value(value: object, allow: Collection[str] = ()) -> object:
+def redact_value(value: T, allow: Collection[str] = ()) -> T:
     """A copy of a JSON-like value, redacted; a string is also judged by the key it is under."""
     root: dict[object, object] = {0: value}
     todo: list[tuple[dict[object, object], object, str]] = [(root, 0, "")]
@@ -438,7 +445,7 @@ def redact_value(value: object, allow: Collection[str] = ()) -> object:
             sequences.append((holder, slot, copy, tuple if isinstance(item, tuple) else list))
     for holder, slot, copy, kind in reversed(sequences):  # the inner ones first
         holder[slot] = kind(copy.values())
-    return root[0]
+    return root[0]  # type: ignore[return-value]
 
 
 def _redact_under(name: str, text: str, allow: Collection[str]) -> str:

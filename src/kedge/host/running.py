@@ -19,12 +19,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kedge.host import group, proc
+from kedge.host.record import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen  # noqa: TID251 - the type alone
+    from typing import IO, Any
 
 TIME, IDLE, CANCELLED = "time", "idle", "cancelled"
 GRACE = 0.5  # seconds between SIGTERM and SIGKILL

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from kedge.errors import SecretFound
 from kedge.host.redact import scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def refuse(name: str, value: Any, allow: Collection[str] = ()) -> None:

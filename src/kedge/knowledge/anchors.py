@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from kedge.errors import FileError, InvalidValue
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.repomap import files
 from kedge.repomap.symbols import Symbol
 

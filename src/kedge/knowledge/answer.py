@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
 
 from kedge.errors import InvalidValue
+from kedge.host.record import NamedTuple
 from kedge.knowledge import in_prose, titles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NEW, CONFIRMED, CHALLENGED, SKIPPED = "new", "confirmed", "challenged", "skipped"
 KEYS = (NEW, CONFIRMED, CHALLENGED, SKIPPED)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from kedge.knowledge import in_prose
 
-Object = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Object: TypeAlias = "dict[str, Any]"
 
 _COMMA = re.compile(r",(?=\s*[}\]])")
 _DEPTH = 4

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import FileError, InvalidValue
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.knowledge import anchors, entries, finished, observe, titles, values
 from kedge.knowledge.anchors import Anchor
 from kedge.knowledge.entries import Entry, Page

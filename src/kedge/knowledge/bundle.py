@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from kedge.errors import KedgeError
 from kedge.host import files
+from kedge.host.record import NamedTuple
 from kedge.knowledge import (
     anchors,
     commits,
@@ -35,11 +35,15 @@ from kedge.store import sessions
 from kedge.store.sqlite import FILE, connect
 from kedge.tasks.ledger import Ledger
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
 EVERY = 50  # entries; where there are more, those that have to do with the work are judged
 _PATHS = 200  # of changed files that tell what the work was about
 
 # The record of a handoff that has not ended, which another room keeps.
-Live = Callable[[str], Mapping[str, Any] | None]
+Live: TypeAlias = "Callable[[str], Mapping[str, Any] | None]"
 
 
 class Trial(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sized
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.host.redact import redact
 from kedge.host.text import shortened
 from kedge.knowledge import answer, log_entry, outcome, relevance

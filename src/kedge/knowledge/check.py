@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.knowledge import anchors, observe, similar, titles
 from kedge.knowledge.bank import Bank
 from kedge.knowledge.entries import Entry

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from kedge.errors import GitError, InvalidValue
 from kedge.host import git
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.host.text import shortened
 from kedge.knowledge.work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MOST = 1000  # commits that are looked at
 _OWN = ".kedge/"

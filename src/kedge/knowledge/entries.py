@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.knowledge import fields, titles
 from kedge.knowledge.fields import CORE, Field
 from kedge.tasks.feature_docs import markdown

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from kedge.host.record import NamedTuple
 
 PROVENANCE, CONFIDENCE = "observed in", "confidence"
 LAST, COUNT = "last observed", "observation count"

@@ -12,15 +12,19 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge.errors import BrokenTasks, FileError, GitError, KedgeError
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.knowledge import retros
 from kedge.model.task import Status
 from kedge.settings import TaskSettings
 from kedge.tasks import documents
 from kedge.tasks.words import status_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FEATURES = "docs/features"
 _DATES = ("completed", "completedAt", "completed_at", "lastUpdated", "last_updated")

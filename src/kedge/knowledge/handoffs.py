@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
 from kedge.host import json_lines
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.model.ids import is_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Check(NamedTuple):

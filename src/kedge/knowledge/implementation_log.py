@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import FileError, InvalidValue
 from kedge.host import files
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.host.redact import redact
 from kedge.knowledge import log_entry
 from kedge.knowledge import report as reports

@@ -6,7 +6,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _TRIES = 50  # places in prose where an object may begin
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

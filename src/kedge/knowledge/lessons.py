@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import NamedTuple
 
 from kedge.errors import InvalidValue, KedgeError
 from kedge.host import clock as time
+from kedge.host.record import NamedTuple
 from kedge.host.secrets import refuse
 from kedge.knowledge import anchors, edit, entries, observe, similar, write
 from kedge.knowledge.anchors import Anchor

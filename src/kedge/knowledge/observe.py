@@ -6,8 +6,7 @@ there. To keep an entry is not to observe it: that only puts off the question wh
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kedge.host.record import NamedTuple
 from kedge.knowledge import edit, values
 from kedge.knowledge.entries import Entry, Page
 from kedge.knowledge.fields import CHALLENGED, CONFIRMED, COUNT, KEPT, LAST, PROVENANCE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
 
 from kedge.host import tokens
+from kedge.host.record import NamedTuple
 from kedge.host.redact import redact
 from kedge.knowledge import anchors, relevance
 from kedge.knowledge.bank import Bank
@@ -13,6 +13,10 @@ from kedge.knowledge.entries import Entry
 from kedge.knowledge.relevance import Asked
 from kedge.knowledge.view import places, plain
 from kedge.model.task import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MOST = 5
 

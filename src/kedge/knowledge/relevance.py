@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from kedge.host import tokens
+from kedge.host.record import NamedTuple
 from kedge.knowledge import anchors, titles, values
 from kedge.knowledge.entries import Entry
 from kedge.knowledge.fields import ANCHOR, CHALLENGED, CONFIDENCE, COUNT, LAST

@@ -5,10 +5,10 @@ Reading a bank takes more modules than an anchor has need of: they are loaded wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from kedge.host.git import is_directory
+from kedge.host.record import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.host.project import Project
     from kedge.model.task import Task

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.knowledge import answer_json, report_files, report_labels
 from kedge.knowledge.report_headings import (
     CONCERNS,
@@ -28,6 +28,10 @@ from kedge.knowledge.report_headings import (
 )
 from kedge.knowledge.report_labels import HEADING, Label
 from kedge.tasks.feature_docs import markdown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NONE = "none"
 _BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")

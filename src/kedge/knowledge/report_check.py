@@ -6,10 +6,10 @@ import fnmatch
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.host import git
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 
 
 class Changed(NamedTuple):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MOST = 1000
 _NAME = r"(?:[\w@.+~*$%/\\#-]|\{[^{}\s]{0,200}\}|\[[\w.-]{1,60}\]|\([\w.-]{1,60}\)(?=[/\\]))"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.knowledge.report_headings import OTHER, fields_of
 from kedge.tasks.feature_docs import markdown
 from kedge.tasks.feature_docs.markdown import Document

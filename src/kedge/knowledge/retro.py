@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, TypeVar
 
 from kedge.errors import InvalidValue, KedgeError
+from kedge.host.record import NamedTuple
 from kedge.host.redact import redact
 from kedge.knowledge import anchors, lessons, retros, titles
 from kedge.knowledge.answer import (
@@ -28,7 +28,11 @@ from kedge.knowledge.view import places, plain
 from kedge.knowledge.work import Work
 from kedge.knowledge.write import Draft
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 
 class Step(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from kedge.errors import FileError
 from kedge.host import clock, json_lines
@@ -13,6 +12,10 @@ from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.host.redact import redact_value
 from kedge.model.ids import is_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER = "retros"
 

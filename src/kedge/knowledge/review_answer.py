@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.knowledge import answer_json, review_claims, review_findings
 from kedge.knowledge.review_claims import Claims
 from kedge.knowledge.review_words import MAJOR, verdict
 from kedge.knowledge.reviews import Finding
 from kedge.tasks.feature_docs import markdown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _APPROVED = re.compile(r"(?:is_?)?(?:approved?|pass(?:ed)?|lgtm|accepted)\Z", re.IGNORECASE)
 _VERDICT = re.compile(

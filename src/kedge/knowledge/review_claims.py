@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.knowledge.answer_json import words
 from kedge.knowledge.reviews import Claim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 UNNAMED = "a claim that is not named"
 _VERIFIED = re.compile(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from kedge.knowledge.review_words import MAJOR, NOTE, severity
 from kedge.knowledge.reviews import Finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # In JSON, what a finding is called, where it is, and how bad.
 _ABOUT = (

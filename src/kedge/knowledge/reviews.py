@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypeVar, cast
 
 from kedge.errors import InvalidValue
 from kedge.host import clock, files, json_lines
@@ -19,13 +18,18 @@ from kedge.knowledge.finished import FEATURES
 from kedge.knowledge.review_words import APPROVED, RESULTS, SEVERITIES, WITH_NOTES
 from kedge.knowledge.topic import Topic, as_key
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
 CAP = 3
 PHASES = ("specify", "design", "create-plan", "create-tasks", "implement")
 DOMAIN, SECURITY, IMPLEMENTATION, PHASE = "domain", "security", "implementation", "phase"
 KINDS = (DOMAIN, SECURITY, IMPLEMENTATION, PHASE)
 VERIFIED, UNVERIFIED, NO_CLAIMS, NOT_STATED = "verified", "unverified", "none", "not-stated"
 _FOLDER = "reviews"
-T = TypeVar("T")
 _TEXT = 2000
 _MANY = 500  # findings, or claims, of one review
 
@@ -94,7 +98,7 @@ def record(
     with files.lock(lock, timeout=lock_timeout):
         past, warnings = read(project, draft.subject)
         made, more = following(past, _checked(draft), cap)
-        value = cast(Mapping[str, Any], redact_value(replace(made, at=clock.now()).data()))
+        value = redact_value(replace(made, at=clock.now()).data())
         json_lines.append(project.own(_FOLDER, f"{draft.subject}.jsonl"), value)
     return parse(value), [*warnings, *more]
 
@@ -185,7 +189,8 @@ def parse(data: Mapping[str, Any]) -> Review:
 
 
 def _made(kind: type[T], data: Mapping[str, Any]) -> T:
-    known = {one.name: data[one.name] for one in fields(cast(Any, kind)) if one.name in data}
+    names = (one.name for one in fields(kind))  # type: ignore[arg-type]
+    known = {name: data[name] for name in names if name in data}
     for name, value in known.items():
         if not (value is None and name == "location"):
             _text(value)

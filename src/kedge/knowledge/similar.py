@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.knowledge import titles
 from kedge.knowledge.entries import Entry
 from kedge.repomap import terms

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from kedge.host.record import NamedTuple
 
 ANTI_PATTERN, HEURISTIC, PATTERN = "anti-pattern", "heuristic", "pattern"
 TYPES = (ANTI_PATTERN, HEURISTIC, PATTERN)

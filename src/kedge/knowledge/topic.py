@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge import config
 from kedge.errors import FileError, TaskNotFound
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.knowledge.finished import FEATURES, number_of
 from kedge.model.ids import TaskId, is_id
 from kedge.model.task import Status, Task

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.model.ids import is_id
 
 FEATURE, TASK, DATE, TEXT, MISSING = "feature", "task", "date", "text", "missing"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kedge.errors import InvalidValue, KedgeError
+from kedge.host.record import NamedTuple
 from kedge.knowledge import finished, observe, values
 from kedge.knowledge.bank import Bank
 from kedge.knowledge.entries import Entry

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from kedge.errors import InvalidValue
+from kedge.host.record import NamedTuple
 from kedge.knowledge import edit, entries, titles
 from kedge.knowledge.entries import Entry, Page, bare
 from kedge.knowledge.fields import ANCHOR, CONFIDENCE, COUNT, LAST, PROVENANCE

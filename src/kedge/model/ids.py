@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import NewType
 
 from kedge.errors import InvalidValue
 
-TaskId = NewType("TaskId", str)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NewType
+
+    TaskId = NewType("TaskId", str)
+else:
+    TaskId = str
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 RULE = "letters, digits, '.', '_' and '-', at most 64, starting with a letter or digit"

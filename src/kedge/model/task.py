@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId, task_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_TEXT = 1 << 20
 MAX_TITLE = 500

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import UsageError
+from kedge.host.record import NamedTuple
 
 ROOT = Path(__file__).parent
 _KINDS = {"agent": "agents/*.md", "command": "commands/*.md", "skill": "skills/*/SKILL.md"}

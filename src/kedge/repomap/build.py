@@ -7,18 +7,21 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge import __version__
 from kedge.errors import FileError
 from kedge.host.digest import blob, digest
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
 from kedge.repomap.files import File, Listing
 from kedge.repomap.progress import Tick, no_tick
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.repomap.knowledge import Overview
     from kedge.repomap.rank import Known
     from kedge.repomap.render import Shown

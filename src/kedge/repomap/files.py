@@ -11,13 +11,14 @@ from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.errors import GitError
 from kedge.host.digest import blob, digest
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.repomap.unchanged import ALL, LISTED
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.host.git import Repo
     from kedge.repomap.cache import Cache

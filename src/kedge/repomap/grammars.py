@@ -30,12 +30,14 @@ import time
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap.languages import Language
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import Any
 
     from tree_sitter import Language as Grammar
     from tree_sitter import Node, Parser, Query, QueryCursor

@@ -7,9 +7,9 @@ from array import array
 from bisect import bisect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 
 from kedge.host.git import Repo
+from kedge.host.record import NamedTuple
 from kedge.repomap.search import bm25, matching
 
 COMMITS = 2500

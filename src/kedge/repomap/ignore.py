@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+
+from kedge.host.record import NamedTuple
 
 MOST = 200_000
 _ALWAYS = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".kedge"}

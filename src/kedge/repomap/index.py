@@ -13,11 +13,11 @@ from bisect import bisect, bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import accumulate, chain, islice, pairwise
-from typing import TYPE_CHECKING
 
 from kedge.repomap.files import is_test
 from kedge.repomap.languages import PROSE, language_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     Numbers = array[int] | memoryview[int]
 

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kedge.errors import GitError
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
 from kedge.repomap.files import File, Listing
@@ -24,7 +24,10 @@ from kedge.repomap.index import Document, Index
 from kedge.repomap.progress import Tick, no_tick
 from kedge.repomap.rank import Known
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.repomap.structure import Structure
 
 _SUBJECTS = 200  # of the last commits, that show how they are written

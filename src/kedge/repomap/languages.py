@@ -7,7 +7,8 @@ with a few regular expressions; the others are known by name, for the structure 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from kedge.host.record import NamedTuple
 
 
 class Language(NamedTuple):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tree_sitter import Node
 

@@ -8,12 +8,12 @@ work trees. Where few files changed, few rows are written.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from kedge.repomap.cache import VERSION
 from kedge.repomap.files import encoded, is_foreign
 from kedge.repomap.neighbours import ALL, Place, name, packed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable

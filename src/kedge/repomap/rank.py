@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap import terms
 from kedge.repomap.graph import Graph
 from kedge.repomap.history import History

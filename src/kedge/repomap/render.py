@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from kedge.host import tokens
+from kedge.host.record import NamedTuple
 from kedge.repomap.structure import Structure
 from kedge.repomap.symbols import Symbol
 from kedge.repomap.tree import Branch

@@ -12,11 +12,11 @@ import contextlib
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.errors import GitError
 from kedge.host.digest import digest
 from kedge.host.git import Repo
+from kedge.host.record import NamedTuple
 from kedge.repomap.unchanged import CHANGED, index_at
 
 COPY = "index-"  # how a copy's name begins

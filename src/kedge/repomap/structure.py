@@ -7,9 +7,13 @@ whatever the files hold, nothing is raised: what cannot be read is named in `pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap.project.parts import KINDS, Command, Kind, Module, Place, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "KINDS",

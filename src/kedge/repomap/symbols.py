@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap.languages import Language, refine
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.repomap.grammars import Match
     from kedge.repomap.naming import Named

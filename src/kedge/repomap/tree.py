@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from kedge.host.record import NamedTuple
 
 _LEAST = 0.02  # of all that the code weighs
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from kedge.agents.run.adapter import Adapter
 from kedge.context.workplace import Workplace
@@ -31,12 +30,16 @@ from kedge.tasks import choose
 from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
 _BACKOFF = 60.0  # seconds to wait for a provider that does not say how long
 _LONGEST_WAIT = 6 * 3600.0
 _TICK = 0.2
 HOPELESS = "agent-error"
 
-Tell = Callable[[str, dict[str, Any]], None]
+Tell: TypeAlias = "Callable[[str, dict[str, Any]], None]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,16 @@ says can only stop or escalate.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from kedge.agents.run import marks
 from kedge.agents.run.events import Finished, Reason
 from kedge.host.redact import redact
 from kedge.host.text import shortened
 from kedge.model.attempt import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 INTERRUPTED = "interrupted"
 _STOPPED = {

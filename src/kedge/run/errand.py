@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 from kedge import config
 from kedge.host.project import Project
@@ -13,6 +12,10 @@ from kedge.run.spent import Spent
 from kedge.run.wanted import Limits, Wanted
 from kedge.settings import Settings
 from kedge.tasks import choose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Without the directory that it works in among the places that Python takes modules from.
 KEDGE = (sys.executable, "-P", "-m", "kedge", "run", "--json")

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
 
 from kedge.errors import InvalidValue, KedgeError, LockTimeout
 from kedge.host import clock, files, group
@@ -18,6 +17,10 @@ from kedge.model.ids import is_id
 from kedge.run import wanted as wanting
 from kedge.run.spent import Spent
 from kedge.run.wanted import Wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 RUNNING, ENDED = "running", "ended"
 LEFT = "left"  # what became of a task that a limit or an interruption ended

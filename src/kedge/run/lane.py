@@ -9,7 +9,6 @@ import threading
 from contextlib import ExitStack
 from dataclasses import fields, replace
 from queue import SimpleQueue
-from typing import Any
 
 from kedge.host import running
 from kedge.host.project import Project
@@ -17,6 +16,10 @@ from kedge.host.running import Ended, Line
 from kedge.host.text import shortened
 from kedge.model.task import Task
 from kedge.run.spent import Spent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _GRACE = 10.0  # seconds that a run has to finish its records
 Heard = SimpleQueue[tuple["Lane", Line | None]]

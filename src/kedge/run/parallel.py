@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from queue import Empty, SimpleQueue
-from typing import Any
 
 from kedge.errors import KedgeError
 from kedge.handoff import lifecycle
@@ -26,6 +25,10 @@ from kedge.run.spent import Spent
 from kedge.settings import Settings
 from kedge.tasks import choose
 from kedge.tasks.board import Board
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 AT_ONCE, NO_FURTHER = signal.SIGUSR1, signal.SIGUSR2  # what a run is told whose limits are shared
 _HALTS = {

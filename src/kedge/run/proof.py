@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from kedge.drift.actions import normalise
 from kedge.drift.acts import LEAVING
@@ -19,6 +18,10 @@ from kedge.handoff.recording import run as run_check
 from kedge.knowledge.report_check import is_beside
 from kedge.model.task import Task
 from kedge.run.decide import Proof
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _TAIL = 3000  # characters of a log
 _LINES = 60

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kedge.errors import KedgeError
 from kedge.handoff import snapshots
 from kedge.knowledge import implementation_log, topic
@@ -11,6 +9,7 @@ from kedge.knowledge.report_check import Changed
 from kedge.model.task import Task
 from kedge.tasks import choose
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.run.bench import Bench
 

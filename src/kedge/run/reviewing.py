@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kedge.errors import KedgeError
 from kedge.handoff.desk import Desk
 from kedge.host.text import shortened
@@ -13,6 +11,7 @@ from kedge.model.attempt import Outcome
 from kedge.model.task import Task
 from kedge.run.decide import Decision
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.run.bench import Bench
 

@@ -6,7 +6,6 @@ import contextlib
 import uuid
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from kedge.agents import hooks
 from kedge.agents.run.events import Answered, Called, Denied, Event, Said, Started, Used, Waiting
@@ -33,7 +32,10 @@ from kedge.run.wanted import IMPLEMENTER
 from kedge.settings import Settings
 from kedge.store import sessions, sqlite
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kedge.run.bench import Bench
 
 _ON_COURSE = (10, "NORMAL")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 from kedge.errors import InvalidValue, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 IMPLEMENTER = "implementer"
 ROLES = (IMPLEMENTER, "reviewer", "validator")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from kedge.errors import GitError, KedgeError
 from kedge.handoff import lifecycle
@@ -19,6 +18,10 @@ from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import BlockType, Task
 from kedge.tasks import rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 FOLDER = "worktrees"
 # What else is written for a task, for git: it goes with the work, on its branch.

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +39,9 @@ class Backend(Protocol):
 
     def lock(self) -> AbstractContextManager[None]:
         """Keep other writers out from `read` to `write`."""
-        ...
 
     def read(self) -> Listing:
         """All tasks. Raises BrokenTasks where going on could lose or misread something."""
-        ...
 
     def write(self, changes: Sequence[Change]) -> None:
         """Keep all the changes or, raising, none; what kedge does not know stays as it is.
@@ -46,8 +49,6 @@ class Backend(Protocol):
         Called while the lock is held, with `before` as `read` gave it. Raises ReadOnly for what
         this backend cannot keep.
         """
-        ...
 
     def new_id(self, taken: Collection[str]) -> TaskId:
         """An id for a new task that is not taken."""
-        ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
 from kedge.errors import TaskExists
 from kedge.host.clock import now
@@ -14,7 +13,11 @@ from kedge.model.task import Block, Task, changed, checked
 from kedge.tasks import rules
 from kedge.tasks.backend import Backend, Change
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

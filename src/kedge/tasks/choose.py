@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kedge.errors import GitError
 from kedge.host import git
 from kedge.host.project import Project
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.settings import TaskSettings
     from kedge.tasks.backend import Backend

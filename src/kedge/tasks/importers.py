@@ -6,12 +6,15 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId, is_id
 from kedge.model.task import PRIORITIES, Block, BlockType, Status, Task, unique
 from kedge.tasks.words import status_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FORMATS = ("prd", "beads", "checklist")
 

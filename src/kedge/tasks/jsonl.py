@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
 
 from kedge.errors import BrokenTasks, InvalidValue
 from kedge.host import files
@@ -14,6 +13,10 @@ from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Task, parse
 from kedge.tasks.backend import Change, Listing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FILE = "tasks.jsonl"
 _BOM = b"\xef\xbb\xbf"

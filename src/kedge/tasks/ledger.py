@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 from kedge.host import clock, files, json_lines
 from kedge.host.project import Project
@@ -13,6 +12,10 @@ from kedge.model.attempt import Attempt, Outcome, parse
 from kedge.model.ids import task_id
 from kedge.model.task import Status, Task
 from kedge.tasks import choose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    pass
 
 
 class Ledger:
@@ -28,7 +31,7 @@ class Ledger:
         with files.lock(lock, timeout=self._timeout):
             past, _ = self.read(name)
             number = 1 + max((one.number for one in past), default=0)
-            clean = cast(Mapping[str, Any], redact_value(replace(attempt, number=number).data()))
+            clean = redact_value(replace(attempt, number=number).data())
             json_lines.append(path, clean)
         return parse(clean)
 

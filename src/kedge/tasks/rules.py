@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from kedge.errors import DependencyCycle, InvalidValue, TaskNotFound, WrongState
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, Status, Task, changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Tasks = Mapping[TaskId, Task]
 EPIC = "epic"

@@ -15,7 +15,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 from kedge.agents import program
 from kedge.agents.run.events import Event, Finished
@@ -24,6 +23,12 @@ from kedge.agents.run.order import Launch, Order
 from kedge.errors import ProgramError
 from kedge.host import running
 from kedge.host.running import NEVER, Child, Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class Adapter(Protocol):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from kedge.agents import hooks
 from kedge.agents.run import heard as reading
@@ -31,6 +30,10 @@ from kedge.agents.run.faults import Fault, fault
 from kedge.agents.run.heard import Ending, Heard, count, finished, number, record, table, text
 from kedge.agents.run.order import Launch, Order, fits, spoken
 from kedge.host.running import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "claude"
 

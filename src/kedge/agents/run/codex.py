@@ -15,7 +15,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from kedge.agents.hooks import Hook
 from kedge.agents.run import heard as reading
@@ -35,6 +34,10 @@ from kedge.agents.run.faults import fault
 from kedge.agents.run.heard import Ending, Heard, count, finished, record, table, text
 from kedge.agents.run.order import Launch, Order, fits, spoken
 from kedge.host.running import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "codex"
 

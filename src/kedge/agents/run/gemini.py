@@ -8,7 +8,6 @@ the repository's own settings say.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from kedge.agents.run import heard as reading
 from kedge.agents.run.events import (
@@ -36,6 +35,10 @@ from kedge.agents.run.heard import (
 )
 from kedge.agents.run.order import Launch, Order, spoken
 from kedge.host.running import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "gemini"
 

@@ -11,12 +11,15 @@ import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from kedge.agents.run.events import Finished, Reason, Used
 from kedge.agents.run.faults import Fault
 from kedge.host.running import Ended
 from kedge.host.text import shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _TELLING = ("command", "cmd", "file_path", "filePath", "path", "pattern", "url", "description")
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 from kedge.agents.run import heard as reading
 from kedge.agents.run.events import (
@@ -27,6 +26,10 @@ from kedge.agents.run.faults import Fault, fault
 from kedge.agents.run.heard import Ending, Heard, count, finished, number, record, table, text
 from kedge.agents.run.order import Launch, Order, spoken
 from kedge.host.running import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "opencode"
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.agents.hooks import Hook
+from kedge.host.record import NamedTuple
 
 # Linux takes no argument of more than 128 KiB; what comes near goes the way of the prompt.
 ARGUMENT = 100_000

@@ -6,7 +6,14 @@ timestamp or, where it has none, that of the record before it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeAlias
+else:
+    Protocol = object
+
 
 MOST_REASONING = 400  # characters
 

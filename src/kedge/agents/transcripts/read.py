@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from kedge.agents.transcripts.events import Call, Event, Facts, Prompt, Reader
 from kedge.agents.transcripts.lines import Lines, mended
 from kedge.errors import FileError
 from kedge.host.files import file_error
+from kedge.host.record import NamedTuple
 
 AGENTS = ("claude", "codex")
 _PEEK = 400  # lines in which a file must show what it is

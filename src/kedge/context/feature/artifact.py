@@ -6,8 +6,8 @@ import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import ids, markdown, tables
 from kedge.tasks.feature_docs.ids import Id
 from kedge.tasks.feature_docs.markdown import ITEM, Document, width

@@ -6,17 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge.context.feature import artifact as artifacts
 from kedge.context.feature import extract, folder
 from kedge.context.feature.artifact import Artifact, Place
 from kedge.host import tokens
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.model.task import Status
 from kedge.tasks.feature_docs import ids, markdown
 from kedge.tasks.feature_docs.references import PRD
 from kedge.tasks.words import status_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BUDGET = 500
 _PROJECTS = ("docs", "projects")

@@ -7,16 +7,20 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kedge.context.feature import artifact as artifacts
 from kedge.context.feature.artifact import Artifact
 from kedge.errors import BrokenTasks, FileError, InvalidValue
 from kedge.host.project import Project
+from kedge.host.record import NamedTuple
 from kedge.tasks import documents
 from kedge.tasks.feature_docs import reading
 from kedge.tasks.feature_docs.reading import FeatureTask
 from kedge.tasks.feature_docs.references import DESIGN, PLAN, PRD, SPEC
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FEATURES = ("docs", "features")
 TASKS = "tasks.md"

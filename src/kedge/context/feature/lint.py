@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kedge.context.feature import resolve, scope
 from kedge.context.feature.artifact import HEADING, Artifact, Place
 from kedge.context.feature.folder import TASKS, Feature
 from kedge.errors import BrokenTasks
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import ids
 from kedge.tasks.feature_docs.ids import Id
 from kedge.tasks.feature_docs.reading import FeatureTask

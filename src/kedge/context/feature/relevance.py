@@ -6,9 +6,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kedge.context.feature.artifact import Artifact, Place
+from kedge.host.record import NamedTuple
 
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]{2,}(?![a-z])|[a-z]+|[0-9]{2,}|[^\W\d_]{2,}")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*[_./-][\w./-]*\w|[a-z]+[A-Z]\w+")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
 from kedge.context.feature import scope
 from kedge.context.feature.artifact import HEADING, ROW, Artifact, Place
 from kedge.context.feature.folder import TASKS, Feature
 from kedge.context.feature.scope import Given, Selection
 from kedge.host import tokens
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import markdown
 from kedge.tasks.feature_docs.reading import FeatureTask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Scope(NamedTuple):

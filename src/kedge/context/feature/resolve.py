@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from kedge.context.feature.artifact import (
     HEADING,
@@ -21,6 +20,7 @@ from kedge.context.feature.artifact import (
     numbered,
     titled,
 )
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import ids, markdown
 from kedge.tasks.feature_docs.ids import Id
 from kedge.tasks.feature_docs.references import PLAN, Reference, normal

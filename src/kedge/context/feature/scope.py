@@ -8,11 +8,11 @@ names; those that its words are clearly about; the whole document.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from kedge.context.feature import relevance, resolve
 from kedge.context.feature.artifact import HEADING, Artifact, Place
 from kedge.context.feature.folder import Feature
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import fields, ids
 from kedge.tasks.feature_docs.ids import Id
 from kedge.tasks.feature_docs.reading import FeatureTask

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import groupby
 from math import log2
-from typing import TYPE_CHECKING
 
 from kedge.drift.course import NORMAL
 from kedge.drift.page.markup import Html, join, tag
 from kedge.drift.page.timeline import Mark, Run, Said, Stray
 from kedge.host.text import shortened
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

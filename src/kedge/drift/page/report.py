@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kedge.drift.course import LEVELS
 from kedge.drift.page.chart import RANGES, chart
@@ -14,6 +13,7 @@ from kedge.drift.page.story import badge, story, time
 from kedge.drift.page.timeline import Mark, Said, Stray, marks, worst
 from kedge.host.text import shortened
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

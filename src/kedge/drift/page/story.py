@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from kedge.drift.page.chart import ANSWERS, shape
 from kedge.drift.page.markup import Html, join, tag
 from kedge.drift.page.timeline import Mark, Run, Said, Stray
 from kedge.host.text import shortened
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

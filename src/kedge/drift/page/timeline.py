@@ -6,11 +6,12 @@ A page has room for so many marks; the gravest steps and the latest messages kee
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
 
 from kedge.drift.account import ON_COURSE
 from kedge.drift.course import LEVELS, NORMAL
+from kedge.host.record import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 

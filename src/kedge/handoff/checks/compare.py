@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.handoff.checks.result import Result
 from kedge.handoff.checks.summary import COVERAGE, FINDINGS, PACKAGES, TESTS, Summary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LESS_COVERAGE = 0.1  # points; below that it is rounding
 _FINDING = re.compile(r"(.*):\d{1,9}:(.*)", re.DOTALL)

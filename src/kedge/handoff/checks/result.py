@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.handoff.checks import parse as logs
 from kedge.handoff.checks import summary as summaries_of
 from kedge.handoff.checks.run import NOT_FOUND, NOT_STARTED, Ran
 from kedge.handoff.checks.summary import PACKAGES, TESTS, Summary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _HIDES = re.compile(
     r"(?:\|\||;)\s*(?:true|:|exit\s+0|echo\b[^|;&]*)\s*\)?\s*$"

@@ -8,11 +8,14 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kedge.errors import FileError, InvalidValue, ProgramError
 from kedge.handoff.checks.text import Keeper
 from kedge.host import proc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NOT_FOUND, NOT_STARTED = 127, 126  # as a shell says it
 

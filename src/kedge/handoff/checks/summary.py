@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.host.text import clean, shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CAP = 500  # names that are kept
 _NAME = 300

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import yaml
 
 from kedge.repomap.project.formats import MAX_DEPTH, MAX_NODES, Broken, Table, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAY_NEST = 300
 

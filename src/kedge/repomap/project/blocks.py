@@ -7,9 +7,12 @@ longer than all else that the structure of a repository needs.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from kedge.repomap.project.formats import MAX_DEPTH, MAX_NODES, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_KEY = 1000
 # what a text without quotes cannot begin with

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap.project.parts import Candidate, Findings, Kind, within
 from kedge.repomap.project.pipelines import EXACT, SYSTEMS, Step, steps, words_of_name, workflows
 from kedge.repomap.project.shell import is_tool, kind_of, step_of

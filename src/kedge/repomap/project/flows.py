@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from kedge.repomap.project.blocks import Reader, Unusual, unquoted
 from kedge.repomap.project.formats import MAX_DEPTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # a sign, a text in quotes, a plain text, a comment
 _TOKEN = re.compile(

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 MAX_DEPTH = 60
 MAX_NODES = 50_000
 MAX_DOTS = 2000
 MAX_TEXT = 300
 
-Table = dict[str, Any]
+Table: TypeAlias = "dict[str, Any]"
 
 
 class Broken(Exception):

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
 
-Kind = Literal["install", "build", "test", "lint", "format", "typecheck", "run"]
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, Protocol, TypeAlias
+else:
+    Protocol = object
+
 MAX_LINE = 200
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+Kind: TypeAlias = "Literal['install', 'build', 'test', 'lint', 'format', 'typecheck', 'run']"
 KINDS: tuple[Kind, ...] = ("install", "build", "test", "lint", "format", "typecheck", "run")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap.project.formats import items, line_of, named, table, text
 from kedge.repomap.project.parts import base
 from kedge.repomap.project.source import Project

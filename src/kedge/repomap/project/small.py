@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kedge.host.record import NamedTuple
 from kedge.repomap.project.parts import Findings, Kind
 from kedge.repomap.project.source import Project
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 from kedge.repomap.project import formats
 from kedge.repomap.project.census import Census, is_aside
 from kedge.repomap.project.parts import Source, join, parent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_BYTES = 1_000_000
 # what is parsed by slower code than a scan

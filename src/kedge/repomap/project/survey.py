@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap.project import ci, runners, small, stack
 from kedge.repomap.project.choose import choose
 from kedge.repomap.project.conventions import conventions

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.repomap.project.names import CORNER, PARTIAL, kind_of_name
 from kedge.repomap.project.parts import Findings, Kind
 from kedge.repomap.project.shell import kind_of

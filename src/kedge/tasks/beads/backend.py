@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from kedge.errors import BrokenTasks, ProgramError, ReadOnly, TaskError, TaskExists, TaskNotFound
 from kedge.host import files, proc
@@ -25,6 +24,10 @@ from kedge.model.ids import TaskId, is_id
 from kedge.tasks.backend import Change, Listing
 from kedge.tasks.beads.issue import Issue, read_issues, to_tasks
 from kedge.tasks.beads.plan import Plan, plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FILE = ".beads/issues.jsonl"
 TIMEOUT = 30.0

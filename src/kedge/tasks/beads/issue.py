@@ -14,14 +14,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from kedge.errors import BrokenTasks, InvalidValue
 from kedge.host.clock import now
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import FIELDS, PRIORITIES, Block, BlockType, Status, Task, unique
 
-Issue = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Issue: TypeAlias = "dict[str, Any]"
 
 KEY = "kedge"
 BLOCKS = "blocks"

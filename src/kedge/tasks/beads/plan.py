@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from kedge.errors import ReadOnly
 from kedge.model.ids import TaskId
@@ -25,6 +24,10 @@ from kedge.tasks.beads.issue import (
     moment,
     stored_status,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _STORED = {
     Status.OPEN: "open",

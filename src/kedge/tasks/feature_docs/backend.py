@@ -14,7 +14,6 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from kedge.errors import BrokenTasks, InvalidValue, ReadOnly
 from kedge.host import files
@@ -28,6 +27,10 @@ from kedge.tasks.feature_docs import text as doc
 from kedge.tasks.feature_docs.text import Section, parse_tasks
 from kedge.tasks.rules import EPIC, EPIC_DONE
 from kedge.tasks.words import status_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["FeatureDocs", "parse_tasks"]
 

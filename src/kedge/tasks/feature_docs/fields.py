@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs.markdown import ITEM, width
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import tables
 from kedge.tasks.feature_docs.markdown import BOXES, ITEM, Document, width
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from kedge.host.record import NamedTuple
 
 WORDS = {
     "component": "C", "comp": "C", "interface": "I", "technical decision": "TD",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+
+from kedge.host.record import NamedTuple
 
 ITEM = re.compile(
     r"(?P<lead>[ \t]*)(?P<bullet>[-*+]|[0-9]{1,9}[.)])[ \t]+"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import fields, forms, markdown, references, tables
 from kedge.tasks.feature_docs import text as doc
 from kedge.tasks.feature_docs.references import Lexicon, Reference

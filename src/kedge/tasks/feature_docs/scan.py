@@ -11,8 +11,8 @@ on to the ids behind them. In prose only what is unmistakable counts.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from kedge.host.record import NamedTuple
 from kedge.tasks.feature_docs import ids, tokens
 from kedge.tasks.feature_docs.ids import Id
 from kedge.tasks.feature_docs.references import (

@@ -16,7 +16,6 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.task import Block, BlockType, Status, Task, unique
@@ -24,6 +23,10 @@ from kedge.tasks.feature_docs import choice, fields, forms, markdown
 from kedge.tasks.feature_docs.fields import Field
 from kedge.tasks.feature_docs.markdown import BOXES, ITEM
 from kedge.tasks.words import status_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _STATUS = re.compile(
     r"(?P<lead>[ \t]*(?P<bullet>[-*+][ \t]+)?)\*\*(?P<name>[^*:]+)(?::\*\*|\*\*:)"

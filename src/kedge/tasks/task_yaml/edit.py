@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
 
 from kedge.tasks.task_yaml.nodes import (
     children,
@@ -23,7 +22,10 @@ from kedge.tasks.task_yaml.nodes import (
     pair,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import yaml
 
 Edit = tuple[int, int, str]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId
@@ -33,7 +32,10 @@ from kedge.tasks.task_yaml.nodes import (
 )
 from kedge.tasks.words import is_synonym, status_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import yaml
 
 Path = tuple[str, ...]

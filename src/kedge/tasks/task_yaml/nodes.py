@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeGuard
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeGuard
+
     import yaml
 
 MAX_DEPTH = 64

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from kedge.model.task import FIELDS, LISTS, Block, Status, Task
 from kedge.tasks.task_yaml import edit as editing
@@ -18,7 +17,10 @@ from kedge.tasks.task_yaml.fields import (
 )
 from kedge.tasks.task_yaml.nodes import compose, is_mapping, is_null, is_sequence, pair
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import yaml
 
 Words = Mapping[Status, str]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
 
 from kedge.handoff.checks.summary import FINDINGS, TESTS, Summary, named
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 COUNT = r"(\d{1,9})"
 SHORTEST = 5
