@@ -5,8 +5,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kedge.host.git import Repo
 from kedge.host.record import NamedTuple
@@ -32,32 +31,29 @@ class History(NamedTuple):
     starts: array[int]
     files: array[int]
     words: array[int]  # in the subjects of each file's commits
-    changes: array[float]  # how much each file changed
+    changes: array[float]  # how much each file changed; the longer ago, the less it counts
 
     def recent(self, most: int) -> list[str]:
         """The subjects of the last commits."""
         return self.subjects.split("\n", most + 1)[1 : most + 1]
 
-    def churn(self) -> dict[str, float]:
-        """How much each file changed; the longer ago, the less it counts."""
-        return dict(zip(self.paths, self.changes, strict=True))
-
     def about(
-        self, query: Mapping[str, float], b: float, number: Mapping[str, int]
+        self, query: Mapping[str, float], b: float, own: Sequence[int], others: Iterable[int]
     ) -> dict[int, float]:
-        """How relevant the subjects of each file's commits are, by the caller's numbers."""
-        own = [number.get(path, -1) for path in self.paths]
-        lengths = dict.fromkeys(number.values(), 0)
+        """How relevant the subjects of each file's commits are, by the caller's numbers: `own` has
+        one for each path, -1 for none, and `others` are all that there are."""
+        lengths = dict.fromkeys(others, 0)
         lengths.update(zip(own, self.words, strict=True))
         lengths.pop(-1, None)
         lower = self.subjects.lower()
-        begins = [0, *accumulate(len(line) + 1 for line in lower.split("\n")[1:-1])]
         rows = {}
         for term in query:
             row: dict[int, int] = {}
+            commit = before = 0
             for place in matching(self.subjects, lower, term):
-                commit = bisect(begins, place - 1) - 1
-                files = self.files[self.starts[commit] : self.starts[commit + 1]]
+                commit += lower.count("\n", before, place)
+                before = place
+                files = self.files[self.starts[commit - 1] : self.starts[commit]]
                 for file in files if len(files) <= _WIDE else ():
                     row[own[file]] = min(row.get(own[file], 0) + 1, _MOST)
             row.pop(-1, None)
@@ -70,23 +66,22 @@ class History(NamedTuple):
         """The files that change together with each of these, and in what part of its changes."""
         asked = {at for at, path in enumerate(self.paths) if path in wanted}
         rows: dict[int, dict[int, float]] = {at: {} for at in asked}
-        for files in self._commits():
-            if 2 <= len(files) <= _TOGETHER and not asked.isdisjoint(files):
-                share = 1 / (len(files) - 1)
-                for one in asked.intersection(files):
+        starts = self.starts
+        for place, one in enumerate(self.files):
+            if one in asked:
+                commit = bisect(starts, place)
+                files = self.files[starts[commit - 1] : starts[commit]]
+                if 2 <= len(files) <= _TOGETHER:
+                    row, share = rows[one], 1 / (len(files) - 1)
                     for other in files:
                         if other != one:
-                            rows[one][other] = rows[one].get(other, 0.0) + share
+                            row[other] = row.get(other, 0.0) + share
         return {self.paths[one]: self._partners(row, most) for one, row in rows.items()}
 
     def _partners(self, row: Mapping[int, float], most: int) -> list[tuple[str, float]]:
         total = sum(row.values()) + 2
         best = sorted(row.items(), key=lambda pair: (-pair[1], self.paths[pair[0]]))[:most]
         return [(self.paths[other], weight / total) for other, weight in best]
-
-    def _commits(self) -> Iterator[Sequence[int]]:
-        for begin, end in pairwise(self.starts):
-            yield self.files[begin:end]
 
     def dump(self) -> bytes:
         paths = "\0".join(self.paths).encode("utf-8", "surrogateescape")

@@ -13,6 +13,7 @@ from bisect import bisect, bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import accumulate, chain, islice, pairwise
+from operator import sub
 
 from kedge.repomap.files import is_test
 from kedge.repomap.languages import PROSE, language_of
@@ -62,8 +63,9 @@ class Index:
     @property
     def live(self) -> list[int]:
         """The documents that are there, in the order of their paths."""
-        found = [(path, number) for number, path in enumerate(self.paths) if path is not None]
-        return [number for _, number in sorted(found)]
+        found = [number for number, path in enumerate(self.paths) if path is not None]
+        # They were built in order; those that were patched in come after all others.
+        return sorted(found, key=lambda one: self.paths[one] or "") if self._added else found
 
     def weak(self, number: int) -> bool:
         """Whether the document is a test."""
@@ -76,8 +78,8 @@ class Index:
     @property
     def sizes(self) -> dict[int, int]:
         """How many names each document has that is there."""
-        sizes = [end - begin for begin, end in pairwise(self._begins)]
-        sizes += map(len, self._added.values())
+        begins = self._begins.tolist()
+        sizes = [*map(sub, begins[1:], begins), *map(len, self._added.values())]
         return {n: sizes[n] for n, path in enumerate(self.paths) if path is not None}
 
     def name_at(self, place: int) -> int:

@@ -86,14 +86,12 @@ def _listed(language: Language, text: str) -> Iterator[Symbol]:
 def _by_rules(
     rules: Iterable[tuple[str, re.Pattern[str]]], text: str, blanked: str, *, flat: bool
 ) -> Iterator[Symbol]:
-    found = sorted(
-        (match.start("name"), number, kind, match)
-        for number, (kind, pattern) in enumerate(rules)
-        for match in pattern.finditer(blanked)
-    )
+    found = [(kind, match) for kind, pattern in rules for match in pattern.finditer(blanked)]
+    found.sort(key=lambda one: one[1].start("name"))  # at one place, the first rule first
     holders: list[tuple[int, str, bool]] = []  # indentation, name, whether it is a type
     place, line, last = 0, 1, -1
-    for start, _, kind, match in found:
+    for kind, match in found:
+        start = match.start("name")
         line += text.count("\n", place, start)
         place = start
         if line == last:

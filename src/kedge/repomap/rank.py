@@ -9,7 +9,7 @@ from kedge.host.record import NamedTuple
 from kedge.repomap import terms
 from kedge.repomap.graph import Graph
 from kedge.repomap.history import History
-from kedge.repomap.index import Index
+from kedge.repomap.index import TEST, TEXT, Index
 from kedge.repomap.search import relevance
 
 # Weights beside the relevance of a file's own words, which has weight 1. They were chosen on
@@ -52,6 +52,7 @@ class Known:
         self.history = history
         self.graph = Graph(index)
         self.number = {path: i for i, path in enumerate(index.paths) if path is not None}
+        self._own = [self.number.get(path, -1) for path in history.paths]
 
     def path(self, number: int) -> str:
         return self.index.paths[number] or ""
@@ -61,9 +62,9 @@ class Known:
         return self.index.offers(self.number[path]) if path in self.number else {}
 
     def churn(self) -> Scores:
-        number = self.number
-        pairs = self.history.churn().items()
-        return {number[path]: math.log1p(count) for path, count in pairs if path in number}
+        """How much each file changed."""
+        pairs = zip(self._own, self.history.changes, strict=True)
+        return {number: math.log1p(count) for number, count in pairs if number >= 0}
 
     def partners(self, path: str) -> list[tuple[str, float]]:
         """The files that change together with this one, and in what part of its changes."""
@@ -74,7 +75,7 @@ class Known:
         query = terms.of_text(text)
         named = {self.number[path] for path in terms.mentioned(text, self.number)}
         own = _scaled(relevance(self.index, query, b=0.75)) if query else {}
-        past = _scaled(self.history.about(query, 0.5, self.number), PAST) if query else {}
+        past = _scaled(self._past(query), PAST) if query else {}
         mention = dict.fromkeys(named, NAMED)
         base = _sum(own, past, mention)
         if not base:  # no text, or one that says nothing that the repository knows
@@ -94,6 +95,9 @@ class Known:
         prose = 1.0 if any(word in query for word in _DOCUMENTS) else PROSE
         return self._ranked(parts, self._factors(tests, prose, named))
 
+    def _past(self, query: Mapping[str, float]) -> Scores:
+        return self.history.about(query, 0.5, self._own, self.number.values())
+
     def _plain(self) -> Ranking:
         rank = self.graph.rank()
         parts = {
@@ -103,16 +107,21 @@ class Known:
         return self._ranked(parts, self._factors(WEAKER, WEAKER, set()))
 
     def _factors(self, tests: float, prose: float, named: set[int]) -> dict[int, float]:
-        index = self.index
-        numbers = [number for number in self.number.values() if number not in named]
-        found = {number: tests for number in numbers if tests < 1 and index.weak(number)}
-        return found | {number: prose for number in numbers if prose < 1 and index.prose(number)}
+        kinds, by_kind = self.index.kinds, {TEST: tests, TEXT: prose}
+        return {
+            number: by_kind[kinds[number]]
+            for number in self.number.values()
+            if by_kind.get(kinds[number], 1.0) < 1 and number not in named
+        }
 
     def _ranked(self, parts: dict[str, Scores], factor: dict[int, float]) -> Ranking:
-        scores = dict.fromkeys(self.number.values(), 0.0)
-        for number, score in _sum(*parts.values()).items():
-            scores[number] = score * factor.get(number, 1.0)
-        order = sorted(self.index.live, key=scores.__getitem__, reverse=True)  # equals stay so
+        sums = [0.0] * len(self.index.paths)
+        for part in parts.values():
+            for number, score in part.items():
+                sums[number] += score
+        live = self.index.live
+        scores = {number: sums[number] * factor.get(number, 1.0) for number in live}
+        order = sorted(live, key=scores.__getitem__, reverse=True)  # equals stay in their order
         return Ranking(scores, parts, factor, order)
 
     def _best(self, scores: Mapping[int, float], most: int) -> list[tuple[int, float]]:

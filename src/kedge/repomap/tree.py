@@ -22,29 +22,35 @@ def branches(scores: Mapping[str, float], most: int) -> list[Branch]:
     A directory weighs what its files score. One that holds nothing but one other directory is
     written together with it.
     """
-    direct: dict[str, tuple[float, int]] = {}
+    direct: dict[str, list[float]] = {}
     for path, score in scores.items():
         folder = path.rpartition("/")[0]
-        weight, files = direct.get(folder, (0.0, 0))
-        direct[folder] = (weight + score, files + 1)
-    mass: dict[str, float] = {}
-    count: dict[str, int] = {}
-    below: dict[str, set[str]] = {}
-    for home, (weight, files) in direct.items():
+        if folder in direct:
+            direct[folder].append(score)
+        else:
+            direct[folder] = [score]
+    above: dict[str, str] = {}
+    for home in direct:
         folder = home
-        while folder:
-            mass[folder] = mass.get(folder, 0.0) + weight
-            count[folder] = count.get(folder, 0) + files
-            parent = folder.rpartition("/")[0]
-            below.setdefault(parent, set()).add(folder)
+        while folder and folder not in above:
+            parent = above[folder] = folder.rpartition("/")[0]
             folder = parent
-    order = sorted(mass, key=lambda folder: (-mass[folder], folder))
+    mass = {folder: sum(direct.get(folder, ())) for folder in above}
+    count = {folder: len(direct.get(folder, ())) for folder in above}
+    below = dict.fromkeys((*above, ""), 0)
+    for folder in sorted(above, reverse=True):  # each before the one that it is in
+        parent = above[folder]
+        below[parent] += 1
+        if parent:
+            mass[parent] += mass[folder]
+            count[parent] += count[folder]
     least = _LEAST * sum(scores.values())
     whole = [
         folder
-        for folder in order
-        if mass[folder] >= least and (folder in direct or len(below[folder]) > 1)
-    ][:most]
+        for folder in above
+        if mass[folder] >= least and (folder in direct or below[folder] > 1)
+    ]
+    whole = sorted(whole, key=lambda folder: (-mass[folder], folder))[:most]
     shown = set(whole)
     children: dict[str, list[str]] = {}
     for folder in whole:
