@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 # Raise when what is read from a file, or how it is kept, changes.
-VERSION = "11"
+VERSION = "12"
 
 _MEMOS = {"map": 40, "tracked": 40, "lines": 8}  # that are kept of a kind
 _OTHERS = 3
