@@ -45,6 +45,7 @@ _SPACE, _OTHER = r"[^\S\x1c-\x1f]", r"[\S\x1c-\x1f]"
 _SUFFIX = r"(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"
 _ONE = 100  # every price is in hundredths of a token
 _LONG = 32  # bytes; for a longer token to pass, its two halves must as well
+_SHORT = 1 << 13  # characters, up to which it costs less to look at each than another pattern
 _REMEMBERED = 1 << 15  # pieces, and as many parts of pieces
 
 
@@ -83,8 +84,14 @@ def _plain() -> re.Pattern[str]:
     )
 
 
-def _split(text: str) -> re.Pattern[str]:
-    return _plain() if text.isascii() else pieces()
+def _split(text: str) -> list[str]:
+    if text.isascii():
+        return _plain().findall(text)
+    if len(text) <= _SHORT:
+        kinds = text.translate(_prices().kinds)
+        if kinds.isascii():  # all letters have cases
+            return [text[part.start() : part.end()] for part in _plain().finditer(kinds)]
+    return pieces().findall(text)
 
 
 class _Kinds(dict[int, str]):
@@ -162,7 +169,9 @@ class _Prices(dict[str, int]):
         if piece.isascii():
             tokens, most = self.tokens(piece.encode()), 128
         else:
-            parts = _parts().finditer(piece.translate(self.kinds))
+            kinds = piece.translate(self.kinds)
+            whole = _plain().fullmatch(kinds) if kinds.isascii() else None
+            parts = [whole] if whole else _parts().finditer(kinds)
             tokens = sum(
                 self.tokens(piece[part.start() : part.end()].encode("utf-8", "surrogatepass"))
                 for part in parts
@@ -223,7 +232,7 @@ def count(text: str) -> int:
 
 def price(text: str) -> int:
     """The same in hundredths of a token, so that parts can be added up."""
-    return sum(map(_prices().__getitem__, _split(text).findall(text)))
+    return sum(map(_prices().__getitem__, _split(text)))
 
 
 def price_of(tokens: int) -> int:
@@ -239,15 +248,15 @@ def fits(text: str, budget: int) -> bool:
 def cut(text: str, budget: int) -> str:
     """The longest beginning within the budget: of whole lines, else of words, else of pieces."""
     prices, left, end = _prices(), budget * _ONE, 0
-    for match in _split(text).finditer(text):
-        left -= prices[match[0]]
+    for piece in _split(text):
+        left -= prices[piece]
         if left < 0:
             break
-        end = match.end()
+        end += len(piece)
     else:
         return text
     # A piece that is cut in two may cost more or less than it did, so each place is tried.
-    line = text.rfind("\n", 0, match.end()) + 1
+    line = text.rfind("\n", 0, end + len(piece)) + 1
     while line and not fits(text[:line], budget):
         line = text.rfind("\n", 0, line - 1) + 1
     if line:
