@@ -149,7 +149,7 @@ class Bench:
         scores = relevance(self.known.index, terms.of_text(text), b=0.75)
         found = {path: scores.get(self.known.number[path], 0.0) for path in self.paths}
         order = sorted(found, key=lambda path: (-found[path], path))
-        reader = build.Reader(self.tree.root, self.listing, self.cache, order)
+        reader = build.Reader(self.tree.root, self.listing, self.cache)
         best = functools.partial(reader.best, text=text, known={})
         return render(Structure(), (), order, best, lambda _: (), budget=budget).text
 

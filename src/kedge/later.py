@@ -48,6 +48,7 @@ def put_off() -> None:
     """Call before anything is imported that needs them. What is loaded already stays so."""
     ready: dict[str, dict[str, Callable[..., Any]]] = {
         "inspect": {"cleandoc": _cleandoc},
+        "ntpath": {},
         "urllib.parse": {"quote_from_bytes": _quote_from_bytes},
     }
     for name, answers in ready.items():

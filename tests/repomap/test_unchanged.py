@@ -6,6 +6,7 @@ import contextlib
 import marshal
 import os
 import random
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -23,8 +24,10 @@ from support import Kedge, git
 from kedge.errors import GitError
 from kedge.host import git as host_git
 from kedge.host import plain_git, project
-from kedge.repomap import unchanged
+from kedge.repomap import neighbours, shadow, unchanged
+from kedge.repomap.cache import VERSION
 
+GIT = shutil.which("git")
 SHIP = "quay7/" + name(7)
 
 
@@ -68,6 +71,8 @@ def tree(request: pytest.FixtureRequest, repo: Path) -> Path:
     (repo / SHIP).write_text("def changed(): pass\n")
     (repo / "dock").mkdir()
     (repo / "dock" / "new.py").write_text("def moored(): pass\n")
+    (repo / "dock" / ".gitignore").write_text(".gitignore\n")
+    (repo / "empty").mkdir()
     (repo / ".git" / "info" / "exclude").write_text("*.tmp\n")
     return repo
 
@@ -88,6 +93,12 @@ def set_up(root: Path) -> None:
     path = Path(os.environ["XDG_CONFIG_HOME"], "kedge", "config.toml")
     path.parent.mkdir(parents=True)
     path.write_text("[map]\ntokens = 300\n")
+
+
+def ignore(_: Path) -> None:
+    path = Path(os.environ["XDG_CONFIG_HOME"], "git", "ignore")
+    path.parent.mkdir(parents=True)
+    path.write_text("new.py\n")
 
 
 def link(root: Path) -> None:
@@ -116,6 +127,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
         git(root, "reset", "--quiet", "--soft", "HEAD~1"),
     ),
     "what is ignored": rewrite(".git/info/exclude", "new.py\n"),
+    "what the user ignores": ignore,
+    "rules that ignore themselves": rewrite("dock/.gitignore", ".gitignore\nnew.py\n"),
+    "a file in an empty folder": rewrite("empty/hull.py", "def caulked(): pass\n"),
+    "a file under another name": lambda root: (root / SHIP).rename(root / "quay7" / "hulk.py"),
     "a repository inside": lambda root: git(root / "dock", "init", "--quiet"),
     "a folder that is a link": link,
     "the project's settings": rewrite(".kedge/config.toml", "[map]\ntokens = 300\n"),
@@ -176,6 +191,24 @@ def test_it_is_answered_below_the_root_and_in_work_trees(tree: Path) -> None:
     assert ran(tree) == (True, said)
 
 
+def test_of_many_files_git_is_not_asked(tree: Path) -> None:
+    said = settled(tree)
+    many = (tree / ".git" / "index").stat().st_size >= shadow.LEAST
+    spy = tree.parent / "bin" / "git"
+    spy.parent.mkdir()
+    spy.write_text(
+        f'#!/bin/sh\necho asked >> {shlex.quote(str(tree.parent))}/asked\nexec {GIT} "$@"\n'
+    )
+    spy.chmod(0o755)
+    env = {"PATH": f"{spy.parent}:{os.environ['PATH']}"}
+    (tree / "old.tmp").write_text("ignored")  # in a directory that is then not as it was
+    for quick in (False, True):  # noted again, and answered
+        time.sleep(0.12)
+        assert ran(tree, env=env) == (quick or not many, said)
+        assert (tree.parent / "asked").exists() != (quick and many)
+        (tree.parent / "asked").unlink(missing_ok=True)
+
+
 def test_a_copy_of_the_repository_is_another_one(tree: Path) -> None:
     settled(tree)
     copy = tree.parent / "copy"
@@ -185,23 +218,29 @@ def test_a_copy_of_the_repository_is_another_one(tree: Path) -> None:
     assert (copy / ".kedge" / "map.md").read_text() == fresh(copy)
 
 
-def test_what_has_just_changed_is_not_relied_upon(tree: Path) -> None:
+def test_what_has_just_changed_is_not_relied_upon(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "at_hand", lambda *_: True)
     file, note = tree / "dock" / "new.py", tree / ".git" / "kedge" / unchanged.FILE
     place = unchanged.Tree(str(tree), str(tree / ".git"), str(tree / ".git"), "")
 
-    def noted(after: int) -> bool:
-        """Whether the file is noted by a command that began so many nanoseconds after it."""
+    def noted(after: int, *, whole: bool = True) -> bool:
+        """Whether the file, by all that is known of it or by its time alone, is noted by a command
+        that began so many nanoseconds after it."""
         changed = max(file.stat().st_mtime_ns, file.stat().st_ctime_ns)
-        unchanged.keep(place, changed + after, [str(file)], "", b"", 7)
+        paths, places = ([str(file)], []) if whole else ([], [b"dock/new.py"])
+        unchanged.keep(place, changed + after, paths, unchanged.Asked("", b""), places, 7)
         there = note.exists()
         note.unlink(missing_ok=True)
         return there
 
     file.write_text("def sunk(): pass\n")
-    assert not noted(-(10**9))
-    assert not noted(0)
-    assert not noted(5 * 10**7)
-    assert noted(2 * 10**8)
+    for whole in (True, False):
+        assert not noted(-(10**9), whole=whole)
+        assert not noted(0, whole=whole)
+        assert not noted(5 * 10**7, whole=whole)
+        assert noted(2 * 10**8, whole=whole)
     later = file.stat().st_ctime_ns // 10**9 * 10**9 + 10**10
     os.utime(file, ns=(later, later))  # of a file system that knows whole seconds only
     assert not noted(10**9)
@@ -258,7 +297,10 @@ def test_what_hooks_need_of_the_map_is_made_again(tree: Path, harm: str) -> None
         database.unlink()
     assert not ran(tree)[0]
     with contextlib.closing(sqlite3.connect(database)) as db:
-        assert db.execute("SELECT count(*) FROM map_tree WHERE version = 11").fetchone()[0] == 2
+        assert (
+            db.execute("SELECT count(*) FROM map_tree WHERE version = ?", [VERSION]).fetchone()[0]
+            == 2
+        )
 
 
 def test_files_that_git_may_not_compare_are_no_ground_to_stand_on(tree: Path) -> None:
@@ -293,6 +335,7 @@ def hanging(place: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
 
 
+@pytest.mark.parametrize("tree", ["few files"], indirect=True)  # git is asked
 def test_an_interrupt_leaves_no_git(tree: Path, tmp_path: Path) -> None:
     settled(tree)
     env, pid = hanging(tmp_path), tmp_path / "pid"
@@ -357,6 +400,7 @@ def test_it_goes_with_kedge_from_a_work_tree(tree: Path) -> None:
     assert (tree / ".git" / "kedge" / unchanged.FILE).exists()
 
 
+@pytest.mark.parametrize("tree", ["few files"], indirect=True)  # git is asked
 def test_a_closed_output_and_a_missing_git_are_told_as_ever(tree: Path) -> None:
     settled(tree)
     command = f"{sys.executable} -m kedge map"
@@ -371,7 +415,8 @@ def test_a_closed_output_and_a_missing_git_are_told_as_ever(tree: Path) -> None:
 def test_any_row_of_changes(tree: Path) -> None:
     chance = random.Random(3)
     settled(tree)
-    choices = [one for one in CHANGES if one not in ("the user's settings", "a task")]
+    others = ("the user's settings", "what the user ignores", "a task")
+    choices = [one for one in CHANGES if one not in others]
     for _ in range(25):
         if chance.random() < 0.4:
             time.sleep(0.12)

@@ -53,16 +53,19 @@ def note(project: Project, settings: Settings, made: Map, begun: int) -> None:
     paths = {*map(str, (*head, *tasks, project.own(FILE), *_settings(project)))}
     top = os.fsencode(project.root)
     paths.update(os.fsdecode(top + b"/" + name) for name in listing.changed)
+    places: list[bytes] = []
     if asked.copy:
-        from kedge.repomap import shadow
+        from kedge.repomap import grounds, shadow
 
         paths.add(str(repo.git_dir / "index"))
         inner = frozenset[bytes]().union(*shadow.folders(asked.said))
         paths.update(os.fsdecode(b"%b/%b/.git" % (top, name)) for name in inner)
+        places, rules = grounds.of(repo, listing)
+        paths.update(rules)
     tree = unchanged.Tree(
         str(project.root), str(repo.git_dir), str(repo.common_dir), listing.past or ""
     )
-    unchanged.keep(tree, begun, paths, asked.copy, asked.said, made.data["tokens"])
+    unchanged.keep(tree, begun, paths, asked, places, made.data["tokens"])
 
 
 def _settings(project: Project) -> Iterator[os.PathLike[str] | str]:

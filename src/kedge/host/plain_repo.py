@@ -85,14 +85,14 @@ def _has_head(directory: str) -> bool:
     return head.startswith(b"ref: refs/") or (len(head) >= 40 and _HEX.issuperset(head[:40]))
 
 
-def small(path: str | os.PathLike[str]) -> bytes:
-    """A plain file of git's own; nothing for anything else."""
+def small(path: str | os.PathLike[str], most: int = _MOST) -> bytes:
+    """A plain file of git's own, up to so many bytes; nothing for anything else."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return b""
     try:
-        return os.read(fd, _MOST) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        return os.read(fd, most) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
     except OSError:
         return b""
     finally:

@@ -25,7 +25,7 @@ import sys
 from array import array
 from binascii import crc_hqx
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from zlib import crc32, decompress
 
 VOCAB = __file__.rpartition(".")[0] + "_vocab.bin"
@@ -90,7 +90,8 @@ def _split(text: str) -> list[str]:
     if len(text) <= _SHORT:
         kinds = text.translate(_prices().kinds)
         if kinds.isascii():  # all letters have cases
-            return [text[part.start() : part.end()] for part in _plain().finditer(kinds)]
+            ends = accumulate(map(len, _plain().findall(kinds)), initial=0)
+            return [text[begin:end] for begin, end in pairwise(ends)]
     return pieces().findall(text)
 
 

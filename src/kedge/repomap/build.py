@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from kedge import __version__
@@ -32,7 +32,6 @@ _USERS = 3  # files named as users of a file
 _BRANCH = 100  # tokens of the budget for each line of the tree
 _DRAWN = 40  # files in the drawing
 _MANY = 20  # files that have a name, above which more do not matter
-_AHEAD = 40  # files whose definitions are looked up at once
 _NAMED_BY_FILE = ("vue", "svelte", "astro")  # components
 _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
 
@@ -92,7 +91,7 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
     budget = ask.tokens(listing)
     foreign = _foreign(ask.text, listing, ranks)
     scores = foreign | {ranks.path(number): ranked.scores[number] for number in ranked.order}
-    reader = Reader(project.root, listing, cache, list(scores))
+    reader = Reader(project.root, listing, cache)
     shown = render(
         overview.structure,
         branches(_code(ranks, ranked.scores, foreign), budget // _BRANCH),
@@ -227,13 +226,10 @@ def _near(path: str, other: str) -> str:
 class Reader:
     """Definitions of the files that are shown, read when they are asked for."""
 
-    def __init__(self, root: Path, listing: Listing, cache: Cache, first: Sequence[str]) -> None:
+    def __init__(self, root: Path, listing: Listing, cache: Cache) -> None:
         self._root = root
         self._listing = listing
         self._cache = cache
-        self._files = listing.find(first[:_AHEAD])
-        keys = [_key(file) for file in self._files.values() if file.language]
-        self._known = cache.contents("map_symbols", keys)
         self._fresh: dict[str, list[tuple[Any, ...]]] = {}
         self.read: Counter[str] = Counter()
         self.failed: dict[str, str] = {}
@@ -242,13 +238,11 @@ class Reader:
         from kedge.repomap.render import plain
         from kedge.repomap.symbols import Symbol, extract
 
-        if path not in self._files:
-            self._files |= self._listing.find([path])
-        file = self._files.get(path)
+        file = self._listing.find([path]).get(path)
         if file is None or file.language is None:
             return []
         key = _key(file)
-        kept = self._known.get(key)
+        kept = self._cache.content("map_symbols", key)
         if kept is None:
             data = files.read(self._root, path)
             if data is None:

@@ -11,7 +11,7 @@ from kedge.errors import FileError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import Any, TypeVar
 
@@ -22,7 +22,6 @@ VERSION = "12"
 
 _MEMOS = {"map": 40, "tracked": 40, "lines": 8}  # that are kept of a kind
 _OTHERS = 3
-_MAX_BATCH = 500
 
 
 def sealed(data: bytes) -> bytes:
@@ -54,19 +53,12 @@ class Cache:
             except FileError as error:
                 self.warnings.append(f"the map is not cached: {error.message}")
 
-    def contents(self, table: str, keys: Iterable[str]) -> dict[str, Any]:
-        """What is known of these contents, by key."""
-        found: dict[str, Any] = {}
-        wanted = [f"{VERSION}:{key}" for key in keys]
-        for start in range(0, len(wanted), _MAX_BATCH):
-            part = wanted[start : start + _MAX_BATCH]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT key, data FROM {table} WHERE key IN ({marks})"  # noqa: S608 - our names
-            for key, data in self._run(sql, part):
-                value = self._decoded(data, marshal.loads)
-                if value is not None:
-                    found[key.partition(":")[2]] = value
-        return found
+    def content(self, table: str, key: str) -> Any:
+        """What is known of a content; None when nothing is."""
+        sql = f"SELECT data FROM {table} WHERE key = ?"  # noqa: S608 - our names
+        for (data,) in self._run(sql, [f"{VERSION}:{key}"]):
+            return self._decoded(data, marshal.loads)
+        return None
 
     def keep_contents(self, table: str, values: Mapping[str, Any]) -> None:
         if not values or self._db is None:

@@ -16,7 +16,7 @@ from kedge.errors import GitError
 from kedge.host.digest import blob, digest
 from kedge.host.project import Project
 from kedge.host.record import NamedTuple
-from kedge.repomap.unchanged import ALL, LISTED
+from kedge.repomap.unchanged import ALL, LISTED, Asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,13 +67,6 @@ class Tracked(NamedTuple):
     name: str
     odd: list[bytes]
     read: Callable[[], bytes]
-
-
-class Asked(NamedTuple):
-    """What git said of the tree, and the copy of the index that it was asked by, if it was one."""
-
-    copy: str
-    said: bytes
 
 
 class Listing:

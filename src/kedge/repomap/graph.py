@@ -23,6 +23,8 @@ _WIDEST = 100  # files that use a name: more are not told apart by it
 _DAMPING = 0.85
 _ROUNDS = 8
 
+Shared = list[tuple[int, int]]  # names that some files define, but not many, with their bytes
+
 
 class Graph:
     """The edges between the files of an index, both ways."""
@@ -35,24 +37,25 @@ class Graph:
     def neighbours(self, node: int) -> list[tuple[int, int]]:
         """The file's strongest edges as (other, weight)."""
         if node not in self._known:
-            found = self._uses(node)
-            for other, weight in self._used_by(node).items():
+            shared = self._index.shared(node)
+            found = self._uses(node, shared)
+            for other, weight in self._used_by(node, shared).items():
                 found[other] = found.get(other, 0) + weight
             self._known[node] = self._cut(found)
         return self._known[node]
 
     def uses(self, node: int) -> list[tuple[int, int]]:
         """The files that this one uses."""
-        return self._cut(self._uses(node))
+        return self._cut(self._uses(node, self._index.shared(node)))
 
     def used_by(self, node: int) -> list[tuple[int, int]]:
         """The files that use this one."""
-        return self._cut(self._used_by(node))
+        return self._cut(self._used_by(node, self._index.shared(node)))
 
-    def _uses(self, node: int) -> dict[int, int]:
+    def _uses(self, node: int, shared: Shared) -> dict[int, int]:
         found: dict[int, int] = {}
         definers = self._index.definers
-        for name, byte in self._index.shared(node):
+        for name, byte in shared:
             defined_in = definers(name)
             if share := _STRONG[len(defined_in)][byte & _WEIGHED]:
                 for other in defined_in:
@@ -60,12 +63,12 @@ class Graph:
         found.pop(node, None)
         return found
 
-    def _used_by(self, node: int) -> dict[int, int]:
+    def _used_by(self, node: int, shared: Shared) -> dict[int, int]:
         if node in self._users:
             return self._users[node]
         index, kinds = self._index, self._index.kinds
         found: dict[int, int] = {}
-        for name, byte in index.shared(node):
+        for name, byte in shared:
             if byte & DEFINED and len(posts := index.posts(name)) <= _WIDEST:
                 back = _BACK[len(index.definers(name))]
                 for post in posts:
@@ -78,8 +81,10 @@ class Graph:
 
     def _cut(self, edges: Mapping[int, int]) -> list[tuple[int, int]]:
         paths = self._index.paths
-        least = sorted(edges.values(), reverse=True)[:MOST_EDGES][-1:]
-        strong = [edge for edge in edges.items() if edge[1] >= least[0]]
+        strong = list(edges.items())
+        if len(strong) > MOST_EDGES:
+            least = sorted(edges.values(), reverse=True)[MOST_EDGES - 1]
+            strong = [edge for edge in strong if edge[1] >= least]
         return sorted(strong, key=lambda edge: (-edge[1], paths[edge[0]]))[:MOST_EDGES]
 
     def near(self, seeds: Mapping[int, float], rounds: int, width: int) -> dict[int, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kedge.host.git import Repo
 from kedge.host.record import NamedTuple
@@ -66,13 +66,13 @@ class History(NamedTuple):
         """The files that change together with each of these, and in what part of its changes."""
         asked = {at for at, path in enumerate(self.paths) if path in wanted}
         rows: dict[int, dict[int, float]] = {at: {} for at in asked}
-        starts = self.starts
-        for place, one in enumerate(self.files):
-            if one in asked:
+        starts, data = self.starts, self.files.tobytes()
+        for one, row in rows.items():
+            for place in _places(data, one):
                 commit = bisect(starts, place)
                 files = self.files[starts[commit - 1] : starts[commit]]
                 if 2 <= len(files) <= _TOGETHER:
-                    row, share = rows[one], 1 / (len(files) - 1)
+                    share = 1 / (len(files) - 1)
                     for other in files:
                         if other != one:
                             row[other] = row.get(other, 0.0) + share
@@ -94,6 +94,16 @@ class History(NamedTuple):
         named = paths.decode("utf-8", "surrogateescape").split("\0") if paths else []
         whole = (array("I", starts), array("I", files), array("I", words))
         return cls(named, subjects, *whole, array("d", changes))
+
+
+def _places(data: bytes, number: int) -> Iterator[int]:
+    """Where a number is in an array of such bytes: many times quicker than to look at each."""
+    needle = array("I", [number]).tobytes()
+    at = data.find(needle)
+    while at >= 0:
+        if at % len(needle) == 0:
+            yield at // len(needle)
+        at = data.find(needle, at + 1)
 
 
 def log(repo: Repo) -> list[tuple[str, list[str]]]:

@@ -144,9 +144,15 @@ def are_kept(cache: Cache, project: Project, listing: Listing) -> bool:
     return _suffices(Place.of(project).places(cache, listing.past or ""))
 
 
+def files(common_dir: str) -> tuple[str, ...]:
+    """The files of the database, in which alone it can change."""
+    path = os.path.join(common_dir, "kedge", FILE)  # noqa: PTH118
+    return path, f"{path}-wal"
+
+
 def at_hand(root: str, common_dir: str, past: str) -> bool:
     """The same, for one who has not opened the database and leaves it as it is."""
-    path = os.path.join(common_dir, "kedge", FILE)  # noqa: PTH118
+    path = files(common_dir)[0]
     if not os.path.isfile(path):  # noqa: PTH113
         return False
     db = sqlite3.connect(path, timeout=_WAIT)

@@ -1,0 +1,140 @@
+"""What git goes by when it says which files of a tree are untracked: while all of it is as it was,
+git need not be asked again. Where anything is unusual it cannot be told, and git is asked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from kedge.errors import GitError
+from kedge.repomap.unchanged import MOST_PLACES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kedge.host.git import Repo
+    from kedge.repomap.files import Listing
+
+_NOTES = b"UNTR"  # the part of an index with git's notes on directories
+_HASHES = (20, 32)  # bytes of a hash
+_STATUS = 36  # bytes of what the file system says of a file
+_FLAGS = 4
+_RULES = ("core.excludesfile", "core.attributesfile")
+
+
+def of(repo: Repo, listing: Listing) -> tuple[list[bytes], set[str]]:
+    """All files and directories of the tree by which git, asked by a copy of its index, knows what
+    is in it, and the other files that say what it ignores; nothing where that cannot be told, or
+    where they are so many that git is asked better."""
+    same = listing.names - listing.changed
+    copy = listing.asked.copy if listing.asked else ""
+    if not copy or len(same) > MOST_PLACES:
+        return [], set()
+    try:
+        inside = folders((repo.git_dir / "kedge" / copy).read_bytes())
+        found = rules(repo)
+    except (OSError, GitError):
+        return [], set()
+    if inside is None or found is None or len(same) + len(inside) > MOST_PLACES:
+        return [], set()
+    for folder in inside:  # rules that are ignored by themselves are listed nowhere
+        path = folder + b"/.gitignore" if folder else b".gitignore"
+        if path not in same and os.path.lexists(own := repo.root / os.fsdecode(path)):
+            found.add(own)
+    places = [*same, *(folder or b"." for folder in inside)]
+    outside = {str(path) for path in found} | {os.path.realpath(path) for path in found}
+    return sorted(place for place in places if (place + b"/")[:7] != b".kedge/"), outside
+
+
+def folders(index: bytes) -> list[bytes] | None:
+    """The directories that git looked into, by its notes in this index; None without any."""
+    place = index.rfind(_NOTES)
+    while place >= 0:
+        for size in _HASHES:
+            if _is_part(index, place, len(index) - size):
+                try:
+                    return list(_noted(index, place + 8, size)) or None
+                except (IndexError, ValueError):
+                    return None
+        place = index.rfind(_NOTES, 0, place)
+    return None
+
+
+def _is_part(index: bytes, place: int, end: int) -> bool:
+    """Whether parts follow each other from this place to the end: a path may say the same."""
+    while place + 8 <= end:
+        place += 8 + int.from_bytes(index[place + 4 : place + 8], "big")
+    return place == end
+
+
+def _noted(data: bytes, at: int, size: int) -> Iterator[bytes]:
+    named, at = _number(data, at)
+    at += named + 2 * _STATUS + _FLAGS + 2 * size
+    at = data.index(0, at) + 1  # how files with rules are called
+    count, at = _number(data, at)
+    around = [(b"", 1)]  # each with how many directories in it are still to come
+    for _ in range(count):
+        untracked, at = _number(data, at)
+        inner, at = _number(data, at)
+        end = data.index(0, at)
+        name, at = data[at:end], end + 1
+        for _ in range(untracked):
+            at = data.index(0, at) + 1
+        while not around[-1][1]:
+            around.pop()
+        parent, left = around.pop()
+        around.append((parent, left - 1))
+        yield parent + name
+        around.append((parent + name + b"/" if name else b"", inner))
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number as git writes it, and where it ends."""
+    value = data[at] & 127
+    while data[at] & 128:
+        at += 1
+        value = (value + 1 << 7) | data[at] & 127
+    return value, at + 1
+
+
+def rules(repo: Repo) -> set[Path] | None:
+    """The files that say, or would say if they were there, what git ignores, but for those in the
+    tree; None where that cannot be told."""
+    home = os.environ.get("HOME")
+    if not home:
+        return None
+    found = set(_usual(repo, Path(home)))
+    said = repo.quick("config", "--list", "-z", "--show-origin")
+    parts = [os.fsdecode(part) for part in said.split(b"\0")[:-1]]
+    for origin, entry in zip(parts[::2], parts[1::2], strict=True):
+        kind, _, place = origin.partition(":")
+        name, _, value = entry.partition("\n")
+        where = repo.root
+        if kind == "file":
+            file = repo.root / place
+            found.add(file)
+            where = repo.root if name in _RULES else file.parent
+        elif kind != "command line":
+            return None
+        if name in _RULES or name.startswith("include"):
+            if value.startswith(("%", "~")) and not value.startswith("~/"):
+                return None
+            found.add(where / value.replace("~", home, 1) if value[:1] == "~" else where / value)
+    return found
+
+
+def _usual(repo: Repo, home: Path) -> Iterator[Path]:
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    yield from (settings / "git" / name for name in ("config", "ignore", "attributes"))
+    yield home / ".gitconfig"
+    program = Path(shutil.which("git") or "/usr/bin/git").resolve()
+    for top in {Path("/"), program.parent.parent}:
+        yield from (top / "etc" / name for name in ("gitconfig", "gitattributes"))
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        if os.environ.get(name):
+            yield Path(os.environ[name])
+    for own in {repo.git_dir, repo.common_dir}:
+        inside = ("config", "config.worktree", "info/exclude", "info/attributes")
+        yield from (own / name for name in (*inside, "info/sparse-checkout"))
