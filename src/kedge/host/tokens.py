@@ -45,6 +45,7 @@ _SPACE, _OTHER = r"[^\S\x1c-\x1f]", r"[\S\x1c-\x1f]"
 _SUFFIX = r"(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"
 _ONE = 100  # every price is in hundredths of a token
 _LONG = 32  # bytes; for a longer token to pass, its two halves must as well
+_SIGNS = "←→—–…‘’“”•·×≤≥"
 _SHORT = 1 << 13  # characters, up to which it costs less to look at each than another pattern
 _REMEMBERED = 1 << 15  # pieces, and as many parts of pieces
 
@@ -97,6 +98,9 @@ def _split(text: str) -> list[str]:
 
 class _Kinds(dict[int, str]):
     """For each character one of ASCII of its kind; ª for letters without case, º for marks."""
+
+    def __init__(self) -> None:
+        self.update(dict.fromkeys(map(ord, _SIGNS), "!"))  # seen often, and told without a table
 
     def __missing__(self, code: int) -> str:
         from unicodedata import category

@@ -261,7 +261,7 @@ def _noted(repo: Repo, cache: Cache) -> tuple[Tracked, list[bytes], Asked] | Non
     names, asked, env = shadow.changed(said), Asked(own.path.name, said), own.env
     kept = cache.memo("tracked", own.stamp, marshal.loads)
     if kept is None:
-        raw = repo.git(*LISTED, env=env)
+        raw = repo.quick(*LISTED, env=env)
         if not raw:  # the copy has gone
             return None
         found = _tracked(raw)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
 from kedge.host.git import Repo
 from kedge.host.record import NamedTuple
@@ -108,7 +110,7 @@ def _places(data: bytes, number: int) -> Iterator[int]:
 
 def log(repo: Repo) -> list[tuple[str, list[str]]]:
     """Subject and paths of the last commits, newest first."""
-    out = repo.git(
+    out = repo.quick(
         *["log", f"--max-count={COMMITS}", "--no-merges", "--no-renames", "--name-only", "-z"],
         "--format=%x01%s%x02",
     )
@@ -120,21 +122,21 @@ def log(repo: Repo) -> list[tuple[str, list[str]]]:
 
 
 def build(commits: Commits) -> History:
-    number: dict[str, int] = {}
-    starts, files = array("I", [0]), array("I")
-    words, changes = array("I"), array("d")
+    number: defaultdict[str, int] = defaultdict(count().__next__)
+    starts, files = [0], list[int]()
+    words, changes = list[int](), list[float]()
     for age, (subject, paths) in enumerate(commits):
-        own = [number.setdefault(path, len(number)) for path in paths]
-        files.extend(own)
+        own = [number[path] for path in paths]
+        files += own
         starts.append(len(files))
-        words.extend([0] * (len(number) - len(words)))
-        changes.extend([0.0] * (len(number) - len(changes)))
+        words += [0] * (len(number) - len(words))
+        changes += [0.0] * (len(number) - len(changes))
         weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(own) or 1))
+        said = subject.count(" ") + 1 if len(own) <= _WIDE else 0
         for file in own:
             changes[file] += weight
-        count = subject.count(" ") + 1
-        for file in own if len(own) <= _WIDE else ():
-            words[file] += count
+            words[file] += said
     lines = [subject.replace("\n", " ") for subject, _ in commits]
     text = "\n".join(("", *lines, "")).encode("ascii", "replace").decode()
-    return History(list(number), text, starts, files, words, changes)
+    whole = (array("I", starts), array("I", files), array("I", words))
+    return History(list(number), text, *whole, array("d", changes))
