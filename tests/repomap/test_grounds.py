@@ -59,8 +59,9 @@ def test_an_index_without_notes_or_with_broken_ones_has_none(repo: Path) -> None
     assert grounds.folders(whole)
     at = whole.rindex(b"UNTR")
     size = int.from_bytes(whole[at + 4 : at + 8], "big")
-    cut = whole[: at + 4] + (120).to_bytes(4, "big") + whole[at + 8 : at + 128]
-    assert grounds.folders(cut + whole[at + 8 + size :]) is None
+    for left in (120, size // 2):
+        cut = whole[: at + 4] + left.to_bytes(4, "big") + whole[at + 8 : at + 8 + left]
+        assert grounds.folders(cut + whole[at + 8 + size :]) is None
 
 
 def test_settings_name_more_files_with_rules(
@@ -89,10 +90,11 @@ def test_of_very_many_files_git_is_asked_better(
 ) -> None:
     fill(repo)
     own = host_git.find(repo)
-    listing = files.listing(Project(repo, own), Cache(repo / ".git" / "kedge"))
-    places, rules = grounds.of(own, listing)
+    cache = Cache(repo / ".git" / "kedge")
+    listing = files.listing(Project(repo, own), cache)
+    places, rules = grounds.of(own, files.listing(Project(repo, own), cache))
     assert {b".", b"quay7"} <= set(places)
     assert str(repo / ".git" / "info" / "exclude") in rules
     for most in (len(listing.names) - 1, len(listing.names)):  # files, and with directories
         monkeypatch.setattr(grounds, "MOST_PLACES", most)
-        assert grounds.of(own, listing) == ([], set())
+        assert grounds.of(own, listing) == grounds.NONE

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Kedge, git
 
+from kedge.host import git as host_git
 from kedge.host import project
-from kedge.repomap import files
+from kedge.repomap import files, shadow
 from kedge.repomap.cache import Cache
 from kedge.repomap.shadow import LEAST
 
@@ -454,3 +455,17 @@ def fleet_template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     fill(root)
     yield root
     shutil.rmtree(root.parent)
+
+
+def test_the_lock_of_a_git_that_was_killed_goes(repo: Path) -> None:
+    fill(repo)
+    own = host_git.find(repo)
+    made = shadow.of(own, repo / ".git" / "kedge")
+    assert made is not None
+    lock = made.path.with_name(f"{made.path.name}.lock")
+    lock.touch()
+    assert shadow.of(own, repo / ".git" / "kedge") == made
+    assert lock.exists()
+    os.utime(lock, (0, 0))
+    assert shadow.of(own, repo / ".git" / "kedge") == made
+    assert not lock.exists()

@@ -201,12 +201,15 @@ def test_of_many_files_git_is_not_asked(tree: Path) -> None:
     )
     spy.chmod(0o755)
     env = {"PATH": f"{spy.parent}:{os.environ['PATH']}"}
+    assert ran(tree, env=env) == (True, said)
+    assert (tree.parent / "asked").exists() != many
     (tree / "old.tmp").write_text("ignored")  # in a directory that is then not as it was
-    for quick in (False, True):  # noted again, and answered
-        time.sleep(0.12)
-        assert ran(tree, env=env) == (quick or not many, said)
-        assert (tree.parent / "asked").exists() != (quick and many)
+    for _ in range(2):
         (tree.parent / "asked").unlink(missing_ok=True)
+        assert ran(tree, env=env) == (True, said)
+        assert (tree.parent / "asked").exists()
+    note = tree / ".git" / "kedge" / unchanged.FILE
+    assert note.read_bytes().count(b"\0") == 0  # from now on git is asked
 
 
 def test_a_copy_of_the_repository_is_another_one(tree: Path) -> None:
@@ -230,8 +233,9 @@ def test_what_has_just_changed_is_not_relied_upon(
         that began so many nanoseconds after it."""
         changed = max(file.stat().st_mtime_ns, file.stat().st_ctime_ns)
         paths, places = ([str(file)], []) if whole else ([], [b"dock/new.py"])
-        unchanged.keep(place, changed + after, paths, unchanged.Asked("", b""), places, 7)
-        there = note.exists()
+        rests, said = unchanged.Grounds(places, set()), unchanged.Asked("", b"")
+        unchanged.keep(place, changed + after, paths, said, rests, 7)
+        there = note.exists() and (whole or note.read_bytes().endswith(b"\0dock/new.py"))
         note.unlink(missing_ok=True)
         return there
 
@@ -266,7 +270,7 @@ def test_a_damaged_note_is_passed_over(tree: Path, damage: bytes | None) -> None
     said = settled(tree)
     note = tree / ".git" / "kedge" / unchanged.FILE
     data = bytearray(note.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[data.find(b"\0") // 2] ^= 1
     note.write_bytes(bytes(data) if damage is None else damage)
     assert ran(tree) == (False, said)
     settled(tree)
@@ -284,6 +288,90 @@ def test_what_stands_behind_a_link_is_seen(
     real.write_text("[map]\ntokens = 900\n")
     assert not ran(tree)[0]
     assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+
+
+@pytest.mark.parametrize("tree", ["many files"], indirect=True)
+def test_folders_that_git_does_not_look_into_are_watched(tree: Path) -> None:
+    (tree / ".git" / "info" / "exclude").write_text("/built/\n")
+    one, two = (tree / "built" / name / "core.py" for name in ("one", "two"))
+    for path in (one, two):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"def of_{path.parent.name}(): pass\n")
+    git(tree, "add", "--force", "built")
+    for _ in range(50):  # git writes many files at one time
+        shutil.rmtree(tree / "built")
+        git(tree, "checkout", "--quiet", "--", "built")
+        if one.stat().st_ctime_ns == two.stat().st_ctime_ns:
+            break
+    settled(tree)
+    one.parent.rename(tree / "built" / "none")
+    two.parent.rename(one.parent)
+    (tree / "built" / "none").rename(two.parent)
+    assert not ran(tree)[0]
+    assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+
+
+def test_what_a_link_to_a_link_says_is_seen(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    rules = tmp_path / "settings" / "git" / "ignore"
+    rules.parent.mkdir(parents=True)
+    for number, text in enumerate(("*.none\n", "new.py\n")):
+        (tmp_path / f"v{number}").write_text(text)
+    rules.symlink_to(tmp_path / "current")
+    (tmp_path / "current").symlink_to("v0")
+    settled(tree)
+    (tmp_path / "current").unlink()
+    (tmp_path / "current").symlink_to("v1")
+    assert not ran(tree)[0]
+    assert "dock/new.py" not in (tree / ".kedge" / "map.md").read_text()
+    assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+
+
+@pytest.mark.parametrize("tree", ["many files"], indirect=True)
+def test_a_work_tree_inside_that_is_none_any_more_is_seen(tree: Path) -> None:
+    git(tree, "worktree", "add", "--quiet", "slip")
+    (tree / "slip" / "launch.py").write_text("def launched(): pass\n")
+    settled(tree)
+    shutil.rmtree(tree / ".git" / "worktrees")
+    assert not ran(tree)[0]
+    assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+
+
+@pytest.mark.parametrize("tree", ["many files"], indirect=True)
+def test_a_folder_that_git_could_not_note_is_seen(tree: Path) -> None:
+    settled(tree)
+    (copy,) = (tree / ".git" / "kedge").glob(f"{shadow.COPY}*")
+    copy.with_name(f"{copy.name}.lock").touch()  # so that nothing more is noted
+    (tree / "slip" / "inner").mkdir(parents=True)
+    (tree / "README.md").write_text("Boats\n")
+    settled(tree)
+    (tree / "slip" / "inner" / "launch.py").write_text("def launched(): pass\n")
+    assert not ran(tree)[0]
+    assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+
+
+@pytest.mark.parametrize("tree", ["many files"], indirect=True)
+def test_what_is_gone_or_too_new_is_left_to_git(tree: Path, tmp_path: Path) -> None:
+    (tree.parent / "other").mkdir()
+    git(tree.parent / "other", "init", "--quiet")
+    git(tree.parent / "other", "commit", "--quiet", "--allow-empty", "-m", "first")
+    git(tree, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../other")
+    git(tree, "commit", "--quiet", "-m", "a submodule")
+    shutil.rmtree(tree / "other")
+    said = settled(tree)
+    (tree / "README.md").touch()
+    assert ran(tree) == (True, said)
+
+
+def test_a_database_in_use_is_no_error(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settled(tree)
+    with contextlib.closing(sqlite3.connect(tree / ".git" / "kedge" / "kedge.db")) as db:
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(neighbours, "_WAIT", 0.01)
+        assert not neighbours.at_hand(str(tree), str(tree / ".git"), "")
 
 
 @pytest.mark.parametrize("harm", ["UPDATE map_tree SET version = 'damaged'", ""])

@@ -53,30 +53,27 @@ def note(project: Project, settings: Settings, made: Map, begun: int) -> None:
     paths = {*map(str, (*head, *tasks, project.own(FILE), *_settings(project)))}
     top = os.fsencode(project.root)
     paths.update(os.fsdecode(top + b"/" + name) for name in listing.changed)
-    places: list[bytes] = []
+    rests = unchanged.Grounds([], set())
     if asked.copy:
         from kedge.repomap import grounds, shadow
 
         paths.add(str(repo.git_dir / "index"))
-        inner = frozenset[bytes]().union(*shadow.folders(asked.said))
-        paths.update(os.fsdecode(b"%b/%b/.git" % (top, name)) for name in inner)
-        places, rules = grounds.of(repo, listing)
-        paths.update(rules)
+        others, outer = shadow.folders(asked.said)
+        paths.update(os.fsdecode(b"%b/%b/.git" % (top, name)) for name in others | outer)
+        paths.update(shadow.head_of(project.root, name) for name in others)
+        rests = grounds.of(repo, listing)
     tree = unchanged.Tree(
         str(project.root), str(repo.git_dir), str(repo.common_dir), listing.past or ""
     )
-    unchanged.keep(tree, begun, paths, asked, places, made.data["tokens"])
+    unchanged.keep(tree, begun, paths, asked, rests, made.data["tokens"])
 
 
 def _settings(project: Project) -> Iterator[os.PathLike[str] | str]:
-    """The files with settings; where one is a link, the link and what is behind it."""
     from kedge import config
 
-    paths = [config.project_file(project)]
+    yield config.project_file(project)
     with contextlib.suppress(ConfigError):  # no home directory: no settings of the user
-        paths.append(config.user_file())
-    for path in paths:
-        yield from (path, os.path.realpath(path))
+        yield config.user_file()
 
 
 def is_fresh(data: bytes | None, text: str) -> bool:

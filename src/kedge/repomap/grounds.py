@@ -5,58 +5,81 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 from pathlib import Path
 
 from kedge.errors import GitError
-from kedge.repomap.unchanged import MOST_PLACES
+from kedge.repomap.unchanged import MOST_PLACES, Grounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kedge.host.git import Repo
     from kedge.repomap.files import Listing
 
+NONE = Grounds([], set())
 _NOTES = b"UNTR"  # the part of an index with git's notes on directories
 _HASHES = (20, 32)  # bytes of a hash
 _STATUS = 36  # bytes of what the file system says of a file
 _FLAGS = 4
+_SECOND = 10**9
 _RULES = ("core.excludesfile", "core.attributesfile")
 
 
-def of(repo: Repo, listing: Listing) -> tuple[list[bytes], set[str]]:
+def of(repo: Repo, listing: Listing) -> Grounds:
     """All files and directories of the tree by which git, asked by a copy of its index, knows what
     is in it, and the other files that say what it ignores; nothing where that cannot be told, or
     where they are so many that git is asked better."""
     same = listing.names - listing.changed
     copy = listing.asked.copy if listing.asked else ""
     if not copy or len(same) > MOST_PLACES:
-        return [], set()
+        return NONE
     try:
         inside = folders((repo.git_dir / "kedge" / copy).read_bytes())
         found = rules(repo)
+        if inside is None or found is None or not _are_so(repo.root, inside):
+            return NONE
     except (OSError, GitError):
-        return [], set()
-    if inside is None or found is None or len(same) + len(inside) > MOST_PLACES:
-        return [], set()
+        return NONE
     for folder in inside:  # rules that are ignored by themselves are listed nowhere
         path = folder + b"/.gitignore" if folder else b".gitignore"
         if path not in same and os.path.lexists(own := repo.root / os.fsdecode(path)):
             found.add(own)
-    places = [*same, *(folder or b"." for folder in inside)]
-    outside = {str(path) for path in found} | {os.path.realpath(path) for path in found}
-    return sorted(place for place in places if (place + b"/")[:7] != b".kedge/"), outside
+    around = set(inside)  # and where git does not look, as it ignores all but what it has
+    for name in listing.names:
+        folder = name.rpartition(b"/")[0]
+        while folder not in around:
+            around.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    places = [*same, *(folder or b"." for folder in around)]
+    if len(places) > MOST_PLACES:
+        return NONE
+    others = sorted(place for place in places if (place + b"/")[:7] != b".kedge/")
+    return Grounds(others, set(map(str, found)))
 
 
-def folders(index: bytes) -> list[bytes] | None:
-    """The directories that git looked into, by its notes in this index; None without any."""
+def _are_so(root: Path, inside: Mapping[bytes, int]) -> bool:
+    """Whether nothing has happened to the directories since git noted them: it may have seen more
+    than it could note, while another git held the lock."""
+    top = os.fsencode(root)
+    for folder, noted in inside.items():
+        time = os.lstat(b"%b/%b" % (top, folder)).st_ctime_ns
+        if noted not in (time, time // _SECOND * _SECOND):
+            return False
+    return True
+
+
+def folders(index: bytes) -> dict[bytes, int] | None:
+    """The directories that git looked into, each with when anything had last happened to it, by its
+    notes in this index; None without any."""
     place = index.rfind(_NOTES)
     while place >= 0:
         for size in _HASHES:
             if _is_part(index, place, len(index) - size):
                 try:
-                    return list(_noted(index, place + 8, size)) or None
-                except (IndexError, ValueError):
+                    return _noted(index, place + 8, size) or None
+                except (IndexError, ValueError, struct.error):
                     return None
         place = index.rfind(_NOTES, 0, place)
     return None
@@ -69,11 +92,12 @@ def _is_part(index: bytes, place: int, end: int) -> bool:
     return place == end
 
 
-def _noted(data: bytes, at: int, size: int) -> Iterator[bytes]:
+def _noted(data: bytes, at: int, size: int) -> dict[bytes, int]:
     named, at = _number(data, at)
     at += named + 2 * _STATUS + _FLAGS + 2 * size
     at = data.index(0, at) + 1  # how files with rules are called
     count, at = _number(data, at)
+    names: list[bytes] = []
     around = [(b"", 1)]  # each with how many directories in it are still to come
     for _ in range(count):
         untracked, at = _number(data, at)
@@ -86,8 +110,30 @@ def _noted(data: bytes, at: int, size: int) -> Iterator[bytes]:
             around.pop()
         parent, left = around.pop()
         around.append((parent, left - 1))
-        yield parent + name
+        names.append(parent + name)
         around.append((parent + name + b"/" if name else b"", inner))
+    if not count:
+        return {}
+    known, at = _bits(data, at)  # of which directories the times are
+    for _ in range(2):  # of which all files are untracked, and which have rules
+        _, at = _bits(data, at)
+    if known != count:
+        raise ValueError("git has no times for some")
+    times = struct.iter_unpack(">II28x", data[at : at + count * _STATUS])
+    return {name: s * _SECOND + ns for name, (s, ns) in zip(names, times, strict=True)}
+
+
+def _bits(data: bytes, at: int) -> tuple[int, int]:
+    """How many are set of bits that git has packed, and where they end."""
+    _, count = struct.unpack_from(">II", data, at)
+    words = struct.unpack_from(f">{count}Q", data, at + 8)
+    found = place = 0
+    while place < count:
+        run, plain = words[place] >> 1 & 0xFFFFFFFF, words[place] >> 33
+        found += 64 * run * (words[place] & 1)
+        found += sum(word.bit_count() for word in words[place + 1 : place + 1 + plain])
+        place += 1 + plain
+    return found, at + 12 + 8 * count
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:

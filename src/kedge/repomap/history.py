@@ -70,8 +70,7 @@ class History(NamedTuple):
         rows: dict[int, dict[int, float]] = {at: {} for at in asked}
         starts, data = self.starts, self.files.tobytes()
         for one, row in rows.items():
-            for place in _places(data, one):
-                commit = bisect(starts, place)
+            for commit in dict.fromkeys(bisect(starts, place) for place in _places(data, one)):
                 files = self.files[starts[commit - 1] : starts[commit]]
                 if 2 <= len(files) <= _TOGETHER:
                     share = 1 / (len(files) - 1)

@@ -158,6 +158,8 @@ def at_hand(root: str, common_dir: str, past: str) -> bool:
     db = sqlite3.connect(path, timeout=_WAIT)
     try:
         places = dict(db.execute(_PLACES, (Place.at(root, common_dir).repo, past, VERSION)))
+    except sqlite3.Error:  # it is in use, or not a database: who knows
+        return False
     finally:
         db.close()
     return _suffices(places)

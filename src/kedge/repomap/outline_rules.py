@@ -159,7 +159,10 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
             r"[ \t]*(?:(?:static|private|public|protected)[ \t]+)*(?:def|void)[ \t]+"
             r"(?P<name>\w+)[ \t]*\(",
         ),
-        ("target", r"(?:task[ \t]+|(?:[^\n=]*=)?[ \t]*tasks\.register\(['\"])(?P<name>\w+)"),
+        (
+            "target",
+            r"(?:task[ \t]+|(?:[^\n=]*=)?[ \t]*tasks\.register\([ \t]*['\"])(?P<name>[\w.-]+)",
+        ),
     ),
     "powershell": (
         ("class", r"[ \t]*class[ \t]+(?P<name>\w+)"),

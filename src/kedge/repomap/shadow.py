@@ -11,9 +11,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 from pathlib import Path
 
 from kedge.errors import GitError
+from kedge.host import plain_repo
 from kedge.host.digest import digest
 from kedge.host.git import Repo
 from kedge.host.record import NamedTuple
@@ -23,6 +25,7 @@ COPY = "index-"  # how a copy's name begins
 LEAST = 1 << 16  # bytes of an index, below which it is not worth it
 _MOST = 1 << 28
 _KEPT = 2  # copies of a work tree's index: somebody may be at work with the one before
+_OVER = 600  # seconds after which no git is at work any more
 _HEAD, _TAIL = 12, 32  # of an index: the number of entries, and a checksum
 
 
@@ -80,12 +83,13 @@ def of(repo: Repo, home: Path) -> Shadow | None:
                 file.seek(0)
                 _copy(file.read(), path, now.st_mtime_ns)
                 _tidy(path.parent, family)
+            _unlock(path)
         return Shadow(path, stamp, entries[8:])
     except OSError:
         return None
 
 
-def _copy(data: bytes, path: Path, time: int) -> None:
+def _copy(data: bytes, path: Path, when: int) -> None:
     """With the time of the original: by that git tells which files may have changed after it."""
     if path.parent.is_symlink():
         raise OSError
@@ -95,11 +99,19 @@ def _copy(data: bytes, path: Path, time: int) -> None:
         with staged.open("xb") as copy:
             copy.write(data)
             copy.flush()
-            os.utime(copy.fileno(), ns=(time, time))
+            os.utime(copy.fileno(), ns=(when, when))
         staged.rename(path)
     except BaseException:
         staged.unlink(missing_ok=True)
         raise
+
+
+def _unlock(path: Path) -> None:
+    """Remove the lock of a git that was killed: with it, no other could note anything."""
+    lock = path.with_name(f"{path.name}.lock")
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - lock.lstat().st_mtime > _OVER:
+            lock.unlink()
 
 
 def _tidy(home: Path, family: str) -> None:
@@ -128,9 +140,17 @@ def _is_mistaken(root: Path, said: bytes) -> bool:
     """Whether git took an untracked directory for what it was: it does not note which of them are
     repositories of their own, whose files are not listed."""
     inner, outer = folders(said)
-    top = os.fsencode(root)
-    own = {name for name in inner | outer if os.path.lexists(b"%b/%b/.git" % (top, name))}
+    own = {name for name in inner | outer if os.path.lexists(head_of(root, name))}
     return own != inner
+
+
+def head_of(root: Path, folder: bytes) -> str:
+    """Where its HEAD is when a directory is a repository of its own, or a work tree of one."""
+    path = root / os.fsdecode(folder) / ".git"
+    named = plain_repo.small(path)
+    if named.startswith(b"gitdir: "):
+        path = path.parent / os.fsdecode(named[8:].rstrip(b"\r\n"))
+    return str(path / "HEAD")
 
 
 def _entries(path: Path) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import stat
 import zlib
 
 from kedge import __version__
@@ -19,7 +20,7 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 FILE = "unchanged"
 LISTED = ("ls-files", "-z", "-v", "--cached", "--stage")
@@ -41,8 +42,9 @@ _PATIENCE = 5.0  # seconds for git; the long way has more
 _HOMES = ("HOME", "XDG_CONFIG_HOME")
 _ELSEWHERE = ("KEDGE_HOME", "KEDGE_TASKS")
 _OURS = ("KEDGE_", "GIT_CONFIG")
-# What a file has that changes with it: link or file, which one, its size and its times.
-_Seen = tuple[int, int, int, int, int]
+# What a file has that changes with it: link or file, which one, its size and its two times; of a
+# link, then the same of what is behind it.
+_Seen = tuple[int, ...]
 
 
 def index_at(path: str) -> dict[str, str]:
@@ -72,42 +74,81 @@ class Asked(NamedTuple):
     said: bytes
 
 
+class Grounds(NamedTuple):
+    """What git's answer rests upon: it stays the same while nothing happens to any of `places` in
+    the tree, and while the `rules` outside of it are as they were."""
+
+    places: list[bytes]
+    rules: set[str]
+
+
+class Note(NamedTuple):
+    """What a map went by, and how large it is. `seen` and `rules` are files, `kept` those of the
+    database; `happened` stands for the times of all places, and is None where git must be asked."""
+
+    version: str
+    tree: tuple[str, ...]
+    around: tuple[tuple[str, str], ...]
+    seen: dict[str, _Seen | None]
+    kept: dict[str, _Seen | None]
+    copy: str
+    said: bytes
+    rules: dict[str, _Seen | None]
+    happened: int | None
+    tokens: int
+
+
 def keep(
-    tree: Tree, begun: int, paths: Iterable[str], asked: Asked, places: list[bytes], tokens: int
+    tree: Tree, begun: int, paths: Iterable[str], asked: Asked, grounds: Grounds, tokens: int
 ) -> None:
     """Note how large the map is of a command that began then, and what it went by: these files, and
-    what git said, which it will say again while nothing happens to any of `places`; without such,
-    it must be asked.
+    what git said, with its grounds, if there are any that can be told and are not too new.
 
     Nothing is noted where a file is so new that it may have changed after it was read.
     """
     around = _around()
     seen = {path: _seen(path) for path in paths}
-    try:
-        times = _times(tree.root, places)
-    except OSError:
+    if around is None or len(seen) > MOST or not _are_old(_stamps(seen), begun):
         return
-    latest = [*times, *(time for one in seen.values() if one for time in one[3:])]
-    new = any(time > begun - (_STEP if time % 10**9 else _COARSE) for time in latest)
-    if around is None or len(seen) > MOST or new:
-        return
-    from contextlib import suppress
-    from pathlib import Path
-
-    from kedge.errors import FileError
-    from kedge.host.files import write_atomic
     from kedge.repomap import neighbours
 
     kept = {path: _seen(path) for path in neighbours.files(tree.common_dir)}
     if not neighbours.at_hand(tree.root, tree.common_dir, tree.past):
         return
-    happened = hash(tuple(times)) if places else None
-    data = marshal.dumps((__version__, tuple(tree), around, seen, kept, *asked, happened, tokens))
-    note = (zlib.crc32(data).to_bytes(4, "big") + data).hex().encode()
-    path = Path(tree.git_dir, "kedge", FILE)
+    rules = {path: _seen(path) for path in grounds.rules}
+    happened: int | None = None
+    try:
+        times = _times(tree.root, grounds.places)
+    except OSError:
+        times = []
+    if times and len(rules) <= MOST and _are_old([*times, *_stamps(rules)], begun):
+        happened = hash(tuple(times))
+    note = Note(__version__, tuple(tree), around, seen, kept, *asked, rules, happened, tokens)
+    _write(note, grounds.places)
+
+
+def _write(note: Note, places: list[bytes]) -> None:
+    from contextlib import suppress
+    from pathlib import Path
+
+    from kedge.errors import FileError
+    from kedge.host.files import write_atomic
+
+    data = marshal.dumps(tuple(note))
+    head = (zlib.crc32(data).to_bytes(4, "big") + data).hex().encode()
+    path = Path(note.tree[1], "kedge", FILE)
     if not path.parent.is_symlink():
         with suppress(FileError):  # the map is made, with a note or without
-            write_atomic(path, b"\0".join((note, *places)))
+            write_atomic(path, b"\0".join((head, *(places if note.happened is not None else ()))))
+
+
+def _are_old(times: Iterable[int], begun: int) -> bool:
+    return all(time <= begun - (_STEP if time % 10**9 else _COARSE) for time in times)
+
+
+def _stamps(seen: Mapping[str, _Seen | None]) -> list[int]:
+    """When what is known of files changed, and what was in them."""
+    return [time for one in seen.values() if one for time in one[3:5] + one[8:10]]
 
 
 def answered() -> bool:
@@ -134,27 +175,47 @@ def _tokens() -> int | None:
     home = f"{found[1]}/kedge"
     # Places that are not those that were noted have other times.
     head, *places = plain_repo.small(f"{home}/{FILE}", _LARGEST).split(b"\0")
-    note = bytes.fromhex(head.decode())
-    if os.path.islink(home) or zlib.crc32(note[4:]).to_bytes(4, "big") != note[:4]:
+    data = bytes.fromhex(head.decode())
+    if os.path.islink(home) or zlib.crc32(data[4:]).to_bytes(4, "big") != data[:4]:
         return None
-    version, tree, around, seen, kept, copy, said, happened, tokens = marshal.loads(note[4:])  # noqa: S302 - ours
-    if (version, tree[:3], around) != (__version__, found, _around()) or type(tokens) is not int:
+    note = Note(*marshal.loads(data[4:]))  # noqa: S302 - our own
+    if (note.version, note.tree[:3], note.around) != (__version__, found, _around()):
         return None
-    if any(_seen(path) != before for path, before in seen.items()):
+    if type(note.tokens) is not int or not _is_so(note.seen):
         return None
-    if happened is not None:
-        if hash(tuple(_times(found[0], places))) != happened:
-            return None
-    else:
-        env = index_at(f"{home}/{copy}") if copy else {}
-        question = CHANGED if copy else ALL
-        if "/" in copy or plain_git.said(found[0], question, env, _PATIENCE) != said:
-            return None
-    if any(_seen(path) != before for path, before in kept.items()):
+    if not _stands(note, found[0], places) and not _said_again(note, found[0], home):
+        return None
+    if not _is_so(note.kept):
         from kedge.repomap import neighbours
 
-        return tokens if neighbours.at_hand(found[0], found[2], tree[3]) else None
-    return tokens
+        return note.tokens if neighbours.at_hand(found[0], found[2], note.tree[3]) else None
+    return note.tokens
+
+
+def _is_so(seen: Mapping[str, _Seen | None]) -> bool:
+    return all(_seen(path) == before for path, before in seen.items())
+
+
+def _stands(note: Note, root: str, places: list[bytes]) -> bool:
+    """Whether nothing has happened to what git's answer rests upon."""
+    if note.happened is None or not _is_so(note.rules):
+        return False
+    try:
+        return hash(tuple(_times(root, places))) == note.happened
+    except OSError:
+        return False
+
+
+def _said_again(note: Note, root: str, home: str) -> bool:
+    """Whether git, asked again, says what it said. It then is each time, until the next note: where
+    files come and go that it ignores, it is asked sooner than all are looked at."""
+    env = index_at(f"{home}/{note.copy}") if note.copy else {}
+    question = CHANGED if note.copy else ALL
+    if "/" in note.copy or plain_git.said(root, question, env, _PATIENCE) != note.said:
+        return False
+    if note.happened is not None:
+        _write(note._replace(happened=None), [])
+    return True
 
 
 def _around() -> tuple[tuple[str, str], ...] | None:
@@ -167,10 +228,17 @@ def _around() -> tuple[tuple[str, str], ...] | None:
 
 
 def _seen(path: str) -> _Seen | None:
+    """Of a link also what is behind it."""
     try:
         found = os.lstat(path)
+        if not stat.S_ISLNK(found.st_mode):
+            return _known(found)
+        return (*_known(found), *(_known(os.stat(path)) if os.path.exists(path) else ()))
     except (OSError, ValueError):
         return None
+
+
+def _known(found: os.stat_result) -> _Seen:
     times = found.st_mtime_ns, found.st_ctime_ns
     return found.st_mode, found.st_ino, found.st_size, *times
 
