@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,8 +20,10 @@ from support import Kedge, git
 
 from kedge.host import git as host_git
 from kedge.host import project
-from kedge.repomap import files, shadow
+from kedge.repomap import documents, files, shadow
 from kedge.repomap.cache import Cache
+from kedge.repomap.index import Index
+from kedge.repomap.knowledge import Knowledge
 from kedge.repomap.shadow import LEAST
 
 SHIPS = 230
@@ -469,3 +472,26 @@ def test_the_lock_of_a_git_that_was_killed_goes(repo: Path) -> None:
     os.utime(lock, (0, 0))
     assert shadow.of(own, repo / ".git" / "kedge") == made
     assert not lock.exists()
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.15], ids=["new files", "older files"])
+@pytest.mark.parametrize("when", ["not", "while they are read"])
+def test_an_index_is_kept_only_of_files_that_stayed_as_they_were(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, wait: float, when: str
+) -> None:
+    fill(repo)
+    time.sleep(wait)
+    read = documents.read
+
+    def late(*given: Any) -> Any:
+        found = read(*given)
+        if when != "not":
+            (repo / "quay7" / name(7)).write_text("def sunk(): pass\n")
+        return found
+
+    monkeypatch.setattr(documents, "read", late)
+    place, cache = project.find(repo), Cache(repo / ".git" / "kedge")
+    listing = files.listing(place, cache)
+    Knowledge(place, listing, cache)
+    kept = cache.memo("index", listing.state, Index.load)
+    assert (kept is not None) == (when == "not")

@@ -7,6 +7,7 @@ import marshal
 import os
 import re
 import stat
+import time
 from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
@@ -82,8 +83,10 @@ class Listing:
         changed: Iterable[bytes],
         come: Come,
         past: str | None,
+        begun: int,
         asked: Asked | None = None,
     ) -> None:
+        self.begun = begun  # when this was looked at
         self.asked = asked
         self._tracked = tracked
         self._changed = frozenset(changed)  # not as the index has them, or not there
@@ -188,6 +191,11 @@ def is_test(path: str) -> bool:
     return _test().search(path) is not None
 
 
+@cache
+def _is_vendored(folder: str) -> bool:
+    return not _VENDORED.isdisjoint(folder.split("/"))
+
+
 _PLUGIN = ".claude/skills/kedge/"  # kedge's own, for Claude Code
 
 
@@ -196,7 +204,7 @@ def is_foreign(path: str) -> bool:
     if path.startswith(_PLUGIN):
         return True
     folder, _, name = path.rpartition("/")
-    if not _VENDORED.isdisjoint(folder.split("/")):
+    if _is_vendored(folder):
         return True
     name = f"/{name.lower()}"
     return name.endswith(_GENERATED) or "_generated." in name or ".generated." in name
@@ -223,15 +231,16 @@ def encoded(path: str) -> bytes:
 def listing(project: Project, cache: Cache | None = None) -> Listing:
     """The files of the project. With a cache, git need not read the directories that it knows."""
     repo, root = project.repo, os.path.realpath(project.root)
+    begun = time.time_ns()
     if repo is None:
         come = _from_disk(project.root)
-        return Listing(Tracked("", [], bytes), map(encoded, come), come, None)
+        return Listing(Tracked("", [], bytes), map(encoded, come), come, None, begun)
     tracked, names, asked = (cache and _noted(repo, cache)) or _asked(repo)
     changed = sorted({name for name in (*tracked.odd, *names) if name[:7] != b".kedge/"})
     lines = {decoded(name): _on_disk(root, name) for name in changed if _is_inside(root, name)}
     come = {path: line for path, line in lines.items() if line != b""}
     head = repo.head()
-    return Listing(tracked, changed, come, head and f"{head} {repo.shallow()}", asked)
+    return Listing(tracked, changed, come, head and f"{head} {repo.shallow()}", begun, asked)
 
 
 def _asked(repo: Repo) -> tuple[Tracked, list[bytes], Asked]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import marshal
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from pathlib import Path
 from kedge.errors import GitError
 from kedge.host.project import Project
 from kedge.host.record import NamedTuple
-from kedge.repomap import files
+from kedge.repomap import files, unchanged
 from kedge.repomap.cache import Cache
 from kedge.repomap.files import File, Listing
 from kedge.repomap.history import History
@@ -85,10 +86,20 @@ class Knowledge:
                 return base, changed, index
             nearest = nearest or index
         made = self._build(nearest)
-        again = files.listing(self._project, self._cache)
-        if again.state == state:  # else they changed while they were read
+        if self._is_still(made):  # else they changed while they were read
             self._cache.keep_memo("index", state, made.dump())
         return state, frozenset(), made
+
+    def _is_still(self, made: Index) -> bool:
+        """Whether the files are as they were when they were listed."""
+        top = f"{self._project.root}/"
+        try:
+            times = [os.lstat(top + path).st_ctime_ns for path in made.paths if path is not None]
+            if unchanged.are_old(times, self._listing.begun):
+                return True
+        except OSError:
+            return False
+        return files.listing(self._project, self._cache).state == self._listing.state
 
     def _build(self, nearest: Index | None) -> Index:
         """A new index; what an earlier one knows is not read again."""

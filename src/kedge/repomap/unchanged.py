@@ -108,7 +108,7 @@ def keep(
     """
     around = _around()
     seen = {path: _seen(path) for path in paths}
-    if around is None or len(seen) > MOST or not _are_old(_stamps(seen), begun):
+    if around is None or len(seen) > MOST or not are_old(_stamps(seen), begun):
         return
     from kedge.repomap import neighbours
 
@@ -118,11 +118,11 @@ def keep(
     rules = {path: _seen(path) for path in grounds.rules}
     happened: int | None = None
     try:
-        times = _times(tree.root, grounds.places)
+        found = _times(tree.root, grounds.places)
     except OSError:
-        times = []
-    if times and len(rules) <= MOST and _are_old([*times, *_stamps(rules)], begun):
-        happened = hash(tuple(times))
+        found = []
+    if found and len(rules) <= MOST and are_old([*found, *_stamps(rules)], begun):
+        happened = hash(tuple(found))
     note = Note(__version__, tuple(tree), around, seen, kept, *asked, rules, happened, tokens)
     _write(note, grounds.places)
 
@@ -142,8 +142,9 @@ def _write(note: Note, places: list[bytes]) -> None:
             write_atomic(path, b"\0".join((head, *(places if note.happened is not None else ()))))
 
 
-def _are_old(times: Iterable[int], begun: int) -> bool:
-    return all(time <= begun - (_STEP if time % 10**9 else _COARSE) for time in times)
+def are_old(stamps: Iterable[int], begun: int) -> bool:
+    """Whether nothing happened at these times that one who began then might not have seen."""
+    return all(time <= begun - (_STEP if time % 10**9 else _COARSE) for time in stamps)
 
 
 def _stamps(seen: Mapping[str, _Seen | None]) -> list[int]:
