@@ -181,3 +181,14 @@ def _errors() -> dict[str, type[errors.KedgeError]]:
         for name, kind in inspect.getmembers(errors, inspect.isclass)
         if issubclass(kind, errors.KedgeError) and kind.__module__ == errors.__name__
     }
+
+
+def test_typing_is_for_checkers() -> None:
+    """What annotations need is imported under TYPE_CHECKING: a short command loads no typing."""
+    looked_at = {"agents/transcripts/claude.py", "agents/transcripts/codex.py"}  # by msgspec
+    found = {
+        str(path.relative_to(SOURCES))
+        for path in SOURCES.rglob("*.py")
+        if re.search(r"^(?:from|import) typing\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert {path for path in found if not path.startswith("testing/")} == looked_at

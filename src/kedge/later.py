@@ -1,8 +1,8 @@
 """Modules that are loaded when more is asked of them than starting up needs.
 
-Dataclasses are made without asking `inspect`, and paths without `urllib.parse`, though each is
-imported for it; click has `inspect` tidy its help texts. To load the two takes a sixth of the time
-of a short command.
+Dataclasses are made without asking `inspect`, and paths without `urllib.parse` and `ntpath`, though
+each is imported for it; click has `inspect` tidy its help texts. To load them takes a sixth of the
+time of a short command.
 """
 
 from __future__ import annotations

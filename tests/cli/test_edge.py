@@ -57,6 +57,22 @@ def test_listing_in_a_pipe_imports_no_terminal_code(repo: Path, kedge: Kedge) ->
     assert "one" in done.stdout
 
 
+def test_short_commands_load_no_typing(repo: Path, kedge: Kedge) -> None:
+    kedge("task", "add", "one")
+    kedge("map", "--for", "one ship")
+    code = (
+        "import sys\n"
+        "from kedge.cli.edge import run\n"
+        "for line in (['task', 'ready'], ['config', 'show'], ['map', '--for', 'two ships']):\n"
+        "    assert run(line) == 0\n"
+        "sys.exit('typing was imported' if 'typing' in sys.modules else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=repo, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_version(kedge: Kedge) -> None:
     assert kedge("--version").out == f"kedge {__version__}\n"
 
