@@ -52,7 +52,7 @@ class Index:
         self._forward: Numbers = array("I")
         self._added: dict[int, list[int]] = {}  # the names in each document that was patched in
         self._fresh: dict[str, int] = {}  # the names that came with them
-        self._patched: dict[int, list[int]] = {}  # the posts of the names that they changed
+        self._patched: dict[int, array[int]] = {}  # the posts of the names that they changed
         self._definers: dict[int, list[int]] = {}
 
     @property
@@ -87,15 +87,15 @@ class Index:
         return bisect(self._places, place) - 1
 
     def posts(self, name: int) -> list[int]:
-        """The documents with this name, those that define it first."""
+        """The documents with this name: those that define it, the last first, and then others."""
         if name in self._patched:
-            return self._patched[name]
+            return self._patched[name].tolist()
         return self._posts[self._starts[name] : self._starts[name + 1]].tolist()
 
     def definers(self, name: int) -> list[int]:
         """The documents that define the name; none when they are many."""
         if name not in self._definers:
-            posts: Sequence[int] | None = self._patched.get(name)
+            posts: Numbers | None = self._patched.get(name)
             if posts is None:
                 start = self._starts[name]
                 posts = self._posts[start : start + self._few[name]]
@@ -169,9 +169,7 @@ class Index:
         for number in sorted(dead):
             self.paths[number] = None
             for entry in self.names_in(number):
-                self._row(entry >> _BITS)
-        for row in self._patched.values():
-            row[:] = [post for post in row if post >> _BITS not in dead]
+                _remove(self._row(entry >> _BITS), number << _BITS | entry & _BYTE)
         for path, document in documents.items():
             number = len(self.paths)
             self.paths.append(path)
@@ -204,11 +202,12 @@ class Index:
         self._places.extend(islice(ends, len(known)))
         self.names += "\n".join((*known, ""))
 
-    def _row(self, name: int) -> list[int]:
+    def _row(self, name: int) -> array[int]:
         """The posts of a name, to be changed."""
         if name not in self._patched:
-            known = name + 1 < len(self._starts)
-            self._patched[name] = list(self.posts(name)) if known else []
+            self._patched[name] = row = array("I")
+            if name + 1 < len(self._starts):
+                row.frombytes(self._posts[self._starts[name] : self._starts[name + 1]].tobytes())
         return self._patched[name]
 
     # Keeping one
@@ -235,6 +234,14 @@ class Index:
         parts = [view[begin:end].cast("I") for begin, end in pairwise(ends)]
         made._places, made._starts, made._posts, made._begins, made._forward = parts
         return made
+
+
+def _remove(posts: array[int], post: int) -> None:
+    if post & DEFINED:
+        posts.remove(post)
+        return
+    begin = bisect_left(posts, True, key=lambda one: not one & DEFINED)
+    del posts[bisect_left(posts, post, begin)]
 
 
 def _few(posts: Sequence[int]) -> int:
