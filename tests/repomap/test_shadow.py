@@ -20,10 +20,9 @@ from support import Kedge, git
 
 from kedge.host import git as host_git
 from kedge.host import project
-from kedge.repomap import documents, files, shadow
+from kedge.repomap import build, documents, files, shadow
 from kedge.repomap.cache import Cache
 from kedge.repomap.index import Index
-from kedge.repomap.knowledge import Knowledge
 from kedge.repomap.shadow import LEAST
 
 SHIPS = 230
@@ -475,23 +474,33 @@ def test_the_lock_of_a_git_that_was_killed_goes(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.15], ids=["new files", "older files"])
-@pytest.mark.parametrize("when", ["not", "while they are read"])
+@pytest.mark.parametrize("harm", ["none", "a change", "a file gone", "folders swapped"])
 def test_an_index_is_kept_only_of_files_that_stayed_as_they_were(
-    repo: Path, monkeypatch: pytest.MonkeyPatch, wait: float, when: str
+    repo: Path, monkeypatch: pytest.MonkeyPatch, wait: float, harm: str
 ) -> None:
     fill(repo)
+    one, two = repo / "one", repo / "two"
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / "core.py").write_text(f"def of_{folder.name}(): pass\n")
     time.sleep(wait)
-    read = documents.read
+    read, ship = documents.read, repo / "quay7" / name(7)
 
-    def late(*given: Any) -> Any:
-        found = read(*given)
-        if when != "not":
-            (repo / "quay7" / name(7)).write_text("def sunk(): pass\n")
+    def late(*values: Any) -> Any:
+        if harm == "a file gone":
+            ship.unlink()
+        found = read(*values)
+        if harm == "a change":
+            ship.write_text("def sunk(): pass\n")
+        elif harm == "folders swapped":
+            one.rename(repo / "none")
+            two.rename(one)
+            (repo / "none").rename(two)
         return found
 
     monkeypatch.setattr(documents, "read", late)
     place, cache = project.find(repo), Cache(repo / ".git" / "kedge")
     listing = files.listing(place, cache)
-    Knowledge(place, listing, cache)
+    made = build.make(place, build.Ask("ships"), cache)
     kept = cache.memo("index", listing.state, Index.load)
-    assert (kept is not None) == (when == "not")
+    assert (kept is not None) == (harm == "none") == made.settled

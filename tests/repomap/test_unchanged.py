@@ -353,6 +353,20 @@ def test_a_folder_that_git_could_not_note_is_seen(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("tree", ["many files"], indirect=True)
+def test_rules_that_git_could_not_note_are_seen(tree: Path) -> None:
+    (tree / ".gitignore").write_text("/slip/\n")
+    (tree / "slip" / "inner").mkdir(parents=True)
+    settled(tree)
+    (copy,) = (tree / ".git" / "kedge").glob(f"{shadow.COPY}*")
+    copy.with_name(f"{copy.name}.lock").touch()  # so that nothing more is noted
+    (tree / ".gitignore").write_text("/other/\n")  # in place
+    settled(tree)
+    (tree / "slip" / "inner" / "launch.py").write_text("def launched(): pass\n")
+    assert not ran(tree)[0]
+    assert (tree / ".kedge" / "map.md").read_text() == fresh(tree)
+
+
+@pytest.mark.parametrize("tree", ["many files"], indirect=True)
 def test_what_is_gone_or_too_new_is_left_to_git(tree: Path, tmp_path: Path) -> None:
     (tree.parent / "other").mkdir()
     git(tree.parent / "other", "init", "--quiet")

@@ -61,7 +61,9 @@ def note(project: Project, settings: Settings, made: Map, begun: int) -> None:
         others, outer = shadow.folders(asked.said)
         paths.update(os.fsdecode(b"%b/%b/.git" % (top, name)) for name in others | outer)
         paths.update(shadow.head_of(project.root, name) for name in others)
-        rests = grounds.of(repo, listing)
+        inner = [os.fsdecode(b"%b/%b/.git" % (top, name)) for name in others]
+        if not any(map(os.path.isfile, inner)):  # a file names a directory of git's elsewhere
+            rests = grounds.of(repo, listing)
     tree = unchanged.Tree(
         str(project.root), str(repo.git_dir), str(repo.common_dir), listing.past or ""
     )

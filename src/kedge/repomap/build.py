@@ -59,6 +59,7 @@ class Map(NamedTuple):
     data: dict[str, Any]
     warnings: list[str]
     listing: Listing
+    settled: bool = True  # whether the files stayed as they were while they were read
 
 
 def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> Map:
@@ -69,7 +70,7 @@ def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> 
         data, problems = memo
         return Map(data["text"], data, [*cache.warnings, *problems], listing)
     made = _make(project, ask, cache, listing, progress)
-    if not made.data["failed"]:
+    if made.settled and not made.data["failed"]:
         cache.keep_memo("map", key, marshal.dumps((made.data, made.warnings)))
     return made._replace(warnings=[*cache.warnings, *made.warnings])
 
@@ -112,7 +113,7 @@ def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: 
     problems = [*overview.structure.problems, *reader.failed.values()]
     if overview.unnamed:
         problems.append(f"{overview.unnamed} files whose names cannot be printed are left out")
-    return Map(shown.text, data, problems, listing)
+    return Map(shown.text, data, problems, listing, known.settled)
 
 
 def _foreign(text: str, listing: Listing, ranks: Known) -> dict[str, float]:

@@ -13,7 +13,7 @@ from kedge.repomap.unchanged import MOST_PLACES, Grounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kedge.host.git import Repo
     from kedge.repomap.files import Listing
@@ -35,17 +35,20 @@ def of(repo: Repo, listing: Listing) -> Grounds:
     copy = listing.asked.copy if listing.asked else ""
     if not copy or len(same) > MOST_PLACES:
         return NONE
+    path = repo.git_dir / "kedge" / copy
     try:
-        inside = folders((repo.git_dir / "kedge" / copy).read_bytes())
+        inside = folders(path.read_bytes())
         found = rules(repo)
         if inside is None or found is None or not _are_so(repo.root, inside):
             return NONE
+        ignoring = (f"{repo.root}/{os.fsdecode(folder)}/.gitignore" for folder in inside)
+        # Not all of them are listed: some are ignored by themselves.
+        found |= {Path(one) for one in ignoring if os.path.lexists(one)}
+        if not _is_after(path, found):
+            path.unlink()  # the next copy will be
+            return NONE
     except (OSError, GitError):
         return NONE
-    for folder in inside:  # rules that are ignored by themselves are listed nowhere
-        path = folder + b"/.gitignore" if folder else b".gitignore"
-        if path not in same and os.path.lexists(own := repo.root / os.fsdecode(path)):
-            found.add(own)
     around = set(inside)  # and where git does not look, as it ignores all but what it has
     for name in listing.names:
         folder = name.rpartition(b"/")[0]
@@ -68,6 +71,13 @@ def _are_so(root: Path, inside: Mapping[bytes, int]) -> bool:
         if noted not in (time, time // _SECOND * _SECOND):
             return False
     return True
+
+
+def _is_after(copy: Path, found: Iterable[Path]) -> bool:
+    """Whether git noted what it saw after the last change of a rule: it does so at once, unless
+    another git holds the lock."""
+    noted = copy.stat().st_ctime_ns
+    return all(one.lstat().st_ctime_ns <= noted for one in found if os.path.lexists(one))
 
 
 def folders(index: bytes) -> dict[bytes, int] | None:
@@ -165,7 +175,7 @@ def rules(repo: Repo) -> set[Path] | None:
         elif kind != "command line":
             return None
         if name in _RULES or name.startswith("include"):
-            if value.startswith(("%", "~")) and not value.startswith("~/"):
+            if value.startswith(("%", "~", ":")) and not value.startswith("~/"):
                 return None
             found.add(where / value.replace("~", home, 1) if value[:1] == "~" else where / value)
     return found

@@ -65,6 +65,7 @@ class Knowledge:
         self._cache = cache
         self._progress = progress
         self.failed = {path: f"{path}: may not be read" for path in listing.unread}
+        self.settled = True  # whether the files stayed as they were listed
         self._base, self._changed, index = self._indexed()
         self.ranks = Known(index, self._history())
 
@@ -86,15 +87,24 @@ class Knowledge:
                 return base, changed, index
             nearest = nearest or index
         made = self._build(nearest)
-        if self._is_still(made):  # else they changed while they were read
+        self.settled = self._is_still()  # else they changed while they were read
+        if self.settled:
             self._cache.keep_memo("index", state, made.dump())
         return state, frozenset(), made
 
-    def _is_still(self, made: Index) -> bool:
-        """Whether the files are as they were when they were listed."""
+    def _is_still(self) -> bool:
+        """Whether all files are as they were when they were listed: by their times and those of the
+        directories that they are in, or else by another listing."""
+        read = [file.path for file in _readable(self._listing.files)]
+        around: set[str] = set()
+        for path in read:
+            folder = path.rpartition("/")[0]
+            while folder not in around:
+                around.add(folder)
+                folder = folder.rpartition("/")[0]
         top = f"{self._project.root}/"
         try:
-            times = [os.lstat(top + path).st_ctime_ns for path in made.paths if path is not None]
+            times = [os.lstat(top + path).st_ctime_ns for path in (*read, *around)]
             if unchanged.are_old(times, self._listing.begun):
                 return True
         except OSError:

@@ -148,8 +148,17 @@ def are_old(stamps: Iterable[int], begun: int) -> bool:
 
 
 def _stamps(seen: Mapping[str, _Seen | None]) -> list[int]:
-    """When what is known of files changed, and what was in them."""
-    return [time for one in seen.values() if one for time in one[3:5] + one[8:10]]
+    """When files, and what is known of them, changed; of one that is not there, when the directory
+    did that it is gone from."""
+    around = (_around_of(path) for path, one in seen.items() if not one)
+    there = [one for one in (*seen.values(), *around) if one]
+    return [time for one in there for time in one[3:5] + one[8:10]]
+
+
+def _around_of(path: str) -> _Seen | None:
+    while path != "/" and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return _seen(path)
 
 
 def answered() -> bool:
