@@ -15,7 +15,7 @@ import stat
 import zlib
 
 from kedge import __version__
-from kedge.host import plain_git, plain_repo
+from kedge.host import plain_repo
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -219,6 +219,8 @@ def _stands(note: Note, root: str, places: list[bytes]) -> bool:
 def _said_again(note: Note, root: str, home: str) -> bool:
     """Whether git, asked again, says what it said. It then is each time, until the next note: where
     files come and go that it ignores, it is asked sooner than all are looked at."""
+    from kedge.host import plain_git
+
     env = index_at(f"{home}/{note.copy}") if note.copy else {}
     question = CHANGED if note.copy else ALL
     if "/" in note.copy or plain_git.said(root, question, env, _PATIENCE) != note.said:
