@@ -93,7 +93,14 @@ def test_of_very_many_files_git_is_asked_better(
     cache = Cache(repo / ".git" / "kedge")
     listing = files.listing(Project(repo, own), cache)
     places, rules = grounds.of(own, files.listing(Project(repo, own), cache))
-    assert {b".", b"quay7"} <= set(places)
+    ((top, *names),) = places
+    assert top == b"."
+    assert {b".", b"quay7"} <= set(names)
+    monkeypatch.setattr(grounds, "_MANY", 5)
+    groups = {folder: names for folder, *names in grounds.of(own, listing).places}
+    assert {b".", b"quay7"} <= set(groups)
+    whole = {folder + b"/" + one for folder, names in groups.items() for one in names}
+    assert {one.removeprefix(b"./") for one in whole} == set(names)
     assert str(repo / ".git" / "info" / "exclude") in rules
     for most in (len(listing.names) - 1, len(listing.names)):  # files, and with directories
         monkeypatch.setattr(grounds, "MOST_PLACES", most)

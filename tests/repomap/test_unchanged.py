@@ -232,10 +232,10 @@ def test_what_has_just_changed_is_not_relied_upon(
         """Whether the file, by all that is known of it or by its time alone, is noted by a command
         that began so many nanoseconds after it."""
         changed = max(file.stat().st_mtime_ns, file.stat().st_ctime_ns)
-        paths, places = ([str(file)], []) if whole else ([], [b"dock/new.py"])
+        paths, places = ([str(file)], []) if whole else ([], [[b"dock", b"new.py"]])
         rests, said = unchanged.Grounds(places, set()), unchanged.Asked("", b"")
         unchanged.keep(place, changed + after, paths, said, rests, 7)
-        there = note.exists() and (whole or note.read_bytes().endswith(b"\0dock/new.py"))
+        there = note.exists() and (whole or note.read_bytes().endswith(b"\0dock\0new.py"))
         note.unlink(missing_ok=True)
         return there
 

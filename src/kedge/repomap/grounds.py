@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import struct
+from collections import Counter
 from pathlib import Path
 
 from kedge.errors import GitError
@@ -24,6 +25,7 @@ _HASHES = (20, 32)  # bytes of a hash
 _STATUS = 36  # bytes of what the file system says of a file
 _FLAGS = 4
 _SECOND = 10**9
+_MANY = 500  # places, for which it is worth to go there
 _RULES = ("core.excludesfile", "core.attributesfile")
 
 
@@ -59,7 +61,25 @@ def of(repo: Repo, listing: Listing) -> Grounds:
     if len(places) > MOST_PLACES:
         return NONE
     others = sorted(place for place in places if (place + b"/")[:7] != b".kedge/")
-    return Grounds(others, set(map(str, found)))
+    return Grounds(_grouped(others), set(map(str, found)))
+
+
+def _grouped(places: list[bytes]) -> list[list[bytes]]:
+    """By the innermost directory that many of them are in."""
+    inside: Counter[bytes] = Counter()
+    for place in places:
+        folder = place.rpartition(b"/")[0]
+        while folder:
+            inside[folder] += 1
+            folder = folder.rpartition(b"/")[0]
+    groups: dict[bytes, list[bytes]] = {}
+    for place in places:
+        folder = place.rpartition(b"/")[0]
+        while folder and inside[folder] < _MANY:
+            folder = folder.rpartition(b"/")[0]
+        group = groups.setdefault(folder, [folder or b"."])
+        group.append(place[len(folder) + 1 :] if folder else place)
+    return list(groups.values())
 
 
 def _are_so(root: Path, inside: Mapping[bytes, int]) -> bool:

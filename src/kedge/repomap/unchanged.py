@@ -76,9 +76,10 @@ class Asked(NamedTuple):
 
 class Grounds(NamedTuple):
     """What git's answer rests upon: it stays the same while nothing happens to any of `places` in
-    the tree, and while the `rules` outside of it are as they were."""
+    the tree, and while the `rules` outside of it are as they were. Places come in groups, each
+    behind the directory that their paths begin at."""
 
-    places: list[bytes]
+    places: list[list[bytes]]
     rules: set[str]
 
 
@@ -127,7 +128,7 @@ def keep(
     _write(note, grounds.places)
 
 
-def _write(note: Note, places: list[bytes]) -> None:
+def _write(note: Note, places: list[list[bytes]]) -> None:
     from contextlib import suppress
     from pathlib import Path
 
@@ -139,7 +140,8 @@ def _write(note: Note, places: list[bytes]) -> None:
     path = Path(note.tree[1], "kedge", FILE)
     if not path.parent.is_symlink():
         with suppress(FileError):  # the map is made, with a note or without
-            write_atomic(path, b"\0".join((head, *(places if note.happened is not None else ()))))
+            groups = map(b"\0".join, places if note.happened is not None else ())
+            write_atomic(path, b"\0\0".join((head, *groups)))
 
 
 def are_old(stamps: Iterable[int], begun: int) -> bool:
@@ -184,7 +186,7 @@ def _tokens() -> int | None:
         return None
     home = f"{found[1]}/kedge"
     # Places that are not those that were noted have other times.
-    head, *places = plain_repo.small(f"{home}/{FILE}", _LARGEST).split(b"\0")
+    head, *groups = plain_repo.small(f"{home}/{FILE}", _LARGEST).split(b"\0\0")
     data = bytes.fromhex(head.decode())
     if os.path.islink(home) or zlib.crc32(data[4:]).to_bytes(4, "big") != data[:4]:
         return None
@@ -193,7 +195,7 @@ def _tokens() -> int | None:
         return None
     if type(note.tokens) is not int or not _is_so(note.seen):
         return None
-    if not _stands(note, found[0], places) and not _said_again(note, found[0], home):
+    if not _stands(note, found[0], groups) and not _said_again(note, found[0], home):
         return None
     if not _is_so(note.kept):
         from kedge.repomap import neighbours
@@ -206,12 +208,12 @@ def _is_so(seen: Mapping[str, _Seen | None]) -> bool:
     return all(_seen(path) == before for path, before in seen.items())
 
 
-def _stands(note: Note, root: str, places: list[bytes]) -> bool:
+def _stands(note: Note, root: str, groups: list[bytes]) -> bool:
     """Whether nothing has happened to what git's answer rests upon."""
     if note.happened is None or not _is_so(note.rules):
         return False
     try:
-        return hash(tuple(_times(root, places))) == note.happened
+        return hash(tuple(_times(root, [group.split(b"\0") for group in groups]))) == note.happened
     except OSError:
         return False
 
@@ -255,15 +257,19 @@ def _known(found: os.stat_result) -> _Seen:
     return found.st_mode, found.st_ino, found.st_size, *times
 
 
-def _times(root: str, places: list[bytes]) -> list[int]:
-    """When anything last happened to each of them, to what is in it or to what it is called."""
+def _times(root: str, places: list[list[bytes]]) -> list[int]:
+    """When anything last happened to each of them, to what is in it or to what it is called. A path
+    from near by is sooner gone through."""
     if not places:
         return []
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    top, lstat = os.fsencode(root), os.lstat
+    found: list[int] = []
     try:
-        os.chdir(root)
-        lstat = os.lstat
-        return [lstat(place).st_ctime_ns for place in places]
+        for group in places:
+            os.chdir(b"%b/%b" % (top, group[0]))
+            found += [lstat(place).st_ctime_ns for place in group[1:]]
     finally:
         os.fchdir(here)
         os.close(here)
+    return found
