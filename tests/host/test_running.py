@@ -248,7 +248,9 @@ def test_an_exception_ends_it() -> None:
 
 def test_an_interrupt_ends_it_also_when_it_comes_twice(tmp_path: Path) -> None:
     code = (
+        "import signal\n"
         "from kedge.host import running\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored\n"
         f"deaf = [sys.executable, '-c', {DEAF!r}]\n"
         "try:\n"
         "    with running.start(deaf, grace=30) as child:\n"
