@@ -367,7 +367,7 @@ def test_rules_that_git_could_not_note_are_seen(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("tree", ["many files"], indirect=True)
-def test_what_is_gone_or_too_new_is_left_to_git(tree: Path, tmp_path: Path) -> None:
+def test_what_is_gone_or_touched_is_left_to_git(tree: Path) -> None:
     (tree.parent / "other").mkdir()
     git(tree.parent / "other", "init", "--quiet")
     git(tree.parent / "other", "commit", "--quiet", "--allow-empty", "-m", "first")

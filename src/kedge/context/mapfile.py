@@ -50,6 +50,8 @@ def note(project: Project, settings: Settings, made: Map, begun: int) -> None:
     head = repo and repo.head_files()
     if repo is None or not head or asked is None or tasks is None or listing.odd or made.warnings:
         return
+    if not made.settled:
+        return
     paths = {*map(str, (*head, *tasks, project.own(FILE), *_settings(project)))}
     top = os.fsencode(project.root)
     paths.update(os.fsdecode(top + b"/" + name) for name in listing.changed)

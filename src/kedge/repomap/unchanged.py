@@ -33,7 +33,7 @@ CHANGED = (
     *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"),
 )
 MOST = 500  # files of which all is compared
-MOST_PLACES = 40_000  # of a tree; of more, git on two cores is quicker by far
+MOST_PLACES = 40_000  # of a tree; of more, git on two cores has sooner looked
 # Nanoseconds in which a file may change twice and have the same time; where a file system keeps
 # whole seconds only, the second.
 _STEP, _COARSE = 10**8, 2 * 10**9
