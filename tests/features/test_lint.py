@@ -1,4 +1,4 @@
-"""`kedge feature lint`: one line for each thing, with its place and what to do."""
+"""`kedge feature lint`: one line for each problem, with file, line and what to do."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def lines(kedge: Kedge, *args: str) -> list[str]:
     return ran.out.splitlines()
 
 
-def test_a_sound_feature_passes(kedge: Kedge, repo: Path) -> None:
+def test_a_feature_without_problems_passes(kedge: Kedge, repo: Path) -> None:
     tasks = "### Task 1: x\n**Why:** Design C1–C3, Plan Phase 1\n### Task 2: y\n**Covers:** AC-7\n"
     put(repo, "001-a", tasks=tasks, design=DESIGN, plan=PLAN, spec="We want AC-7 here.\n")
-    assert kedge("feature", "lint", "1").out == "1 feature checked, nothing found\n"
+    assert kedge("feature", "lint", "1").out == "1 feature checked, no problems\n"
     assert kedge.json("feature", "lint") == []
 
 
@@ -38,7 +38,7 @@ def test_a_sound_feature_passes(kedge: Kedge, repo: Path) -> None:
         ("text\n", ["tasks.md:1: no tasks found"]),
         (
             "# T\n### Task 1: x\n**Why:** Design C1-C3\n### Task 1: y\n**Why:** C1\n",
-            ["tasks.md:4: task 1 is the task of line 2 already"],
+            ["tasks.md:4: task 1 is already defined in line 2"],
         ),
         (
             "### Task 1: x\n**Why:** Design C1, C2, C3\n\n### Task 2: y\n",
@@ -67,7 +67,7 @@ def test_a_sound_feature_passes(kedge: Kedge, repo: Path) -> None:
         ),
     ],
 )
-def test_what_is_found(kedge: Kedge, repo: Path, tasks: str, wanted: list[str]) -> None:
+def test_problems(kedge: Kedge, repo: Path, tasks: str, wanted: list[str]) -> None:
     put(repo, "001-a", tasks=tasks, design=DESIGN, plan=PLAN, spec="AC-7\n")
     found = lines(kedge, "001-a")
     assert [line.rpartition("; ")[0] for line in found] == [
@@ -94,7 +94,7 @@ def test_all_features_are_checked(kedge: Kedge, repo: Path) -> None:
     assert ran.document["code"] == "check-found"
 
 
-def test_a_feature_that_cannot_be_read_is_one_line(kedge: Kedge, repo: Path) -> None:
+def test_an_unreadable_feature_is_one_problem(kedge: Kedge, repo: Path) -> None:
     put(repo, "001-a", tasks="### Task 1: x\n")
     (repo / "docs/features/001-a/plan.md").write_bytes(b"\xff")
     put(repo, "002-b", tasks="text\n")

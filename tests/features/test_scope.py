@@ -1,4 +1,4 @@
-"""`kedge feature tasks` and `scope`: what a task needs, all of it, and what was left out."""
+"""`kedge feature tasks` and `kedge feature scope`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Kedge, assert_clear
 
-from kedge.context.feature import folder, render
+from kedge.features import render
+from kedge.features.feature import load_feature
 from kedge.host import tokens
 from kedge.host.project import Project
 
-TOP = Path(__file__).resolve().parents[3]
+TOP = Path(__file__).resolve().parents[2]
 FILLER = "\n".join(f"This is sentence {n} of a text that says little." for n in range(30))
 FILES = {
     "tasks.md": """\
@@ -118,11 +119,11 @@ def feature(repo: Path) -> Path:
     return path
 
 
-def given_(data: dict[str, Any], artifact: str) -> list[str | None]:
+def headings_of(data: dict[str, Any], artifact: str) -> list[str | None]:
     return [one["heading"] for one in data["sections"] if one["artifact"] == artifact]
 
 
-def test_tasks_are_listed_with_what_they_say(kedge: Kedge, feature: Path) -> None:
+def test_tasks_are_listed_with_references_criteria_and_files(kedge: Kedge, feature: Path) -> None:
     found = kedge.json("feature", "tasks", "014-mooring")
     assert found[0] == {
         "number": "1.1",
@@ -142,12 +143,12 @@ def test_tasks_are_listed_with_what_they_say(kedge: Kedge, feature: Path) -> Non
     assert len(lines) == 5
 
 
-def test_a_task_gets_what_it_refers_to_and_nothing_else(kedge: Kedge, feature: Path) -> None:
+def test_a_scope_has_what_the_task_refers_to_and_nothing_else(kedge: Kedge, feature: Path) -> None:
     data = kedge.json("feature", "scope", "14", "1.1")
-    assert given_(data, "design.md") == ["C1: Rope", "TD-2"]
-    assert given_(data, "plan.md") == ["Step 1.1: Splice"]
-    assert given_(data, "spec.md") == [None]
-    assert given_(data, "prd.md") == ["1. Problem", "Goals (revised)"]
+    assert headings_of(data, "design.md") == ["C1: Rope", "TD-2"]
+    assert headings_of(data, "plan.md") == ["Step 1.1: Splice"]
+    assert headings_of(data, "spec.md") == [None]
+    assert headings_of(data, "prd.md") == ["1. Problem", "Goals (revised)"]
     assert data["sections"][0] == {
         "artifact": "design.md",
         "heading": "C1: Rope",
@@ -170,7 +171,7 @@ def test_a_task_gets_what_it_refers_to_and_nothing_else(kedge: Kedge, feature: P
     assert out == text
 
 
-def test_what_is_left_out_can_be_had(kedge: Kedge, feature: Path) -> None:
+def test_every_section_that_is_left_out_can_be_printed(kedge: Kedge, feature: Path) -> None:
     data = kedge.json("feature", "scope", "14", "1.1")
     left = {(one["artifact"], one["heading"]): one["tokens"] for one in data["left_out"]}
     assert list(left) == [
@@ -198,27 +199,31 @@ def test_what_is_left_out_can_be_had(kedge: Kedge, feature: Path) -> None:
     assert kedge(*shlex.split(command[1])).out == data["text"]
 
 
-def test_the_rungs_below_a_reference(kedge: Kedge, feature: Path) -> None:
+def test_without_references_number_then_words_then_everything_decide(
+    kedge: Kedge, feature: Path
+) -> None:
     data = kedge.json("feature", "scope", "14", "1.2")
-    assert given_(data, "plan.md") == ["Step 1.2: Untie"]
-    assert given_(data, "design.md") == ["C10: Anchor"], "which the step of the plan names"
+    assert headings_of(data, "plan.md") == ["Step 1.2: Untie"]
+    assert headings_of(data, "design.md") == ["C10: Anchor"], "which the step of the plan names"
     reasons = {one["artifact"]: one["reason"] for one in data["sections"]}
     assert reasons["plan.md"] == "the number of the task, 1.2"
     assert reasons["design.md"] == "Design C10, named in the text of the plan"
 
     data = kedge.json("feature", "scope", "14", "2")
-    assert "Zebra crossing" in given_(data, "design.md")
-    assert "Other" not in given_(data, "design.md")
+    assert "Zebra crossing" in headings_of(data, "design.md")
+    assert "Other" not in headings_of(data, "design.md")
     assert {one["reason"] for one in data["sections"] if one["artifact"] == "design.md"} == {
         "the words of the task: by relevance"
     }
 
     data = kedge.json("feature", "scope", "14", "3")
-    assert given_(data, "design.md") == [None]
+    assert headings_of(data, "design.md") == [None]
     assert FILES["design.md"].strip() in data["text"]
 
 
-def test_a_number_does_not_outweigh_all_words(kedge: Kedge, feature: Path) -> None:
+def test_a_step_of_the_same_number_loses_to_one_with_the_words_of_the_task(
+    kedge: Kedge, feature: Path
+) -> None:
     (feature / "tasks.md").write_text(
         "### Task 5: Paint the zebra crossing\nWhite zebra stripes.\n"
     )
@@ -226,15 +231,15 @@ def test_a_number_does_not_outweigh_all_words(kedge: Kedge, feature: Path) -> No
     zebra = "### Step 6: Zebra crossing\nPaint white zebra stripes on the crossing.\n"
     (feature / "plan.md").write_text("# Plan\n" + "".join(steps) + zebra)
     data = kedge.json("feature", "scope", "14", "5")
-    assert given_(data, "plan.md") == ["Step 6: Zebra crossing"]
+    assert headings_of(data, "plan.md") == ["Step 6: Zebra crossing"]
     (feature / "plan.md").write_text("# Plan\n" + "".join(steps))
     data = kedge.json("feature", "scope", "14", "5")
-    assert given_(data, "plan.md") == ["Step 5: Rope 5"]
+    assert headings_of(data, "plan.md") == ["Step 5: Rope 5"]
 
 
-def test_a_reference_that_leads_nowhere_is_said(kedge: Kedge, feature: Path) -> None:
+def test_a_reference_that_leads_nowhere_is_a_warning(kedge: Kedge, feature: Path) -> None:
     ran = kedge("feature", "scope", "14", "4", "--json")
-    assert given_(ran.data, "design.md") == [None]
+    assert headings_of(ran.data, "design.md") == [None]
     assert "=== design.md has no section for 'Design C9'" in ran.data["text"]
     assert ran.document["warnings"] == [
         "014-mooring/tasks.md:18: 'Plan Step 7.7' leads nowhere in plan.md",
@@ -244,18 +249,20 @@ def test_a_reference_that_leads_nowhere_is_said(kedge: Kedge, feature: Path) -> 
 
 @pytest.mark.parametrize("named", ["docs/features/014-mooring", "014-mooring", "014", "14"])
 @pytest.mark.parametrize("number", ["1.1", "T1.1", "Task 1.1", "task-1.1"])
-def test_how_a_feature_and_a_task_are_named(
+def test_ways_to_name_a_feature_and_a_task(
     kedge: Kedge, feature: Path, named: str, number: str
 ) -> None:
     assert kedge.json("feature", "scope", named, number)["text"].startswith("=== tasks.md:3 ")
 
 
-def test_a_path_counts_from_where_one_is(kedge: Kedge, feature: Path) -> None:
+def test_a_path_is_relative_to_the_current_directory(kedge: Kedge, feature: Path) -> None:
     assert kedge("feature", "tasks", ".", cwd=feature).out.startswith("1.1\t")
     assert kedge("-C", str(feature.parent), "feature", "tasks", "014-mooring").out
 
 
-def test_what_is_refused(kedge: Kedge, repo: Path, feature: Path) -> None:
+def test_unknown_names_and_links_out_of_the_repository_are_refused(
+    kedge: Kedge, repo: Path, feature: Path
+) -> None:
     assert_clear(kedge("feature", "tasks", "15", code=None), code=1, says="no feature '15'")
     (feature.parent / "014-other").mkdir()
     assert_clear(
@@ -265,12 +272,12 @@ def test_what_is_refused(kedge: Kedge, repo: Path, feature: Path) -> None:
         kedge("feature", "scope", "014-mooring", "9", code=None), code=1, says="no task '9'"
     )
     assert_clear(
-        kedge("feature", "scope", "014-other", "1", code=None), code=1, says="no tasks found"
+        kedge("feature", "scope", "014-other", "1", code=None), code=1, says="no tasks found in"
     )
     assert_clear(
         kedge("feature", "scope", "014-mooring", "1.1", "--section", "x.md", code=None),
         code=2,
-        says="no 'x.md'",
+        says="no document 'x.md'",
     )
     assert_clear(
         kedge("feature", "scope", "014-mooring", "1.1", "--section", "plan.md#X", code=None),
@@ -280,7 +287,7 @@ def test_what_is_refused(kedge: Kedge, repo: Path, feature: Path) -> None:
     outside = repo.parent / "outside"
     outside.mkdir()
     (outside / "design.md").write_text("# secret\n")
-    assert_clear(kedge("feature", "tasks", "../outside", code=None), code=1, says="outside of")
+    assert_clear(kedge("feature", "tasks", "../outside", code=None), code=1, says="is outside")
     (feature / "design.md").unlink()
     (feature / "design.md").symlink_to(outside / "design.md")
     ran = kedge("feature", "scope", "014-mooring", "1.1", code=None)
@@ -306,7 +313,7 @@ def test_documents_may_be_missing(kedge: Kedge, feature: Path) -> None:
     assert kedge.json("feature", "tasks", "14") == []
 
 
-def test_a_number_that_is_there_twice_is_said(kedge: Kedge, feature: Path) -> None:
+def test_a_number_that_is_used_twice_is_a_warning(kedge: Kedge, feature: Path) -> None:
     (feature / "tasks.md").write_text("### Task 1: a\n### Task 1: b\n")
     ran = kedge("feature", "scope", "14", "1", "--json")
     assert ran.document["warnings"] == [
@@ -314,7 +321,7 @@ def test_a_number_that_is_there_twice_is_said(kedge: Kedge, feature: Path) -> No
     ]
 
 
-def test_the_same_bytes_whatever_the_hash_seed(kedge: Kedge, feature: Path) -> None:
+def test_the_output_does_not_depend_on_the_hash_seed(kedge: Kedge, feature: Path) -> None:
     outs = {
         kedge("feature", "scope", "14", "2", env={"PYTHONHASHSEED": seed}).out for seed in "123"
     }
@@ -365,10 +372,9 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=30), st.lists(LINES, max_size=20))
 @settings(max_examples=150)
-def test_every_section_is_verbatim_and_nothing_is_lost(
+def test_sections_are_verbatim_and_all_others_are_listed(
     tmp_path_factory: pytest.TempPathFactory, design: list[str], plan: list[str]
 ) -> None:
-    """What is not in the text is listed as left out, or is the body of a heading above."""
     root = tmp_path_factory.getbasetemp() / "any"
     path = root / "docs" / "features" / "1-x"
     path.mkdir(parents=True, exist_ok=True)
@@ -376,8 +382,8 @@ def test_every_section_is_verbatim_and_nothing_is_lost(
     (path / "tasks.md").write_text(f"### Task 1.1: x\n**Why:** Design {refs}; Plan 1.1\n")
     (path / "design.md").write_text("\n".join(design))
     (path / "plan.md").write_text("\n".join(plan))
-    feature = folder.load(Project(root, None), path)
-    made = render.render(feature, feature.tasks[0], None)
+    feature = load_feature(Project(root, None), path)
+    made = render.render_scope(feature, feature.tasks[0], None)
     for one in made.data["sections"]:
         lines = (path / one["artifact"]).read_text().split("\n")
         if one["heading"] is not None:

@@ -1,4 +1,4 @@
-"""`kedge feature brief`: what a feature should know of its project, in 500 tokens."""
+"""`kedge feature brief`: a project in at most 500 tokens."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Kedge
 
-from kedge.context.feature import artifact as artifacts
-from kedge.context.feature.brief import BUDGET, Brief, Dependency
-from kedge.context.feature.extract import problem_and_goals
+from kedge.features.artifact import parse_artifact
+from kedge.features.brief import BUDGET, Brief, Dependency
+from kedge.features.prd import find_problem_and_goals
 from kedge.host import tokens
 
 
@@ -51,7 +51,7 @@ def project(repo: Path) -> Path:
     return repo
 
 
-def test_all_that_a_project_says(kedge: Kedge, project: Path) -> None:
+def test_a_brief_has_goals_dependencies_and_milestone(kedge: Kedge, project: Path) -> None:
     feature(
         project,
         "014-mooring",
@@ -76,7 +76,7 @@ def test_all_that_a_project_says(kedge: Kedge, project: Path) -> None:
     assert data["text"] in kedge.json("feature", "scope", "14", "1")["text"]
 
 
-def test_the_folder_of_that_very_name_wins(kedge: Kedge, project: Path) -> None:
+def test_a_dependency_prefers_the_folder_with_exactly_its_name(kedge: Kedge, project: Path) -> None:
     feature(project, "021", status="done")
     feature(project, "021-other", status="todo")
     feature(project, "014-mooring", project_id="P001", depends_on_features=["021"])
@@ -85,7 +85,7 @@ def test_the_folder_of_that_very_name_wins(kedge: Kedge, project: Path) -> None:
     ]
 
 
-def test_nothing_without_a_project(kedge: Kedge, project: Path) -> None:
+def test_a_feature_without_a_project_has_no_brief(kedge: Kedge, project: Path) -> None:
     for meta in ({}, {"project_id": None}, {"project_id": ""}, {"project_id": ["x"]}):
         feature(project, "014-mooring", **meta)
         ran = kedge("feature", "brief", "14", "--json")
@@ -94,7 +94,7 @@ def test_nothing_without_a_project(kedge: Kedge, project: Path) -> None:
         assert kedge("feature", "brief", "14").out == ""
 
 
-def test_a_project_that_is_not_found_is_said(kedge: Kedge, project: Path) -> None:
+def test_an_unknown_or_ambiguous_project_is_a_warning(kedge: Kedge, project: Path) -> None:
     feature(project, "014-mooring", project_id="P009")
     ran = kedge("feature", "brief", "14", "--json")
     assert ran.data is None
@@ -109,7 +109,7 @@ def test_a_project_that_is_not_found_is_said(kedge: Kedge, project: Path) -> Non
     assert kedge("feature", "brief", "14", "--json").data is None
 
 
-def test_little_is_enough(kedge: Kedge, project: Path) -> None:
+def test_a_project_without_documents_has_a_short_brief(kedge: Kedge, project: Path) -> None:
     (project / "docs/projects/P002-x").mkdir()
     feature(project, "014-mooring", project_id="P002", title="Mooring")
     assert kedge.json("feature", "brief", "14")["text"].split("\n") == [
@@ -123,7 +123,7 @@ def test_little_is_enough(kedge: Kedge, project: Path) -> None:
     assert ran.document["warnings"] == ["docs/features/014-mooring/.meta.json: it is not JSON"]
 
 
-def test_names_fall_to_counts(kedge: Kedge, project: Path) -> None:
+def test_many_dependencies_are_only_counted(kedge: Kedge, project: Path) -> None:
     refs = [f"{n:03}-a-feature-with-quite-a-long-name" for n in range(100, 160)]
     for ref in refs:
         feature(project, ref, status="completed")
@@ -138,7 +138,7 @@ TEXT = st.text(max_size=2000)
 
 @given(TEXT, TEXT, st.lists(TEXT, max_size=5), st.lists(TEXT, max_size=80), TEXT)
 @settings(max_examples=60)
-def test_never_above_the_budget(
+def test_a_brief_never_exceeds_its_budget(
     project: str, feature: str, goals: list[str], names: list[str], milestone: str
 ) -> None:
     dependencies = tuple(Dependency(name, name, "completed") for name in names)
@@ -159,6 +159,6 @@ def test_never_above_the_budget(
         ("# P\n## Users\n", []),
     ],
 )
-def test_problem_and_goals_under_other_names(text: str, wanted: list[str]) -> None:
-    prd = artifacts.read("prd", "prd.md", text)
-    assert [place.text for place in problem_and_goals(prd)] == wanted
+def test_problem_and_goals_have_many_titles(text: str, wanted: list[str]) -> None:
+    prd = parse_artifact("prd", "prd.md", text)
+    assert [passage.text for passage in find_problem_and_goals(prd)] == wanted

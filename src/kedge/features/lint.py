@@ -1,0 +1,152 @@
+"""Check how a feature's tasks and documents refer to each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kedge.errors import BrokenTasks
+from kedge.features import resolve, scope, section_ids
+from kedge.features.artifact import HEADING, Artifact, Passage
+from kedge.features.feature import Feature
+from kedge.features.feature_tasks import FeatureTask
+from kedge.features.folders import TASKS
+from kedge.features.references import DESIGN, PLAN, Reference
+from kedge.features.section_ids import Id
+
+_CODE = re.compile(rf"(?<![\w.]){section_ids.CODE}(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class LintProblem:
+    """A problem in a line of a feature's file, and what to do about it."""
+
+    rule: str
+    feature: str
+    file: str
+    line: int
+    message: str
+    hint: str
+
+
+def lint_feature(feature: Feature) -> list[LintProblem]:
+    """Return the problems of a feature, sorted by line, components without a task last."""
+    if feature.tasks_text is None:
+        return [_problem(feature, "no-tasks", TASKS, 1, "is missing", "write the tasks there")]
+    if not feature.tasks:
+        how = "give each task a heading such as '### Task 1.1: Title'"
+        return [_problem(feature, "no-tasks", TASKS, 1, "no tasks found", how)]
+    found = [*_find_duplicates(feature)]
+    covered: dict[int, Passage] = {}
+    written = {type_: _find_ids(artifact) for type_, artifact in feature.artifacts.items()}
+    for task in feature.tasks:
+        found += _check_task(feature, task, covered, written)
+    found.sort(key=lambda problem: problem.line)
+    return [*found, *_find_uncovered(feature, list(covered.values()))]
+
+
+def describe_unreadable(name: str, error: BrokenTasks) -> LintProblem:
+    """Return the problem of a feature whose documents cannot be read."""
+    return LintProblem("unreadable", name, "", 1, error.message, error.hint or "repair the file")
+
+
+def _problem(
+    feature: Feature, rule: str, file: str, line: int, message: str, hint: str
+) -> LintProblem:
+    return LintProblem(rule, feature.name, file, line, message, hint)
+
+
+def _find_duplicates(feature: Feature) -> Iterator[LintProblem]:
+    first: dict[tuple[str, ...], FeatureTask] = {}
+    for task in feature.tasks:
+        other = first.setdefault(task.key, task)
+        if other is not task:
+            message = f"task {task.number} is already defined in line {other.line}"
+            yield _problem(
+                feature, "duplicate-number", TASKS, task.line, message, "give it another number"
+            )
+
+
+def _check_task(
+    feature: Feature, task: FeatureTask, covered: dict[int, Passage], written: Mapping[str, set[Id]]
+) -> Iterator[LintProblem]:
+    linkable = [f"{n}.md" for n in (DESIGN, PLAN) if n in feature.artifacts]
+    if not task.references and linkable:
+        yield _problem(
+            feature,
+            "no-trace",
+            TASKS,
+            task.line,
+            f"task {task.number} refers to no section of {' or '.join(linkable)}",
+            "add a line such as **Why:** Implements Plan Step 1.1 / Design C1",
+        )
+    for one in task.references:
+        artifact = feature.artifacts.get(one.type)
+        if artifact is None:
+            message = f"task {task.number} refers to {one.raw!r}, but there is no {one.type}.md"
+            yield _problem(
+                feature, "no-document", TASKS, task.line, message, "write it, or drop the reference"
+            )
+        elif one.by != "whole":
+            mine = [other for other in task.references if other.type == one.type]
+            target = resolve.resolve_reference(one, artifact, scope.find_near(task, mine))
+            if artifact.type == DESIGN:
+                covered.update({passage.line: passage for passage in target.passages})
+            if target.ambiguous or not (target.passages or one.key in written[one.type]):
+                yield _describe(feature, task, one, artifact, target)
+
+
+def _describe(
+    feature: Feature, task: FeatureTask, one: Reference, artifact: Artifact, target: resolve.Target
+) -> LintProblem:
+    if target.passages:
+        lines = " and ".join(str(passage.line) for passage in target.passages)
+        message = f"{one.raw!r} in task {task.number} fits lines {lines} of {artifact.name}"
+        hint = "give the sections different ids, or name the title"
+        return _problem(feature, "ambiguous-reference", TASKS, task.line, message, hint)
+    message = f"{one.raw!r} in task {task.number} is nowhere in {artifact.name}"
+    hint = "correct the reference, or add the section"
+    return _problem(feature, "dangling-reference", TASKS, task.line, message, hint)
+
+
+def _find_ids(artifact: Artifact) -> set[Id]:
+    """Return all ids in the text of a spec or a PRD, where an id needs no section of its own."""
+    if artifact.type in (DESIGN, PLAN):
+        return set()
+    return {
+        section_ids.make_id(found["prefix"], found["number"])
+        for found in _CODE.finditer(artifact.text)
+    }
+
+
+def _find_uncovered(feature: Feature, covered: Sequence[Passage]) -> Iterator[LintProblem]:
+    """Yield the components of the design that no task refers to."""
+    artifact = feature.artifacts.get(DESIGN)
+    if artifact is None or not covered:
+        return
+    for passage in find_components(artifact):
+        if not any(one.holds(passage) or passage.holds(one) for one in covered):
+            yield _problem(
+                feature,
+                "uncovered-component",
+                artifact.name,
+                passage.line,
+                f"no task refers to {passage.text!r}",
+                "add a task, or name it in the task that does it",
+            )
+
+
+def find_components(artifact: Artifact) -> list[Passage]:
+    """Return the components of a design: by their ids, or else the sections under "Components"."""
+    coded = [
+        p for p in artifact.headings if any(one.prefix in ("C", "DC") for one in (*p.ids, *p.tail))
+    ]
+    if coded:
+        return [p for p in coded if not any(o is not p and o.holds(p) for o in coded)]
+    above = [p for p in artifact.headings if re.fullmatch(r"components?", p.title.strip().lower())]
+    if above:
+        at = above[0].at
+        return [p for p in artifact.headings if artifact.document.headings[p.at].parent == at]
+    items = [p for p in artifact.passages if p.kind != HEADING]
+    return [p for p in items if any(one.prefix == "C" for one in p.ids)]

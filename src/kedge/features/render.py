@@ -1,0 +1,167 @@
+"""Print a task's scope: the excerpts with their reasons, and a list of what was left out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kedge.errors import InvalidValue, UsageError
+from kedge.features import resolve, scope
+from kedge.features.artifact import HEADING, ROW, Artifact, Passage
+from kedge.features.feature import Feature
+from kedge.features.feature_tasks import FeatureTask
+from kedge.features.folders import TASKS
+from kedge.features.scope import Excerpt, Selection
+from kedge.host import tokens
+from kedge.text import markdown
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedScope:
+    """The scope as text, and as the data of `kedge feature scope --json`."""
+
+    text: str
+    data: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def render_scope(feature: Feature, task: FeatureTask, brief: str | None) -> RenderedScope:
+    """Render what a task needs of its feature's documents, and the project's brief."""
+    selection = scope.select_excerpts(feature, task)
+    omitted = scope.list_omitted(feature, selection)
+    pieces = [f"=== {TASKS}:{task.line} · task {task.number}", _render_task(feature, task)]
+    for artifact in feature.artifacts.values():
+        excerpts = [one for one in selection.excerpts if one.artifact is artifact]
+        pieces += _render_excerpts(artifact, excerpts)
+    if brief:
+        pieces += ["=== the project", brief]
+    pieces += _render_notes(feature, task, selection, omitted)
+    text = "\n".join(pieces) + "\n"
+    full = [feature.tasks_text or "", *(a.text for a in feature.artifacts.values())]
+    return RenderedScope(
+        text,
+        {
+            "text": text,
+            "tokens": tokens.count(text),
+            "full_tokens": sum(tokens.count(one) for one in full),
+            "sections": [_excerpt_data(one) for one in selection.excerpts],
+            "left_out": [
+                {"artifact": artifact.name, "heading": passage.text, "tokens": count}
+                for artifact, passage, count in omitted
+            ],
+        },
+        tuple(_find_problems(feature, task, selection)),
+    )
+
+
+def render_section(feature: Feature, name: str) -> dict[str, Any]:
+    """Return one section as `FILE#HEADING` names it, or with `FILE` the whole document."""
+    file, sharp, heading = name.partition("#")
+    artifact = next(
+        (one for one in feature.artifacts.values() if file.lower() in (one.name, one.type)), None
+    )
+    if artifact is None:
+        known = ", ".join(one.name for one in feature.artifacts.values())
+        hint = f"its documents: {known}" if known else "the feature has no documents"
+        raise UsageError(f"no document {file!r} in {feature.name}", hint=hint)
+    data: dict[str, Any] = {"artifact": artifact.name, "heading": None, "line": 1}
+    text = "\n".join(artifact.document.lines)
+    if sharp:
+        passages = [one for one in artifact.headings if one.text == heading]
+        passages = passages or list(resolve.find_by_title(artifact, heading).passages)
+        if not passages:
+            raise InvalidValue(
+                f"no section {heading!r} in {artifact.name}",
+                hint=f"kedge feature scope {feature.name} TASK lists the sections at the end",
+            )
+        text = "\n".join(artifact.lines(one.line, one.last) for one in passages)
+        data |= {"heading": passages[0].text, "line": passages[0].line}
+    return data | {"text": text, "tokens": tokens.count(text)}
+
+
+def _render_task(feature: Feature, task: FeatureTask) -> str:
+    """Return the task's part of tasks.md; a row with the head of its table."""
+    lines = markdown.split_lines(feature.tasks_text or "")
+    part = lines[task.section.line - 1 : task.section.end_line]
+    if task.section.cells:
+        at = task.section.line - 1
+        while at > 0 and "|" in lines[at - 1]:
+            at -= 1
+        part = [*lines[at : at + 2], *part]
+    return "\n".join(part)
+
+
+def _render_excerpts(artifact: Artifact, excerpts: Sequence[Excerpt]) -> Iterator[str]:
+    """Yield the excerpts of one document, in its order, each under its headings."""
+    whole = next((one for one in excerpts if one.passage is None), None)
+    if whole:
+        yield f"=== {artifact.name} · {whole.reason}"
+        yield "\n".join(artifact.document.lines).strip("\n")
+        return
+    shown: set[int] = set()
+    done = head = 0
+    passages = sorted(
+        ((one.passage, one.reason) for one in excerpts if one.passage),
+        key=lambda pair: (pair[0].line, -pair[0].last),
+    )
+    for passage, _ in passages:
+        if passage.last <= done:
+            continue
+        reasons = dict.fromkeys(reason for one, reason in passages if passage.holds(one))
+        yield f"=== {artifact.name}:{passage.line} · {'; '.join(reasons)}"
+        path = artifact.document.heading_path(passage.at)
+        for heading in path[:-1] if passage.kind == HEADING else path:
+            if heading.line not in shown:
+                shown.add(heading.line)
+                yield artifact.lines(heading.line, heading.end)
+        if passage.kind == ROW and head != passage.head:
+            head = passage.head
+            yield artifact.lines(head, head + 1)
+        yield artifact.lines(passage.line, passage.last)
+        done = passage.last
+
+
+def _render_notes(
+    feature: Feature,
+    task: FeatureTask,
+    selection: Selection,
+    omitted: Sequence[tuple[Artifact, Passage, int]],
+) -> Iterator[str]:
+    """Yield what is missing, and what was left out with the command that prints it."""
+    for one in selection.missing:
+        yield f"=== {feature.artifacts[one.type].name} has no section for {one.raw!r}"
+    if not omitted:
+        return
+    command = f"kedge feature scope {shlex.quote(feature.name)} {shlex.quote(task.number)}"
+    yield f"=== left out (tokens): {command} --section 'FILE#HEADING' prints one, FILE alone all"
+    for artifact in feature.artifacts.values():
+        listed = [f"{p.text} ({count})" for a, p, count in omitted if a is artifact]
+        if listed:
+            yield f"{artifact.name}: " + "; ".join(listed)
+
+
+def _excerpt_data(excerpt: Excerpt) -> dict[str, Any]:
+    passage = excerpt.passage
+    return {
+        "artifact": excerpt.artifact.name,
+        "heading": passage.text if passage else None,
+        "line": passage.line if passage else 1,
+        "reason": excerpt.reason,
+        "ambiguous": excerpt.ambiguous,
+    }
+
+
+def _find_problems(feature: Feature, task: FeatureTask, selection: Selection) -> Iterator[str]:
+    where = f"{feature.name}/{TASKS}:{task.line}"
+    for one in selection.missing:
+        name = feature.artifacts[one.type].name
+        yield f"{where}: {one.raw!r} leads nowhere in {name}"
+    absent = {one.type for one in task.references} - set(feature.artifacts)
+    for type_ in sorted(absent):
+        yield f"{where}: it refers to {type_}.md, which is missing"
+    same = [other.line for other in feature.tasks if other.key == task.key]
+    if len(same) > 1:
+        lines = ", ".join(map(str, same))
+        yield f"{feature.name}/{TASKS}: task {task.number} is in lines {lines}; this is the first"

@@ -1,0 +1,238 @@
+"""Select what a task needs of its feature's documents, and say why.
+
+For the plan and the design, each by itself, the first of these that gives something: the sections
+that the task refers to; those with the task's number (plan); those that its text, or its part of
+the plan, names; those that its words are clearly about; the whole document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kedge.features import fields, relevance, resolve, section_ids
+from kedge.features.artifact import HEADING, Artifact, Passage, build_lexicon
+from kedge.features.feature import Feature
+from kedge.features.feature_tasks import FeatureTask
+from kedge.features.prd import find_problem_and_goals
+from kedge.features.reference_parser import parse_references
+from kedge.features.references import DESIGN, PLAN, PRD, SPEC, Reference
+from kedge.features.section_ids import Id
+from kedge.host import tokens
+
+_STEPS = ("STEP", "ITEM", "T", "S", "P", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A passage, or None for the whole document, and the reason why the task needs it."""
+
+    artifact: Artifact
+    passage: Passage | None
+    reason: str
+    ambiguous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The excerpts, in the order of the documents, and the references that lead nowhere."""
+
+    excerpts: tuple[Excerpt, ...]
+    missing: tuple[Reference, ...]
+
+
+def select_excerpts(feature: Feature, task: FeatureTask) -> Selection:
+    """Select the excerpts for a task."""
+    excerpts: list[Excerpt] = []
+    missing: list[Reference] = []
+    parts = feature.artifacts
+    plan = _select_plan(parts[PLAN], task, missing) if PLAN in parts else []
+    if DESIGN in parts:
+        excerpts += _select_design(feature, task, plan, missing)
+    excerpts += plan
+    if SPEC in parts:
+        excerpts.append(Excerpt(parts[SPEC], None, "always in full"))
+    if PRD in parts:
+        excerpts += _select_prd(parts[PRD], task)
+    return Selection(tuple(excerpts), tuple(missing))
+
+
+def _select_plan(artifact: Artifact, task: FeatureTask, missing: list[Reference]) -> list[Excerpt]:
+    return (
+        _select_references(artifact, task, missing)
+        or _select_by_number(artifact, task)
+        or _select_relevant(artifact, task)
+        or [Excerpt(artifact, None, "whole, since nothing says which part")]
+    )
+
+
+def _select_design(
+    feature: Feature, task: FeatureTask, plan: Sequence[Excerpt], missing: list[Reference]
+) -> list[Excerpt]:
+    artifact = feature.artifacts[DESIGN]
+    return (
+        _select_references(artifact, task, missing)
+        or _select_mentions(artifact, task.mentions, "named in the task's text")
+        or _select_through_plan(feature, artifact, plan)
+        or _select_relevant(artifact, task)
+        or [Excerpt(artifact, None, "whole, since nothing says which part")]
+    )
+
+
+def _select_references(
+    artifact: Artifact, task: FeatureTask, missing: list[Reference]
+) -> list[Excerpt]:
+    """Select what the task refers to; add references that lead nowhere to `missing`."""
+    mine = [one for one in task.references if one.type == artifact.type]
+    given: list[Excerpt] = []
+    for one in mine:
+        if one.by == "whole":
+            if len(mine) == 1:
+                return [Excerpt(artifact, None, f"{one.raw}: the whole document")]
+            continue
+        target = resolve.resolve_reference(one, artifact, find_near(task, mine))
+        if not target.passages:
+            missing.append(one)
+        reason = _describe(one, target)
+        given += [
+            Excerpt(artifact, passage, reason, target.ambiguous) for passage in target.passages
+        ]
+    return given
+
+
+def _describe(one: Reference, target: resolve.Target) -> str:
+    reason = " ".join(one.raw.split())
+    if target.rung == "parent":
+        reason += ", by the section above it"
+    if target.ambiguous:
+        reason += f", ambiguous: {len(target.passages)} sections fit"
+    return reason
+
+
+def find_near(task: FeatureTask, mine: Sequence[Reference]) -> list[Id]:
+    """Return the ids that decide between steps of the same number: those that the task names,
+    or those of its group."""
+    named = [one.key for one in mine if one.key]
+    return named or list(section_ids.parse_lead(task.group).ids)
+
+
+def _select_by_number(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
+    """Select the step with the task's number, unless others are clearly more about the task."""
+    number = ".".join(task.key)
+    for wanted in _with_parent(Id("STEP", number)):
+        found = [
+            passage
+            for passage in resolve.find_by_id(artifact, wanted).passages
+            if any(one.number == wanted.number and one.prefix in _STEPS for one in passage.ids)
+        ]
+        if len(found) == 1 and not _is_outdone(artifact, task, found[0]):
+            return [Excerpt(artifact, found[0], f"the number of the task, {task.number}")]
+    group = section_ids.parse_lead(task.group)
+    if task.group:
+        for one in group.ids:
+            passages = [
+                passage
+                for passage in artifact.headings
+                if any(i.number == one.number and i.prefix in (one.prefix, "") for i in passage.ids)
+            ]
+            if len(passages) == 1 and not _is_outdone(artifact, task, passages[0]):
+                return [Excerpt(artifact, passages[0], f"the number of the task's group, {one}")]
+    return []
+
+
+def _with_parent(one: Id) -> Iterator[Id]:
+    yield one
+    parent = one.parent
+    if parent and "." in parent.number:
+        yield parent
+
+
+def _is_outdone(artifact: Artifact, task: FeatureTask, passage: Passage) -> bool:
+    """True if the task's words fit another section far better than this one."""
+    scored = relevance.rank_units(artifact, _query(task))
+    mine = max((one.score for one in scored if passage.holds(one.passage)), default=0.0)
+    best = max((one.score for one in scored if not passage.holds(one.passage)), default=0.0)
+    return best > 0 and mine < 0.4 * best
+
+
+def _select_mentions(artifact: Artifact, found: Sequence[Reference], reason: str) -> list[Excerpt]:
+    given = []
+    for one in found:
+        if one.type == artifact.type and one.by in ("id", "anchor", "title"):
+            target = resolve.resolve_reference(one, artifact)
+            if target.rung in ("id", "anchor", "title") and not target.ambiguous:
+                given.append(Excerpt(artifact, target.passages[0], f"{one.raw}, {reason}"))
+    return given
+
+
+def _select_through_plan(
+    feature: Feature, design: Artifact, plan: Sequence[Excerpt]
+) -> list[Excerpt]:
+    """Select the sections that the task's part of the plan refers to."""
+    known = build_lexicon(feature.artifacts.values())
+    found: list[Reference] = []
+    for one in plan:
+        if one.passage is None:
+            continue
+        rows = list(enumerate(one.artifact.document.prose))[one.passage.line - 1 : one.passage.last]
+        prose = [(index, line) for index, line in rows if line is not None]
+        for field in fields.read_fields(prose):
+            if field.name in fields.TRACE:
+                for entry in field.entries:
+                    found += parse_references(entry, known, field.name).references
+        for _, line in prose:
+            found += parse_references(line, known, strict=True).references
+    kept = [one for one in dict.fromkeys(found) if one.type == DESIGN]
+    return _select_mentions(design, kept, "named in the text of the plan")
+
+
+def _query(task: FeatureTask) -> dict[str, float]:
+    return relevance.weigh_task(task.title, task.section.body, task.files)
+
+
+def _select_relevant(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
+    found = relevance.pick_clear(relevance.rank_units(artifact, _query(task)))
+    return [Excerpt(artifact, one.passage, "the words of the task: by relevance") for one in found]
+
+
+def _select_prd(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
+    extract = find_problem_and_goals(artifact)
+    given = [Excerpt(artifact, passage, "always: problem and goals") for passage in extract]
+    for one in task.references:
+        if one.type == PRD:
+            for passage in resolve.resolve_reference(one, artifact).passages:
+                if not any(known.passage == passage for known in given):
+                    given.append(Excerpt(artifact, passage, one.raw))
+    return given or [Excerpt(artifact, None, "whole: it has no section of problem or goals")]
+
+
+def list_omitted(feature: Feature, selection: Selection) -> list[tuple[Artifact, Passage, int]]:
+    """Return the sections that were not selected, the outermost ones, with their tokens."""
+    found: list[tuple[Artifact, Passage, int]] = []
+    for artifact in feature.artifacts.values():
+        given = [one.passage for one in selection.excerpts if one.artifact is artifact]
+        if None in given:
+            continue
+        passages = [passage for passage in given if passage is not None]
+        skipped_to = 0
+        for passage in artifact.headings:
+            if passage.line <= skipped_to:
+                continue
+            if any(one.kind == HEADING and one.holds(passage) for one in passages):
+                skipped_to = passage.last
+            elif not any(passage.holds(one) for one in passages) and not _is_title(
+                artifact, passage
+            ):
+                count = tokens.count(artifact.lines(passage.line, passage.last))
+                found.append((artifact, passage, count))
+                skipped_to = passage.last
+    return found
+
+
+def _is_title(artifact: Artifact, passage: Passage) -> bool:
+    """True for the title of the whole document."""
+    heading = artifact.document.headings[passage.at]
+    following = passage.at + 1 < len(artifact.headings)
+    return (
+        heading.level == 1 and following and artifact.headings[passage.at + 1].last <= passage.last
+    )
