@@ -1,32 +1,32 @@
-"""Every error that kedge reports on purpose.
+"""The errors that kedge reports.
 
     KedgeError                  exit 1: refused or failed
     ├── UsageError              exit 2: wrong usage
     ├── CheckFound              exit 4: a check found something
-    ├── InvalidValue            a value that breaks a rule of the model
+    ├── InvalidValue            a value that is not accepted
     ├── ConfigError             a setting or a settings file that cannot be used
     ├── FileError               a file that cannot be read or written
-    │   ├── LockTimeout         another process holds the resource
-    │   └── BrokenSection       markers of kedge that do not make one section
-    ├── SecretFound             what is to be written seems to hold a secret
-    ├── ProgramError            a program that is missing, failed or took too long
+    │   ├── LockTimeout         another process holds the lock
+    │   └── BrokenSection       markers that do not form one managed section
+    ├── SecretFound             text to be written seems to contain a secret
+    ├── ProgramError            a program is missing, failed or took too long
     ├── GitError                git refused or failed
-    │   ├── NoRepository        outside a git work tree
+    │   ├── NoRepository        not in a git work tree
     │   └── BareRepository      a repository without a work tree
-    ├── HandoffRefused          a step of a handoff that may not be taken
+    ├── HandoffRefused          a handoff step that is not allowed
     │   ├── ContextNotFound
     │   ├── ContextExists
-    │   └── BrokenContext       a context file that cannot be understood
-    │       └── NewerContext    one that a newer kedge wrote
-    └── TaskError               an operation on tasks that was refused
+    │   └── BrokenContext       a context file that cannot be parsed
+    │       └── NewerContext    a context file written by a newer kedge
+    └── TaskError               an operation on tasks that is not allowed
         ├── TaskNotFound
         ├── TaskExists
         ├── DependencyCycle
         ├── WrongState          the task's status does not allow it
         ├── ReadOnly            the backend cannot be written here
-        └── BrokenTasks         a task file that cannot be understood
+        └── BrokenTasks         a task file that cannot be parsed
 
-Anything else that reaches the edge is a bug in kedge (exit 3).
+Any other exception is a bug in kedge (exit 3).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class KedgeError(Exception):
-    """A failure the user can act on: one line that says what, one that says what to do."""
+    """A failure that the user can act on, with a one-line message and a hint."""
 
     code: ClassVar[str] = "failed"
     exit_code: ClassVar[int] = 1
@@ -121,7 +121,7 @@ class ContextExists(HandoffRefused):
 
 class BrokenContext(HandoffRefused):
     code = "broken-context"
-    usual_hint = "kedge context rebuild TASK makes it anew from its sources"
+    usual_hint = "kedge context rebuild TASK rebuilds it from its sources"
 
 
 class NewerContext(BrokenContext):

@@ -1,1 +1,1 @@
-"""Values of the domain: frozen, validated, without I/O."""
+"""Tasks and attempts as frozen, validated values, without I/O."""

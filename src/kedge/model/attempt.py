@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
+from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class Outcome(StrEnum):
-    """How an attempt ended. Those in `FREE` do not use up one of the task's attempts."""
+    """How an attempt ended. Outcomes in `FREE` do not count against the task's attempts."""
 
     DONE = "done"
     FAILED_CHECKS = "failed-checks"
@@ -38,7 +35,7 @@ FREE = frozenset({Outcome.TIME_LIMIT, Outcome.RATE_LIMIT, Outcome.BUDGET, Outcom
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was tried, how it ended, and what the next attempt should know."""
+    """What an agent tried, how it ended, and what the next attempt should know."""
 
     task: TaskId
     number: int
@@ -65,24 +62,25 @@ class Attempt:
         return asdict(self)
 
 
-_TEXTS = ("task", "run", "role", "agent", "started_at", "ended_at", "reason")
-_MAYBE_TEXTS = ("model", "start_tree", "end_tree")
+_STRINGS = ("task", "run", "role", "agent", "started_at", "ended_at", "reason")
+_OPTIONAL_STRINGS = ("model", "start_tree", "end_tree")
 _LISTS = {"tried": str, "avoid": str, "files": str, "checks": Mapping}
 _NAMES = frozenset(f.name for f in fields(Attempt))
 
 
 def parse(data: Mapping[str, Any]) -> Attempt:
-    """An attempt from a ledger record; fields of a later version are passed over."""
+    """Build an attempt from a ledger record. Fields of later versions are ignored."""
     values = {key: value for key, value in data.items() if key in _NAMES and value is not None}
-    for name in (*_TEXTS, *_MAYBE_TEXTS):
-        if not isinstance(values.get(name, "" if name in _MAYBE_TEXTS else None), str):
-            raise InvalidValue(f"{name!r} must be a text")
+    for name in (*_STRINGS, *_OPTIONAL_STRINGS):
+        if not isinstance(values.get(name, "" if name in _OPTIONAL_STRINGS else None), str):
+            raise InvalidValue(f"{name!r} must be a string")
     if type(values.get("number")) is not int:
-        raise InvalidValue("'number' must be a whole number")
+        raise InvalidValue("'number' must be an integer")
     for name, kind in _LISTS.items():
         items = values.get(name, [])
         if not isinstance(items, (list, tuple)) or not all(isinstance(i, kind) for i in items):
-            raise InvalidValue(f"{name!r} is no list of the right kind")
+            items_are = "strings" if kind is str else "objects"
+            raise InvalidValue(f"{name!r} must be a list of {items_are}")
         values[name] = tuple(items)
     for name in ("tokens_in", "tokens_out", "cost_usd"):
         if type(values.get(name, 0)) not in (int, float):

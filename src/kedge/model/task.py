@@ -1,4 +1,4 @@
-"""A task: what is to be done, when it is done, and where it stands."""
+"""Tasks: their fields, and the rules that every field must keep."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId, task_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 MAX_TEXT = 1 << 20
 MAX_TITLE = 500
@@ -42,7 +39,7 @@ class BlockType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Why a task cannot go on."""
+    """Why work on a task has stopped."""
 
     type: BlockType
     reason: str
@@ -50,7 +47,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One unit of work. `extra` holds fields of the backend that kedge does not know."""
+    """One unit of work. `extra` holds the backend's fields that kedge does not know."""
 
     id: TaskId
     title: str
@@ -80,7 +77,7 @@ class Task:
         return self.status in (Status.DONE, Status.FAILED)
 
     def data(self) -> dict[str, Any]:
-        """All fields as plain JSON values, in declaration order, unknown ones last."""
+        """Return all fields as JSON values, in the order of declaration, unknown ones last."""
         out: dict[str, Any] = {name: getattr(self, name) for name in FIELDS}
         for name in LISTS:
             out[name] = list(out[name])
@@ -98,7 +95,10 @@ _LISTS = frozenset(LISTS)
 
 
 def parse(data: Mapping[str, Any]) -> Task:
-    """A task from plain values. Wrong types and unknown states raise InvalidValue."""
+    """Build a task from JSON values. Raises InvalidValue for a wrong type or an unknown status.
+
+    Call `validate` for the other rules: tasks that are only read may break them.
+    """
     values: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in data.items():
@@ -111,37 +111,37 @@ def parse(data: Mapping[str, Any]) -> Task:
         elif key == "blocked":
             values[key] = _block(value)
         elif type(value) is not str:
-            raise InvalidValue(f"{key!r} must be a text, not {type(value).__name__}")
+            raise InvalidValue(f"{key!r} must be a string, not {type(value).__name__}")
         else:
             values[key] = value
     if "id" not in values or "title" not in values:
         raise InvalidValue("a task needs an 'id' and a 'title'")
     task_id(values["id"])
     if "status" in values:
-        values["status"] = status(values["status"])
+        values["status"] = parse_status(values["status"])
     return Task(**values, extra=extra)
 
 
-def checked(task: Task) -> Task:
-    """The task itself when it keeps every rule; InvalidValue names the first that it breaks."""
+def validate(task: Task) -> Task:
+    """Return the task if it keeps every rule. Raises InvalidValue for the first broken rule."""
     task_id(task.id)
     _line("title", task.title, MAX_TITLE)
     if not task.title.strip():
-        raise InvalidValue("the title is empty", hint="say in a few words what is to be done")
+        raise InvalidValue("the title is empty", hint="describe the task in a few words")
     if not _TYPE.match(task.type):
         raise InvalidValue(
             f"{task.type!r} is not a valid type",
-            hint="a lower-case word such as task, bug, feature, chore or epic",
+            hint="use a lower-case word such as task, bug, feature, chore or epic",
         )
     if task.priority not in PRIORITIES:
         raise InvalidValue(
-            f"{task.priority!r} is not a priority", hint="one of P0 (most urgent) to P4"
+            f"{task.priority!r} is not a priority", hint="use P0 (most urgent) to P4"
         )
     _text("description", task.description)
     for name in LISTS:
         items = getattr(task, name)
         if len(items) > MAX_ITEMS:
-            raise InvalidValue(f"{name} has {len(items)} entries; at most {MAX_ITEMS} are kept")
+            raise InvalidValue(f"{name} has {len(items)} entries; at most {MAX_ITEMS} are allowed")
         for item in items:
             _text(name, item)
             if not item.strip():
@@ -162,31 +162,32 @@ def checked(task: Task) -> Task:
     return task
 
 
-def changed(task: Task, **values: Any) -> Task:
-    return checked(replace(task, **values))
+def replace_fields(task: Task, **values: Any) -> Task:
+    """Return a validated copy of the task with some fields replaced."""
+    return validate(replace(task, **values))
 
 
-def status(text: str) -> Status:
+def parse_status(text: str) -> Status:
     try:
         return Status(text)
     except ValueError:
         raise InvalidValue(
-            f"{text!r} is not a status", hint="one of " + ", ".join(s.value for s in Status)
+            f"{text!r} is not a status", hint="use one of " + ", ".join(s.value for s in Status)
         ) from None
 
 
-def block_type(text: str) -> BlockType:
+def parse_block_type(text: str) -> BlockType:
     try:
         return BlockType(text)
     except ValueError:
         raise InvalidValue(
-            f"{text!r} is not a kind of block",
-            hint="one of " + ", ".join(b.value for b in BlockType),
+            f"{text!r} is not a type of block",
+            hint="use one of " + ", ".join(b.value for b in BlockType),
         ) from None
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:
-    """The items without repetition, in their order."""
+    """Return the items without duplicates, in their order."""
     return tuple(dict.fromkeys(items))
 
 
@@ -197,33 +198,33 @@ def _items(name: str, value: Any) -> tuple[str, ...]:
                 break
         else:
             return tuple(value)
-    raise InvalidValue(f"{name!r} must be a list of texts")
+    raise InvalidValue(f"{name!r} must be a list of strings")
 
 
 def _block(value: Any) -> Block:
     if not isinstance(value, Mapping) or not isinstance(value.get("reason", ""), str):
         raise InvalidValue("'blocked' must have a type and a reason")
-    return Block(block_type(str(value.get("type", "external"))), value.get("reason", ""))
+    return Block(parse_block_type(str(value.get("type", "external"))), value.get("reason", ""))
 
 
 def _text(name: str, text: str) -> None:
     found = _CONTROL.search(text)
     if found:
         raise InvalidValue(
-            f"{name} has a character that is not text (U+{ord(found.group()):04X})",
-            hint="kedge keeps UTF-8 text without control characters",
+            f"{name} contains the character U+{ord(found.group()):04X}",
+            hint="remove control characters and unpaired surrogates",
         )
     size = len(text.encode())
     if size > MAX_TEXT:
         raise InvalidValue(
-            f"{name} has {size / MAX_TEXT:.1f} MiB; at most 1 MiB is kept",
-            hint="put it into a file of the repository and name the file in the description",
+            f"{name} has {size / MAX_TEXT:.1f} MiB; at most 1 MiB is allowed",
+            hint="put the text into a file of the repository and name the file in the description",
         )
 
 
 def _line(name: str, text: str, limit: int) -> None:
     _text(name, text)
     if "\n" in text or "\r" in text:
-        raise InvalidValue(f"{name} must be one line")
+        raise InvalidValue(f"{name} must be a single line")
     if len(text) > limit:
-        raise InvalidValue(f"{name} has {len(text)} characters; at most {limit} are kept")
+        raise InvalidValue(f"{name} has {len(text)} characters; at most {limit} are allowed")
