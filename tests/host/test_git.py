@@ -1,12 +1,15 @@
-"""Git: where a repository is, and answers that no setting of the user's changes."""
+"""Git: repositories are found, and no setting of the user changes an answer."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -25,11 +28,11 @@ def _commit(repo: Path, name: str = "file", text: str = "text\n") -> None:
     git(repo, "commit", "--quiet", "--message", name)
 
 
-def _found(start: Path) -> host.Repo:
-    """What `find` says, after making sure that its quick way agrees with git's own."""
+def _find(start: Path) -> host.Repo:
+    """Return what `find` returns, after checking that it agrees with git itself."""
     slow = host._find_by_git(start)
     quick = plain_repo.find(str(start))
-    assert quick in (None, tuple(map(str, slow)))
+    assert quick in (None, tuple(map(str, astuple(slow))))
     found = host.find(start)
     assert found == slow
     for path in (found.root, found.git_dir, found.common_dir):
@@ -38,7 +41,7 @@ def _found(start: Path) -> host.Repo:
     return found
 
 
-def _refused(start: Path) -> GitError:
+def _find_error(start: Path) -> GitError:
     assert plain_repo.find(str(start)) is None
     with pytest.raises(GitError) as caught:
         host.find(start)
@@ -46,27 +49,27 @@ def _refused(start: Path) -> GitError:
     return caught.value
 
 
-# Where a repository is
+# Finding a repository
 
 
-def test_outside_of_a_repository(tmp_path: Path) -> None:
-    error = _refused(tmp_path)
+def test_a_directory_outside_a_repository_is_an_error(tmp_path: Path) -> None:
+    error = _find_error(tmp_path)
     assert type(error) is NoRepository
     assert error.message == f"{tmp_path} is not in a git repository"
 
 
-def test_outside_of_a_repository_through_the_command(tmp_path: Path) -> None:
+def test_the_command_reports_a_directory_outside_a_repository(tmp_path: Path) -> None:
     ran = Kedge(tmp_path)("task", "list", code=1)
     assert_clear(ran, code=1, says="is not in a git repository")
 
 
-def test_an_empty_repository_and_its_subdirectories(repo: Path) -> None:
+def test_an_empty_repository_is_found_from_its_subdirectories(repo: Path) -> None:
     deep = repo / "a" / "b"
     deep.mkdir(parents=True)
     for start in (repo, deep):
-        assert _found(start) == host.Repo(repo, repo / ".git", repo / ".git")
+        assert _find(start) == host.Repo(repo, repo / ".git", repo / ".git")
         assert plain_repo.find(str(start)) is not None
-    assert _found(repo).linked is False
+    assert _find(repo).linked is False
 
 
 def test_the_common_case_starts_no_process(
@@ -78,47 +81,47 @@ def test_the_common_case_starts_no_process(
     assert kedge("config", "path", "--project").out == f"{repo}/.kedge/config.toml\n"
 
 
-def test_a_bare_repository(tmp_path: Path) -> None:
+def test_a_bare_repository_is_refused(tmp_path: Path) -> None:
     bare = tmp_path / "x.git"
     git(tmp_path, "init", "--quiet", "--bare", str(bare))
     for start in (bare, bare / "refs"):
-        error = _refused(start)
+        error = _find_error(start)
         assert type(error) is BareRepository
         assert "is in a bare repository" in error.message
 
 
-def test_a_repository_that_was_made_bare(repo: Path) -> None:
+def test_a_repository_that_became_bare_is_refused(repo: Path) -> None:
     for value in ("true", "1", "Yes"):
         git(repo, "config", "core.bare", value)
-        assert type(_refused(repo)) is BareRepository
+        assert type(_find_error(repo)) is BareRepository
     git(repo, "config", "--unset", "core.bare")
     with (repo / ".git" / "config").open("a") as config:
         config.write("[CORE]\n\tBare\n")
-    assert type(_refused(repo)) is BareRepository
+    assert type(_find_error(repo)) is BareRepository
 
 
-def test_inside_of_the_git_directory(repo: Path) -> None:
+def test_the_git_directory_itself_is_refused(repo: Path) -> None:
     for start in (repo / ".git", repo / ".git" / "objects"):
-        error = _refused(start)
+        error = _find_error(start)
         assert type(error) is BareRepository
         assert "is in the .git directory" in error.message
 
 
-def test_a_linked_work_tree(repo: Path, tmp_path: Path) -> None:
+def test_a_linked_work_tree_is_found(repo: Path, tmp_path: Path) -> None:
     _commit(repo)
     tree = tmp_path / "tree"
     git(repo, "worktree", "add", "--quiet", str(tree))
     (tree / "deep").mkdir()
     for start in (tree, tree / "deep"):
-        found = _found(start)
+        found = _find(start)
         assert found == host.Repo(tree, repo / ".git" / "worktrees" / "tree", repo / ".git")
         assert found.linked
-    assert not _found(repo).linked
+    assert not _find(repo).linked
     home = project.find(tree).home()
     assert home == project.find(repo).home() == repo / ".git" / "kedge"
 
 
-def test_a_work_tree_of_a_bare_repository(tmp_path: Path) -> None:
+def test_a_work_tree_of_a_bare_repository_is_found(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     git(source, "init", "--quiet")
@@ -126,11 +129,11 @@ def test_a_work_tree_of_a_bare_repository(tmp_path: Path) -> None:
     bare = tmp_path / "x.git"
     git(tmp_path, "clone", "--quiet", "--bare", str(source), str(bare))
     git(bare, "worktree", "add", "--quiet", str(tmp_path / "tree"))
-    found = _found(tmp_path / "tree")
+    found = _find(tmp_path / "tree")
     assert (found.root, found.common_dir) == (tmp_path / "tree", bare)
 
 
-def test_a_submodule(repo: Path, tmp_path: Path) -> None:
+def test_a_submodule_is_found(repo: Path, tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     git(inner, "init", "--quiet")
@@ -138,57 +141,57 @@ def test_a_submodule(repo: Path, tmp_path: Path) -> None:
     allow = ("-c", "protocol.file.allow=always")
     git(repo, *allow, "submodule", "--quiet", "add", str(inner), "sub")
     module = repo / ".git" / "modules" / "sub"
-    assert _found(repo / "sub") == host.Repo(repo / "sub", module, module)
-    assert _found(repo).root == repo
+    assert _find(repo / "sub") == host.Repo(repo / "sub", module, module)
+    assert _find(repo).root == repo
 
 
-def test_a_separate_git_directory(tmp_path: Path) -> None:
+def test_a_separate_git_directory_is_found(tmp_path: Path) -> None:
     tree, store = tmp_path / "tree", tmp_path / "store"
     git(tmp_path, "init", "--quiet", f"--separate-git-dir={store}", str(tree))
     assert (tree / ".git").is_file()
-    assert _found(tree) == host.Repo(tree, store, store)
+    assert _find(tree) == host.Repo(tree, store, store)
 
 
-def test_a_git_directory_that_is_a_link(repo: Path, tmp_path: Path) -> None:
+def test_a_git_directory_behind_a_link_is_found(repo: Path, tmp_path: Path) -> None:
     (repo / ".git").rename(tmp_path / "store")
     (repo / ".git").symlink_to(tmp_path / "store")
-    assert _found(repo).root == repo
+    assert _find(repo).root == repo
 
 
-def test_core_worktree(repo: Path, tmp_path: Path) -> None:
+def test_the_setting_core_worktree_is_respected(repo: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     git(repo, "config", "core.worktree", str(elsewhere))
-    error = _refused(repo)
+    error = _find_error(repo)
     assert type(error) is BareRepository
     assert "is outside its work tree" in error.message
     git(repo, "config", "--unset", "core.worktree")
     with (repo / ".git" / "config").open("a") as config:
         config.write(f"[core]\n\tWorkTree = {elsewhere}\n")
-    assert type(_refused(repo)) is BareRepository
+    assert type(_find_error(repo)) is BareRepository
     git(repo, "config", "core.worktree", str(repo.parent))
-    assert _found(repo).root == repo.parent
+    assert _find(repo).root == repo.parent
 
 
-def test_a_setting_in_an_included_file_is_what_git_makes_of_it(repo: Path, tmp_path: Path) -> None:
+def test_a_setting_in_an_included_file_is_treated_as_by_git(repo: Path, tmp_path: Path) -> None:
     (tmp_path / "more").write_text(f"[core]\n\tbare = true\n\tworktree = {tmp_path}\n")
     git(repo, "config", "include.path", str(tmp_path / "more"))
-    assert _found(repo).root == repo
+    assert _find(repo).root == repo
 
 
-def test_a_repository_inside_of_another(repo: Path) -> None:
+def test_the_innermost_repository_is_found(repo: Path) -> None:
     inner = repo / "inner"
     inner.mkdir()
     git(inner, "init", "--quiet")
-    assert _found(inner).root == inner
+    assert _find(inner).root == inner
     (repo / "vendored" / ".git").mkdir(parents=True)
     (repo / "vendored" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    assert _found(repo / "vendored").root == repo
+    assert _find(repo / "vendored").root == repo
 
 
 @pytest.mark.parametrize("name", ["HEAD", "refs", "objects"])
-def test_a_broken_git_directory_is_none(repo: Path, name: str) -> None:
-    """As for git, which goes on with the directory above."""
+def test_a_broken_git_directory_is_ignored(repo: Path, name: str) -> None:
+    """Like git, which continues with the parent directory."""
     inner = repo / "inner"
     inner.mkdir()
     git(inner, "init", "--quiet")
@@ -196,14 +199,14 @@ def test_a_broken_git_directory_is_none(repo: Path, name: str) -> None:
         (inner / ".git" / "HEAD").write_text("nonsense")
     else:
         shutil.rmtree(inner / ".git" / name)
-    assert _found(inner).root == repo
+    assert _find(inner).root == repo
 
 
-def test_a_git_file_that_leads_nowhere_is_said(repo: Path, tmp_path: Path) -> None:
+def test_a_dangling_git_file_is_an_error(repo: Path, tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     (place / ".git").write_text(f"gitdir: {tmp_path / 'gone'}\n")
-    error = _refused(place)
+    error = _find_error(place)
     assert type(error) is GitError
     assert str(tmp_path / "gone") in error.message
 
@@ -231,15 +234,15 @@ def test_variables_of_a_surrounding_git_do_not_mislead(
         "GIT_TRACE": "1",
     }.items():
         monkeypatch.setenv(name, value)
-    found = _found(repo)
+    found = _find(repo)
     assert found.root == repo
     assert found.head() == head
     assert host.split_z(found.git("ls-files", "-z")) == ["mine"]
     assert kedge("config", "path", "--project").out == f"{repo}/.kedge/config.toml\n"
 
 
-def test_in_a_hook_of_git(repo: Path, tmp_path: Path) -> None:
-    """Real variables, as git sets them while it commits from a subdirectory."""
+def test_the_repository_is_found_inside_a_git_hook(repo: Path, tmp_path: Path) -> None:
+    """With the real variables that git sets during a commit from a subdirectory."""
     out = tmp_path / "out"
     hook = repo / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
@@ -258,54 +261,54 @@ def test_in_a_hook_of_git(repo: Path, tmp_path: Path) -> None:
     assert out.read_text() == f"{repo} None"
 
 
-def test_ceiling_directories(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ceiling_directories_are_respected(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = repo / "a" / "b"
     deep.mkdir(parents=True)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repo / "a"))
-    assert type(_refused(deep)) is NoRepository
+    assert type(_find_error(deep)) is NoRepository
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repo.parent))
-    assert _found(deep).root == repo
+    assert _find(deep).root == repo
 
 
 @pytest.mark.parametrize(
     "name",
     ["with space", "new\nline", "ends in\n", "größe 漢字", "-dash", "quote'\"", "back\\slash"],
 )
-def test_strange_names_of_directories(tmp_path: Path, name: str) -> None:
+def test_directories_with_unusual_names_are_found(tmp_path: Path, name: str) -> None:
     repo = tmp_path / name
     repo.mkdir()
     git(repo, "init", "--quiet")
     _commit(repo)
-    assert _found(repo) == host.Repo(repo, repo / ".git", repo / ".git")
-    assert _found(repo).head() == git(repo, "rev-parse", "HEAD").strip()
+    assert _find(repo) == host.Repo(repo, repo / ".git", repo / ".git")
+    assert _find(repo).head() == git(repo, "rev-parse", "HEAD").strip()
     tree = tmp_path / f"tree {name}"
     git(repo, "worktree", "add", "--quiet", "--detach", str(tree))
     if "\n" not in name:  # git itself cannot read such a link back
-        assert _found(tree).root == tree
-        assert _found(tree).common_dir == repo / ".git"
+        assert _find(tree).root == tree
+        assert _find(tree).common_dir == repo / ".git"
 
 
-def test_a_directory_whose_name_is_no_utf8(tmp_path: Path) -> None:
+def test_a_directory_name_that_is_not_utf8_is_found(tmp_path: Path) -> None:
     repo = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))
     try:
         repo.mkdir()
     except OSError:
         pytest.skip("this file system takes names in UTF-8 only")
     git(repo, "init", "--quiet")
-    assert _found(repo).root == repo
+    assert _find(repo).root == repo
 
 
-def test_through_a_link(repo: Path, tmp_path: Path) -> None:
+def test_a_repository_is_found_through_a_link(repo: Path, tmp_path: Path) -> None:
     (repo / "deep").mkdir()
     (tmp_path / "link").symlink_to(repo / "deep")
-    assert _found(tmp_path / "link").root == repo
+    assert _find(tmp_path / "link").root == repo
     (tmp_path / "loop").symlink_to("loop")
-    assert type(_refused(tmp_path / "loop")) is NoRepository
+    assert type(_find_error(tmp_path / "loop")) is NoRepository
 
 
-def test_a_directory_that_was_deleted(repo: Path, tmp_path: Path) -> None:
+def test_a_deleted_directory_is_an_error(repo: Path, tmp_path: Path) -> None:
     gone = repo / "gone"
-    error = _refused(gone)
+    error = _find_error(gone)
     assert type(error) is NoRepository
     assert error.message == f"no directory {gone}"
     with pytest.raises(NoRepository):
@@ -317,7 +320,7 @@ def test_a_directory_that_was_deleted(repo: Path, tmp_path: Path) -> None:
     assert caught.value.hint
 
 
-def test_a_current_directory_that_was_deleted(tmp_path: Path) -> None:
+def test_a_deleted_current_directory_is_an_error(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
@@ -334,53 +337,53 @@ def test_a_current_directory_that_was_deleted(tmp_path: Path) -> None:
     place.mkdir()
     argv = [sys.executable, "-c", code, str(place)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
-    assert done.stdout == "the current directory was deleted go to one that is there\n", done
+    assert done.stdout == "the current directory was deleted go to an existing directory\n", done
 
 
-def test_a_file_is_no_directory(repo: Path) -> None:
+def test_a_file_instead_of_a_directory_is_an_error(repo: Path) -> None:
     (repo / "file").touch()
-    assert type(_refused(repo / "file")) is NoRepository
+    assert type(_find_error(repo / "file")) is NoRepository
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 @pytest.mark.parametrize("what", ["", ".git"])
-def test_a_repository_of_another_user(
+def test_a_repository_of_another_user_is_refused_as_by_git(
     repo: Path, kedge: Kedge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     os.chown(repo / what, 12345, 12345)
-    error = _refused(repo)
+    error = _find_error(repo)
     assert type(error) is GitError
     assert "belongs to another user" in error.message
-    assert error.hint == f"git config --global --add safe.directory {repo}, if you do"
+    assert error.hint == f"if you trust it: git config --global --add safe.directory {repo}"
     assert_clear(kedge("task", "list", code=1), code=1, says="belongs to another user")
     with pytest.raises(GitError, match="belongs to another user"):
         host.Repo(repo, repo / ".git", repo / ".git").head()
     git(repo, "config", "--global", "--add", "safe.directory", str(repo))
-    assert _found(repo).root == repo
+    assert _find(repo).root == repo
     assert kedge("task", "list").code == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
-def test_trust_that_is_given_by_the_environment_counts(
+def test_a_repository_trusted_in_the_environment_is_accepted(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.chown(repo, 12345, 12345)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(repo))
-    assert _found(repo).root == repo
+    assert _find(repo).root == repo
     monkeypatch.delenv("GIT_CONFIG_COUNT")
-    assert "another user" in _refused(repo).message
+    assert "another user" in _find_error(repo).message
     (tmp_path / "settings").write_text(f"[safe]\n\tdirectory = {repo}\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "settings"))
-    assert _found(repo).root == repo
+    assert _find(repo).root == repo
 
 
-# What is asked of a repository
+# Questions about a repository
 
 
-def test_head_and_branch(repo: Path) -> None:
+def test_the_head_and_the_branch_are_reported(repo: Path) -> None:
     found = host.find(repo)
     assert (found.head(), found.branch()) == (None, "main")
     _commit(repo)
@@ -395,10 +398,10 @@ def test_head_and_branch(repo: Path) -> None:
     assert (found.head(), found.branch()) == (None, "bare-start")
 
 
-def test_a_head_is_found_wherever_git_keeps_it(
+def test_the_head_is_found_wherever_git_stores_it(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a process, and as git has it: packed, replaced by a newer one, detached, linked."""
+    """Without a process, for refs that are packed, replaced, detached or in a linked work tree."""
     _commit(repo)
     for name in ("ma", "feat/main"):
         git(repo, "branch", name)
@@ -428,7 +431,7 @@ def test_a_tag_of_the_same_name_does_not_change_the_branch(repo: Path) -> None:
     assert host.find(repo).branch() == "main"
 
 
-def test_a_branch_whose_name_is_no_utf8(repo: Path) -> None:
+def test_a_branch_name_that_is_not_utf8_survives(repo: Path) -> None:
     _commit(repo)
     (repo / ".git" / "HEAD").write_bytes(b"ref: refs/heads/caf\xe9\xa0\n")
     name = host.find(repo).branch()
@@ -436,7 +439,7 @@ def test_a_branch_whose_name_is_no_utf8(repo: Path) -> None:
     assert os.fsencode(name) == b"caf\xe9\xa0"
 
 
-def test_a_repository_that_git_refuses_is_not_taken_for_an_empty_one(repo: Path) -> None:
+def test_a_repository_that_git_refuses_does_not_look_empty(repo: Path) -> None:
     _commit(repo)
     found = host.find(repo)
     with (repo / ".git" / "config").open("a") as config:
@@ -448,14 +451,14 @@ def test_a_repository_that_git_refuses_is_not_taken_for_an_empty_one(repo: Path)
         assert caught.value.hint
 
 
-def test_a_commit_that_is_lost_is_not_taken_for_none(repo: Path) -> None:
+def test_a_missing_commit_does_not_look_like_no_commit(repo: Path) -> None:
     _commit(repo)
     head = git(repo, "rev-parse", "HEAD").strip()
     (repo / ".git" / "objects" / head[:2] / head[2:]).unlink()
     assert host.find(repo).head() == head
 
 
-def test_ask_and_git(repo: Path) -> None:
+def test_ask_returns_none_where_git_raises(repo: Path) -> None:
     _commit(repo)
     found = host.find(repo)
     assert found.ask("rev-parse", "--verify", "--quiet", "refs/heads/none") is None
@@ -482,7 +485,7 @@ def test_pathspecs_are_taken_literally(repo: Path) -> None:
     assert host.split_z(host.find(repo).git("ls-files", "-z", "--", "*")) == ["*"]
 
 
-def test_names_that_are_no_utf8_survive(repo: Path) -> None:
+def test_file_names_that_are_not_utf8_survive(repo: Path) -> None:
     names = [b"caf\xe9", b"new\nline", "größe".encode(), b'tab\t"quote"', b"back\\slash"]
     for name in names:
         Path(os.fsdecode(os.fsencode(repo) + b"/" + name)).touch()
@@ -493,7 +496,7 @@ def test_names_that_are_no_utf8_survive(repo: Path) -> None:
     assert host.split_z(b"") == []
 
 
-# Settings of the user's
+# Settings of the user
 
 
 _HOSTILE = """
@@ -574,7 +577,7 @@ _QUESTIONS = (
 
 
 def _sign_head(repo: Path) -> None:
-    """With a signature that is none, but that git would have looked at."""
+    """Add an invalid signature that git would check if asked to."""
     head, _, message = git(repo, "cat-file", "commit", "HEAD").partition("\n\n")
     signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
     signed = repo.parent / "signed"
@@ -631,7 +634,9 @@ def test_no_setting_of_the_user_changes_an_answer(
 # Git itself
 
 
-def test_git_that_is_missing(tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_git_is_an_error(
+    tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = host.find(repo)
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -643,7 +648,7 @@ def test_git_that_is_missing(tmp_path: Path, repo: Path, monkeypatch: pytest.Mon
     assert caught.value.hint
 
 
-def test_what_git_cannot_be_given_is_not_a_missing_git(repo: Path) -> None:
+def test_an_impossible_argument_does_not_look_like_a_missing_git(repo: Path) -> None:
     found = host.find(repo)
     for argument in ("a\0b", "x" * (64 << 20)):
         with pytest.raises(GitError) as caught:
@@ -652,7 +657,7 @@ def test_what_git_cannot_be_given_is_not_a_missing_git(repo: Path) -> None:
         assert caught.value.hint
 
 
-def _put_in_place_of_git(tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _replace_git(tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "git").write_text(f"#!/bin/sh\n{script}\n")
@@ -660,14 +665,14 @@ def _put_in_place_of_git(tmp_path: Path, script: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_a_git_that_hangs_is_ended(
+def test_a_hanging_git_is_stopped(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = host.find(repo)
-    _put_in_place_of_git(tmp_path, "exec sleep 300", monkeypatch)
+    _replace_git(tmp_path, "exec sleep 300", monkeypatch)
     with pytest.raises(GitError) as caught:
         found.git("status", timeout=0.2)
-    assert caught.value.message == "git status took more than 0.2 s and was ended"
+    assert caught.value.message == "git status took more than 0.2 s and was stopped"
     assert caught.value.hint
     monkeypatch.setattr(host, "TIMEOUT", 0.2)
     with pytest.raises(GitError, match="took more than"):
@@ -676,19 +681,18 @@ def test_a_git_that_hangs_is_ended(
         host._find_by_git(repo)
 
 
-def test_a_git_that_is_killed_has_not_said_no(
+def test_a_killed_git_is_an_error_and_not_a_no(
     repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = host.find(repo)
-    _put_in_place_of_git(tmp_path, "kill -KILL $$", monkeypatch)
+    _replace_git(tmp_path, "kill -KILL $$", monkeypatch)
     for question in (found.head, found.branch, lambda: found.git("status")):
         with pytest.raises(GitError, match="failed"):
             question()
 
 
 def test_one_place_starts_git() -> None:
-    """The others say what they want of it: its environment is scrubbed in one place, and a quick
-    question is asked from there."""
+    """So that its environment is always scrubbed."""
     git_word = re.compile(r"""\[\s*["'](?:[^"'\s]*/)?git["']\s*[,\]]""")
     process = re.compile(
         r"^\s*(?:import|from) (?:subprocess|pty|asyncio\.subprocess)\b"
@@ -703,6 +707,30 @@ def test_one_place_starts_git() -> None:
             starts_git.add(name)
         if process.search(text) and not name.startswith("testing/"):
             starts_programs.add(name)
-    assert starts_git == {"host/git.py", "host/plain_git.py"}
+    assert starts_git == {"host/git.py"}
     types_alone = {"host/running.py"}
-    assert starts_programs == {"host/proc.py", "host/plain_git.py"} | types_alone
+    assert starts_programs == {"host/proc.py"} | types_alone
+
+
+def test_an_interrupted_command_leaves_no_git_running(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid = tmp_path / "pid"
+    _replace_git(tmp_path, f"echo $$ >{pid}\nexec sleep 600", monkeypatch)
+    with subprocess.Popen([sys.executable, "-m", "kedge", "map"], cwd=repo) as child:
+        end = time.monotonic() + 60
+        while not (pid.exists() and pid.read_text().strip()):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(30) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_git_answers_also_where_signals_of_children_are_ignored(repo: Path) -> None:
+    code = "import os, signal, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    code += "os.execv(sys.executable, [sys.executable, '-m', 'kedge', 'map'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=repo, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (repo / ".kedge" / "map.md").exists()

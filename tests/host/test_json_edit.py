@@ -1,4 +1,4 @@
-"""JSON texts: read strictly, changed in one place, and put back byte by byte."""
+"""JSON texts: parsed strictly, edited in one place, and restored byte by byte."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _GROUP = {"matcher": "x", "hooks": [{"type": "command", "timeout": 10}]}
 
 @st.composite
 def texts(draw: st.DrawFn, values: st.SearchStrategy[Any] = _VALUES) -> str:
-    """A value as JSON text, laid out in some way, or in no way at all."""
+    """A value as JSON text, in any layout."""
     value = draw(values)
     ascii_only = draw(st.booleans())
     style = draw(st.sampled_from(["pretty", "tabs", "line", "minified", "wild"]))
     if style == "wild":
-        text = draw(_spaced(value))
+        text = draw(_add_spaces(value))
     elif style == "minified":
         text = json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only)
     else:
@@ -46,12 +46,12 @@ def texts(draw: st.DrawFn, values: st.SearchStrategy[Any] = _VALUES) -> str:
 
 
 @st.composite
-def _spaced(draw: st.DrawFn, value: Any) -> str:
+def _add_spaces(draw: st.DrawFn, value: Any) -> str:
     def gap() -> str:
         return draw(_SPACES)
 
     def item(one: Any) -> str:
-        return gap() + draw(_spaced(one)) + gap()
+        return gap() + draw(_add_spaces(one)) + gap()
 
     if isinstance(value, dict):
         members = [f"{gap()}{json.dumps(key)}{gap()}:{item(one)}" for key, one in value.items()]
@@ -65,7 +65,7 @@ def _load(text: str) -> Any:
     return json.loads(text.removeprefix("\ufeff"))
 
 
-def _taken(text: str, *names: str | int) -> str:
+def _remove(text: str, *names: str | int) -> str:
     path = json_edit.locate(text, json_edit.parse(text), names)
     assert path is not None
     return json_edit.remove(text, [path])
@@ -75,7 +75,7 @@ def _taken(text: str, *names: str | int) -> str:
 
 
 @given(texts())
-def test_what_is_json_is_read_with_the_place_of_every_value(text: str) -> None:
+def test_valid_json_is_parsed_with_the_position_of_every_value(text: str) -> None:
     def check(node: json_edit.Node, value: Any) -> None:
         assert _load(text[node.value : node.end]) == value
         if isinstance(value, dict):
@@ -86,19 +86,19 @@ def test_what_is_json_is_read_with_the_place_of_every_value(text: str) -> None:
             for child, one in zip(node.children, value, strict=True):
                 check(child, one)
         else:
-            assert json_edit.decoded(text, node) == value
+            assert json_edit.decode(text, node) == value
 
     check(json_edit.parse(text), _load(text))
 
 
-def _unwanted(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
 
 
 @given(st.text(alphabet='{}[]:," \n\\u0e1-+.tfnNaIrls"/#\x01é', max_size=14))
-def test_what_the_standard_library_refuses_is_refused(text: str) -> None:
+def test_text_that_the_standard_library_refuses_is_refused(text: str) -> None:
     try:
-        json.loads(text, parse_constant=_unwanted)
+        json.loads(text, parse_constant=_refuse_constant)
     except ValueError:
         with pytest.raises(BadJson):
             json_edit.parse(text)
@@ -139,7 +139,7 @@ def test_what_the_standard_library_refuses_is_refused(text: str) -> None:
         ("[1\xa0]", 1, "','"),
     ],
 )
-def test_a_refusal_names_the_line_and_what_is_wrong(text: str, line: int, says: str) -> None:
+def test_an_error_names_the_line_and_the_problem(text: str, line: int, says: str) -> None:
     with pytest.raises(BadJson) as refused:
         json_edit.parse(text)
     assert refused.value.line == line
@@ -147,32 +147,32 @@ def test_a_refusal_names_the_line_and_what_is_wrong(text: str, line: int, says: 
     assert "\n" not in refused.value.reason
 
 
-def test_half_of_a_surrogate_pair_is_read_and_can_be_written() -> None:
+def test_an_unpaired_surrogate_can_be_read_and_written() -> None:
     text = json_edit.insert('{"a": "\\ud800"}', (), "b", "\udc80")
     assert text.encode() == b'{"a": "\\ud800", "b": "\\udc80"}'
-    assert json_edit.decoded(text, json_edit.parse(text).children[0]) == "\ud800"
+    assert json_edit.decode(text, json_edit.parse(text).children[0]) == "\ud800"
 
 
 @pytest.mark.parametrize("mark", ["[]", '{"a":}'])
-def test_no_depth_is_too_deep(mark: str) -> None:
+def test_nesting_has_no_limit(mark: str) -> None:
     depth = 100_000
     deep = mark[:-1] * depth + "1" + mark[-1] * depth
     text = f'{{"deep": {deep}, "hooks": {{}}}}'
     after = json_edit.append(text, ("hooks", "Stop"), _GROUP)
     assert after.startswith(f'{{"deep": {deep}, "hooks": {{"Stop": [ ')
-    assert _taken(after, "hooks", "Stop", 0) == text
+    assert _remove(after, "hooks", "Stop", 0) == text
     with pytest.raises(BadJson):
         json_edit.parse(mark[:-1] * depth)
 
 
-def test_ten_megabytes_take_no_more_than_their_share() -> None:
+def test_ten_megabytes_are_parsed_in_linear_time() -> None:
     with in_time(60):
         for filling in ("x" * 10_000_000, "\\n" * 5_000_000, "\\\\" * 5_000_000, "é" * 5_000_000):
             text = f'{{"a": "{filling}",\n  "b": 1\n}}'
             after = json_edit.append(text, ("hooks", "Stop"), _GROUP)
-            assert _taken(after, "hooks", "Stop", 0) == text
+            assert _remove(after, "hooks", "Stop", 0) == text
         spaces = "[" + " " * 10_000_000 + "]"
-        assert _taken(json_edit.append(spaces, (), 1), 0) == spaces
+        assert _remove(json_edit.append(spaces, (), 1), 0) == spaces
         with pytest.raises(BadJson, match="250,000 values"):
             json_edit.parse("[" + "1," * 5_000_000 + "1]")
         many = "[" + "1," * 100_000 + "1]"
@@ -192,9 +192,7 @@ _NAMES = st.lists(_KEYS, min_size=1, max_size=3)
 @example('{"hooks":{}}', ["hooks", "Stop"], _GROUP)
 @example('{"hooks":{"Stop":[ ]}}', ["hooks", "Stop"], _GROUP)
 @example('{"hooks":{\r\n"Stop":[\r\n]}}', ["hooks", "Stop"], _GROUP)
-def test_what_is_added_can_be_taken_out_without_a_trace(
-    text: str, names: list[str], value: Any
-) -> None:
+def test_removing_what_was_added_restores_the_text(text: str, names: list[str], value: Any) -> None:
     for member in (True, False):
         added: list[str | int] = [*names] if member else [*names, -1]
         try:
@@ -207,7 +205,7 @@ def test_what_is_added_can_be_taken_out_without_a_trace(
             continue
         assert _fits(_load(text), names, member)
         assert _load(after) == _with(_load(text), names, value, member)
-        assert _taken(after, *added) == text
+        assert _remove(after, *added) == text
 
 
 def _fits(value: Any, names: list[str], member: bool) -> bool:
@@ -234,7 +232,7 @@ def _with(value: Any, names: list[str], new: Any, member: bool) -> Any:
 @given(
     texts(st.dictionaries(_KEYS, _VALUES, max_size=3)), st.lists(_NAMES, max_size=5), st.randoms()
 )
-def test_several_can_be_taken_out_in_any_order_or_at_once(
+def test_several_items_can_be_removed_in_any_order_or_at_once(
     text: str, places: list[list[str]], random: Any
 ) -> None:
     after = text
@@ -257,14 +255,14 @@ def _path(text: str, wanted: str) -> tuple[int, ...]:
     waiting: list[tuple[json_edit.Path, json_edit.Node]] = [((), json_edit.parse(text))]
     while waiting:
         path, node = waiting.pop()
-        if json_edit.decoded(text, node) == wanted:
+        if json_edit.decode(text, node) == wanted:
             return path
         waiting += [((*path, index), child) for index, child in enumerate(node.children)]
     raise AssertionError(wanted)
 
 
 @given(texts(), st.data())
-def test_taking_out_anything_leaves_the_rest(text: str, data: st.DataObject) -> None:
+def test_removing_any_value_leaves_the_others(text: str, data: st.DataObject) -> None:
     root = json_edit.parse(text)
     value = _load(text)
     path: tuple[int, ...] = ()
@@ -305,18 +303,18 @@ def test_taking_out_anything_leaves_the_rest(text: str, data: st.DataObject) -> 
         ),
     ],
 )
-def test_what_is_added_looks_like_what_is_around_it(before: str, after: str) -> None:
+def test_an_added_item_follows_the_layout_around_it(before: str, after: str) -> None:
     assert json_edit.append(before, ("h", "S"), {"m": [1]}) == after
 
 
-def test_no_indentation_blows_a_text_up() -> None:
+def test_a_huge_indentation_is_not_imitated() -> None:
     text = "{\n" + " " * 1_000_000 + '"a": 1\n}'
     after = json_edit.append(text, ("hooks", "Stop"), _GROUP)
     assert len(after) < len(text) + 10_000
-    assert _taken(after, "hooks", "Stop", 0) == text
+    assert _remove(after, "hooks", "Stop", 0) == text
 
 
-def test_a_value_is_replaced_in_its_place() -> None:
+def test_a_value_is_replaced_in_place() -> None:
     text = '{ "a" :\t"x" , "b": 2}'
     node = json_edit.parse(text).children[0]
     assert json_edit.replace(text, node, 'é"') == '{ "a" :\t"é\\"" , "b": 2}'
@@ -327,17 +325,17 @@ def test_a_value_is_replaced_in_its_place() -> None:
     [
         ('{"hooks": {},\n"hooks": {}}', 2, 'a second "hooks"'),
         ('{"hooks": {},\n"\\u0068ooks": {}}', 2, 'a second "hooks"'),
-        ('{\n"hooks": null}', 2, "hooks must be an object, and is null"),
-        ('{"hooks": {\n"Stop": {}}}', 2, "hooks.Stop must be an array, and is an object"),
-        ("\n[]", 2, "the whole must be an object, and is an array"),
+        ('{\n"hooks": null}', 2, "hooks must be an object, not null"),
+        ('{"hooks": {\n"Stop": {}}}', 2, "hooks.Stop must be an array, not an object"),
+        ("\n[]", 2, "the document must be an object, not an array"),
     ],
 )
-def test_what_cannot_be_added_to_is_refused(text: str, line: int, says: str) -> None:
+def test_adding_to_a_value_of_the_wrong_kind_is_refused(text: str, line: int, says: str) -> None:
     with pytest.raises(BadJson) as refused:
         json_edit.append(text, ("hooks", "Stop"), 1)
     assert (refused.value.line, refused.value.reason) == (line, says)
 
 
-def test_the_same_key_twice_is_fine_where_nothing_changes() -> None:
+def test_duplicate_keys_are_allowed_where_nothing_changes() -> None:
     text = '{"a": 1, "a": {"b": 1, "b": 2}}'
-    assert _taken(json_edit.append(text, ("hooks",), 1), "hooks", 0) == text
+    assert _remove(json_edit.append(text, ("hooks",), 1), "hooks", 0) == text

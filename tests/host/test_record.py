@@ -1,4 +1,4 @@
-"""Named tuples that are made without `typing` are what `typing` would make."""
+"""Named tuples made without `typing` behave like those of `typing`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import typing
 
 import pytest
 
-from kedge.drift.course import Pending
-from kedge.drift.repeats import Loop
+from kedge.drift.course import PendingCorrection
+from kedge.drift.evidence.repeats import Loop
 from kedge.host.record import NamedTuple
 
 
@@ -32,9 +32,9 @@ class Full(typing.NamedTuple):
     parts: tuple[str, ...] = ()
 
 
-def test_they_behave_alike() -> None:
+def test_a_record_behaves_like_a_typing_named_tuple() -> None:
     made: typing.Any = Light("a", parts=("b",))
-    assert made == Full("a", parts=("b",)) == ("a", 3, ("b",))
+    assert tuple(made) == Full("a", parts=("b",)) == ("a", 3, ("b",))
     assert made._replace(size=4).whole == "a 4"
     assert made._asdict() == {"name": "a", "size": 3, "parts": ("b",)}
     assert Light._fields == Full._fields
@@ -43,14 +43,35 @@ def test_they_behave_alike() -> None:
     assert repr(made) == "Light(name='a', size=3, parts=('b',))"
 
 
+class Dark(NamedTuple):
+    name: str
+    size: int = 3
+    parts: tuple[str, ...] = ()
+
+
+class Empty(NamedTuple):
+    pass
+
+
+def test_a_record_equals_only_its_own_type_and_is_always_true() -> None:
+    light: typing.Any = Light("a")
+    assert light == Light("a")
+    assert hash(light) == hash(Light("a"))
+    assert light != Light("b")
+    for other in (Dark("a"), ("a", 3, ())):
+        assert light != other
+        assert other != light
+    assert bool(Empty())
+
+
 @pytest.mark.parametrize("values", [(), ("a", 1, (), "more")])
-def test_too_few_and_too_many_values_are_refused(values: tuple[typing.Any, ...]) -> None:
+def test_a_wrong_number_of_values_is_refused(values: tuple[typing.Any, ...]) -> None:
     for kind in (Light, Full):
         with pytest.raises(TypeError):
             kind(*values)
 
 
-def test_values_are_given_in_order_and_the_rest_is_as_declared() -> None:
+def test_missing_values_have_their_declared_defaults() -> None:
     given: tuple[typing.Any, ...] = ("a", 4, ("b",))
     for count in (1, 2, 3):
         assert tuple(Light(*given[:count])) == tuple(Full(*given[:count]))
@@ -60,9 +81,11 @@ def test_values_are_given_in_order_and_the_rest_is_as_declared() -> None:
         Light("a", weight=5)  # type: ignore[call-arg]
 
 
-def test_those_of_the_engine_have_their_methods_and_can_be_kept() -> None:
+def test_records_of_the_engine_have_methods_and_can_be_pickled() -> None:
     assert Loop("an edit", "a.py", 5).score == 5
-    assert pickle.loads(pickle.dumps(Pending("a", "nudge"))) == Pending("a", "nudge", 0)
+    assert pickle.loads(pickle.dumps(PendingCorrection("a", "nudge"))) == PendingCorrection(
+        "a", "nudge", 0
+    )
 
 
 class Large(NamedTuple):
@@ -80,7 +103,7 @@ class Large(NamedTuple):
     l: int = 12  # noqa: E741 - the twelfth
 
 
-def test_one_of_many_values_is_made_like_the_others() -> None:
+def test_a_record_with_many_fields_behaves_like_a_small_one() -> None:
     made: typing.Any = Large
     for _ in range(2):  # the first and the others
         assert tuple(made(*range(9), j=9, l=7)) == (*range(10), 11, 7)

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import in_time
 
-from kedge.host.redact import Finding, redact, redact_value, scan
+from kedge.host.redact import Secret, redact, redact_value, scan
 
 
 def fill(length: int, unit: str = "a1B2c3D4") -> str:
@@ -38,7 +38,7 @@ LINES = [
 BEGIN, END = ("-----" + edge + " RSA PRIVATE KEY-----" for edge in ("BEGIN", "END"))
 PEM = "\n".join([BEGIN, *LINES, END])
 
-SHAPED = [
+BY_SHAPE = [
     ("anthropic-key", "sk-" + "ant-api03-" + fill(40)),
     ("openai-key", "sk-" + fill(48)),
     ("openai-key", "sk-" + "proj-" + fill(30) + "_" + fill(30)),
@@ -94,7 +94,7 @@ SHAPED = [
 BEFORE = {"discord-token": "M" + fill(23), "telegram-token": "123456789:"}
 
 # rule, text with {} for the secret, secret
-PLACED = [
+BY_PLACE = [
     ("bearer-token", "Authorization: Bearer {}", fill(40)),
     ("bearer-token", "-H 'authorization: bearer {}'", hexa(32)),
     ("bearer-token", 'headers = {{"Authorization": "Bearer {}"}}', fill(40)),
@@ -303,15 +303,17 @@ def swap(text: str, secret: str) -> str:
     return text.replace("{}", secret).replace("{{", "{").replace("}}", "}")
 
 
-@pytest.mark.parametrize(("rule", "secret"), SHAPED)
-def test_a_key_with_a_shape_is_redacted_wherever_it_stands(rule: str, secret: str) -> None:
+@pytest.mark.parametrize(("rule", "secret"), BY_SHAPE)
+def test_a_key_with_a_known_shape_is_redacted_everywhere(rule: str, secret: str) -> None:
     for left, right in (("", ""), ("x = '", "'"), ("\n", "\n"), ("(", ")"), ('\\"', '\\"')):
         start = left + BEFORE.get(rule, "")
         assert redact(start + secret + right) == f"{start}[redacted:{rule}]{right}"
 
 
-@pytest.mark.parametrize(("rule", "text", "secret"), PLACED + NAMED)
-def test_only_the_value_goes_and_its_context_stays(rule: str, text: str, secret: str) -> None:
+@pytest.mark.parametrize(("rule", "text", "secret"), BY_PLACE + NAMED)
+def test_only_the_value_is_replaced_and_its_context_stays(
+    rule: str, text: str, secret: str
+) -> None:
     for left, right in (("", ""), ("one\n  ", "\ntwo"), ("\U0001f511 İ ", "\n")):
         full = left + swap(text, secret) + right
         assert redact(full) == left + swap(text, f"[redacted:{rule}]") + right
@@ -324,21 +326,21 @@ def test_source_code_is_left_alone(line: str) -> None:
     assert redact(f"{line}\n{GITHUB}\n{line}") == f"{line}\n[redacted:github-token]\n{line}"
 
 
-def test_findings_are_in_order_and_apart_and_at_the_right_offsets() -> None:
+def test_secrets_are_in_order_without_overlap_at_the_right_offsets() -> None:
     text = f"İ\U0001f511ß password: {PLAIN}, {GITHUB} {JWT}\nİ AWS_KEY={AWS}"
     found = scan(text)
     assert [text[f.start : f.end] for f in found] == [PLAIN, GITHUB, JWT, AWS]
     assert [f.rule for f in found] == ["password", "github-token", "jwt", "aws-key"]
-    assert all(isinstance(f, Finding) for f in found)
+    assert all(isinstance(f, Secret) for f in found)
 
 
-def test_the_longer_of_two_overlapping_secrets_wins_and_the_specific_one_at_a_draw() -> None:
+def test_the_longer_of_two_overlapping_secrets_wins_or_else_the_more_specific() -> None:
     assert [f.rule for f in scan(f'password = "{GITHUB}"')] == ["github-token"]
     assert [f.rule for f in scan(f'password = "x9!{GITHUB}"')] == ["password"]
     assert redact(f'password = "x9!{GITHUB}"') == 'password = "[redacted:password]"'
 
 
-def test_an_id_is_the_same_for_the_same_secret_and_reveals_nothing_of_it() -> None:
+def test_an_id_identifies_a_secret_without_revealing_it() -> None:
     other = GITHUB[:-1] + "Z"
     (first,), (again,), (second,) = scan(GITHUB), scan(f"  token={GITHUB}\n"), scan(other)
     assert first.id == again.id != second.id
@@ -349,7 +351,7 @@ def test_an_id_is_the_same_for_the_same_secret_and_reveals_nothing_of_it() -> No
     assert scan('password = "hunter2"')[0].id != scan("curl -u a:hunter2")[0].id
 
 
-def test_allow_lets_exactly_that_secret_pass() -> None:
+def test_an_allowed_secret_passes_and_no_other() -> None:
     text = f'{GITHUB} password = "hunter2" {JWT}'
     wanted = next(f.id for f in scan(text) if f.rule == "password")
     assert redact(text, [wanted]) == ('[redacted:github-token] password = "hunter2" [redacted:jwt]')
@@ -358,7 +360,7 @@ def test_allow_lets_exactly_that_secret_pass() -> None:
     assert redact('password = "hunter3"', everything) == 'password = "[redacted:password]"'
 
 
-def test_values_are_judged_decoded_and_by_their_key() -> None:
+def test_values_are_tested_decoded_and_under_their_key() -> None:
     before = {
         "password": "hunter2",
         "db": [{"api_key": PLAIN, "port": 5432, "on": None}, ("x", GITHUB)],
@@ -396,7 +398,7 @@ def test_values_are_judged_decoded_and_by_their_key() -> None:
     assert before["password"] == "hunter2"
 
 
-def test_values_keep_their_types_their_order_and_every_entry() -> None:
+def test_values_keep_their_types_order_and_entries() -> None:
     other = GITHUB + "0"
     value = {GITHUB: 1, other: 2, 3: b"hunter2", "t": (1, [2.5, (None,)], "a"), "d": {}, "l": []}
     out = redact_value(value)
@@ -408,7 +410,7 @@ def test_values_keep_their_types_their_order_and_every_entry() -> None:
     assert redact_value(7) == 7
 
 
-def test_a_value_can_be_allowed_by_the_id_that_scan_gives_it() -> None:
+def test_a_value_can_be_allowed_by_its_id_from_scan() -> None:
     (finding,) = scan('"password": "hunter2"')
     assert redact_value({"password": "hunter2"}, {finding.id}) == {"password": "hunter2"}
     (finding,) = scan(GITHUB)
@@ -416,7 +418,7 @@ def test_a_value_can_be_allowed_by_the_id_that_scan_gives_it() -> None:
     assert redact_value({"token": GITHUB}) == {"token": "[redacted:github-token]"}
 
 
-def test_a_value_may_be_nested_deeper_than_the_stack() -> None:
+def test_a_value_may_be_nested_beyond_the_recursion_limit() -> None:
     value: object = GITHUB
     for _ in range(50_000):
         value = [{"a": value}]
@@ -428,7 +430,8 @@ def test_a_value_may_be_nested_deeper_than_the_stack() -> None:
 
 
 PIECES = [
-    *(secret for _, secret in SHAPED), *(swap(text, secret) for _, text, secret in PLACED + NAMED),
+    *(secret for _, secret in BY_SHAPE),
+    *(swap(text, secret) for _, text, secret in BY_PLACE + NAMED),
     *CODE, "token", "password", "PASSWORD", "secret", "api_key", "authorization", "curl ", " -u ",
     "Bearer ", "machine ", "login ", "name", "value", "eyJ", "AKIA", "sk-", "SK", BEGIN, END, PLAIN,
     "hunter2", "[redacted:token]", "=", ": ", '"', "'", "`", "\\", "\n", " ", "--", "<", ">", "/",
@@ -445,7 +448,7 @@ anything = st.one_of(
 @example("S" + "K" + hexa(32) + "sk-" + fill(20))
 @example(f"{AWS}{GITHUB}")
 @settings(max_examples=1500, deadline=None)
-def test_redacting_twice_is_redacting_once(text: str) -> None:
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
     once = redact(f"{text} {GITHUB}")
     assert GITHUB not in once
     assert redact(once) is once
@@ -454,7 +457,7 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert all(a.end <= b.start for a, b in pairwise(found))
 
 
-@given(anything, st.sampled_from(SHAPED), anything)
+@given(anything, st.sampled_from(BY_SHAPE), anything)
 @settings(max_examples=800, deadline=None)
 def test_no_key_is_left_in_any_text(before: str, shaped: tuple[str, str], after: str) -> None:
     rule, secret = shaped
@@ -462,7 +465,7 @@ def test_no_key_is_left_in_any_text(before: str, shaped: tuple[str, str], after:
     assert known not in redact(before + known + after)
 
 
-@given(anything, st.sampled_from(PLACED + NAMED), anything)
+@given(anything, st.sampled_from(BY_PLACE + NAMED), anything)
 @settings(max_examples=800, deadline=None)
 def test_no_named_secret_is_left_in_any_text(
     before: str, placed: tuple[str, str, str], after: str
@@ -492,7 +495,9 @@ SIZED: dict[str, Callable[[], str]] = {
     "json": lambda: json.dumps(
         {"type": "text", "usage": {"input_tokens": 3}, "text": "\n".join(CODE)}
     ),
-    "dense": lambda: "\n".join(f"{'x = call(y)  # words ' * 20}\n{secret}" for _, secret in SHAPED),
+    "dense": lambda: "\n".join(
+        f"{'x = call(y)  # words ' * 20}\n{secret}" for _, secret in BY_SHAPE
+    ),
 }
 HOSTILE = [
     "a", "_", "-", ".", '"', "'", "\\", "eyJ", "eyJ.", "://", "://a:", "SK", "sk-", "AKIA", "token",
@@ -511,7 +516,7 @@ def test_a_megabyte_takes_less_than_a_second(unit: str) -> None:
         assert GITHUB not in redact(f"{text} {GITHUB}")
 
 
-def test_importing_loads_nothing_that_an_agent_hook_would_wait_for() -> None:
+def test_importing_loads_no_slow_module() -> None:
     script = """
 import json, sys
 module = {"__name__": "redact"}

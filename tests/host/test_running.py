@@ -1,4 +1,4 @@
-"""Programs that are followed line by line: limits hold, and nothing of them is left."""
+"""Programs followed line by line: limits hold, and no process is left running."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kedge.errors import ProgramError
-from kedge.host import group, running
+from kedge.host import process_tree, running
 from kedge.host.running import CANCELLED, IDLE, TIME, Child, Line, Stopped
 
 SLACK = 20.0  # a guard against hanging, not a measure
@@ -25,7 +25,7 @@ def py(code: str, *args: object) -> list[str]:
     return [sys.executable, "-S", "-c", f"import os, signal, sys, time\n{code}", *map(str, args)]
 
 
-def said(argv: list[str], *, input: bytes = b"", **limits: float) -> tuple[list[Line], Child]:
+def run(argv: list[str], *, input: bytes = b"", **limits: float) -> tuple[list[Line], Child]:
     with running.start(argv, input=input) as child:
         lines = list(child.lines(**limits))
     return lines, child
@@ -52,54 +52,54 @@ def pids(lines: list[Line]) -> list[int]:
     return [int(one) for line in text(lines) for one in line.split() if one.isdigit()]
 
 
-def test_lines_of_both_outputs_and_the_exit_code() -> None:
-    lines, child = said(["sh", "-c", "echo one; echo two >&2; printf 'three\\r\\nfour'; exit 7"])
+def test_lines_of_both_streams_and_the_exit_code_are_reported() -> None:
+    lines, child = run(["sh", "-c", "echo one; echo two >&2; printf 'three\\r\\nfour'; exit 7"])
     assert text(lines) == [b"one", b"three", b"four"]
     assert text(lines, error=True) == [b"two"]
     assert child.ended is not None
     assert (child.ended.code, child.ended.errors, child.ended.stopped) == (7, b"two\n", None)
 
 
-def test_a_line_comes_as_soon_as_it_is_said(tmp_path: Path) -> None:
-    """The program goes on only when its first line has been heard."""
-    heard = tmp_path / "heard"
+def test_a_line_arrives_as_soon_as_it_is_written(tmp_path: Path) -> None:
+    """The program continues only after its first line was received."""
+    received = tmp_path / "received"
     code = (
         "print('first', flush=True)\n"
         "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
         "print('second')\n"
     )
-    with running.start(py(code, heard)) as child:
+    with running.start(py(code, received)) as child:
         lines = child.lines(deadline=time.monotonic() + SLACK)
         assert next(lines).data == b"first"
-        heard.touch()
+        received.touch()
         assert next(lines).data == b"second"
         assert list(lines) == []
     assert child.ended is not None
     assert child.ended.stopped is None
 
 
-def test_input_comes_whole_and_ends() -> None:
+def test_the_whole_input_arrives_and_then_ends() -> None:
     data = bytes(range(256)) * 20_000
     code = "import hashlib; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())"
-    lines, _ = said(py(code), input=data)
+    lines, _ = run(py(code), input=data)
     assert text(lines) == [hashlib.sha256(data).hexdigest().encode()]
-    assert text(said(["cat"])[0]) == []
+    assert text(run(["cat"])[0]) == []
 
 
 @pytest.mark.parametrize("code", ["sys.exit(3)", "os.close(0); time.sleep(0.2); sys.exit(3)"])
-def test_input_that_is_not_read(code: str) -> None:
-    _, child = said(py(code), input=b"x" * (5 << 20))
+def test_input_that_nobody_reads_does_no_harm(code: str) -> None:
+    _, child = run(py(code), input=b"x" * (5 << 20))
     assert child.ended is not None
     assert (child.ended.code, child.ended.stopped) == (3, None)
 
 
-def test_much_is_said_on_both_outputs() -> None:
+def test_much_output_on_both_streams_is_read() -> None:
     code = (
         "for n in range(3000):\n"
         "    print('o' * 1000, n)\n"
         "    print('e' * 1000, n, file=sys.stderr)\n"
     )
-    lines, child = said(py(code), input=b"x" * (1 << 20))
+    lines, child = run(py(code), input=b"x" * (1 << 20))
     assert len(text(lines)) == len(text(lines, error=True)) == 3000
     assert text(lines)[-1].endswith(b" 2999")
     assert child.ended is not None
@@ -107,9 +107,9 @@ def test_much_is_said_on_both_outputs() -> None:
     assert child.ended.errors.endswith(b" 2999\n")
 
 
-def test_a_line_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "LONGEST", 1000)
-    lines, _ = said(py("sys.stdout.write('x' * 300_000 + chr(10) + 'y' * 1000 + chr(10) + 'z')"))
+    lines, _ = run(py("sys.stdout.write('x' * 300_000 + chr(10) + 'y' * 1000 + chr(10) + 'z')"))
     assert [(len(line.data), line.cut) for line in lines] == [
         (1000, True),
         (1000, False),
@@ -117,66 +117,91 @@ def test_a_line_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_a_line_of_twenty_megabytes_comes_whole() -> None:
-    lines, _ = said(py("sys.stdout.write('x' * (20 << 20) + chr(10))"))
+def test_a_line_of_twenty_megabytes_arrives_whole() -> None:
+    lines, _ = run(py("sys.stdout.write('x' * (20 << 20) + chr(10))"))
     assert [(len(line.data), line.cut) for line in lines] == [(20 << 20, False)]
 
 
 @pytest.mark.parametrize("ignores", [False, True])
-def test_time_ends_it(ignores: bool) -> None:
+def test_a_program_is_stopped_at_its_deadline(ignores: bool) -> None:
     code = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" if ignores else ""
     code += "print(os.getpid(), flush=True)\nwhile True: print('.', flush=True); time.sleep(0.05)"
     with running.start(py(code)) as child:
-        next(child.lines())  # it is ready to ignore what comes
-        assert list(child.lines(deadline=time.monotonic() + 0.3))
+        next(child.lines())  # by now it ignores the signal
+        assert next(child.lines()).data == b"."
+        list(child.lines(deadline=time.monotonic() + 0.3))
     assert child.ended is not None
     assert child.ended.stopped == Stopped(TIME)
     assert child.ended.code == (-signal.SIGKILL if ignores else -signal.SIGTERM)
     assert_gone(child.pid)
 
 
-def test_silence_ends_it_and_any_sound_does_not() -> None:
-    _, child = said(py(SLEEP), idle=0.3, deadline=time.monotonic() + SLACK)
+def test_a_silent_program_is_stopped() -> None:
+    _, child = run(py(SLEEP), idle=0.3, deadline=time.monotonic() + SLACK)
     assert child.ended is not None
     assert child.ended.stopped == Stopped(IDLE)
     assert_gone(child.pid)
-    code = "for _ in range(10): print('.', file=sys.stderr, flush=True); time.sleep(0.2)"
-    _, child = said(py(code), idle=1.5)
+
+
+def test_output_on_either_stream_ends_a_silence() -> None:
+    code = "for _ in range(12): print('.', file=sys.stderr, flush=True); time.sleep(0.2)"
+    with running.start(py(code)) as child:
+        next(child.lines())
+        assert len(list(child.lines(idle=2))) == 11
     assert child.ended is not None
     assert (child.ended.code, child.ended.stopped) == (0, None)
 
 
-def test_a_flood_does_not_keep_a_limit_from_being_seen() -> None:
-    code = "while True: sys.stdout.write('x' * 100_000 + '\\n')"
+def test_an_allowed_silence_may_be_longer_once(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    code = (
+        "print('ready', flush=True)\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+        "for pause in (2, 3600): print('.', flush=True); time.sleep(pause)\n"
+    )
     count = 0
+    with running.start(py(code, go)) as child:
+        next(child.lines())
+        go.touch()
+        for _ in child.lines(idle=1, deadline=time.monotonic() + SLACK):
+            count += 1
+            if count == 1:
+                child.allow_silence(SLACK)
+    assert count == 2
+    assert child.ended is not None
+    assert child.ended.stopped == Stopped(IDLE)
+
+
+def test_a_flood_of_output_does_not_delay_a_limit() -> None:
+    code = "while True: sys.stdout.write('x' * 100_000 + '\\n')"
     with running.start(py(code)) as child:
         next(child.lines())
         for _ in child.lines(deadline=time.monotonic() + 0.3):
-            count += 1
-    assert count > 10
+            pass
     assert child.ended is not None
     assert child.ended.stopped == Stopped(TIME)
 
 
-def test_what_is_said_on_the_way_out_is_heard() -> None:
+def test_output_written_during_shutdown_is_kept() -> None:
+    # A handler must not use a buffered stream: it may interrupt the code that is writing to it.
     code = (
-        "def out(*_): print('bye', flush=True); sys.exit(5)\n"
-        "signal.signal(signal.SIGTERM, out)\n"
-        "print('hello', flush=True)\n"
+        "def end(*_): os.write(1, b'bye\\n'); os._exit(5)\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        "os.write(1, b'hello\\n')\n"
         "time.sleep(3600)"
     )
-    seen = []
-    with running.start(py(code)) as child:
+    lines = []
+    with running.start(py(code), grace=SLACK) as child:
         for line in child.lines():
-            seen.append(line.data)
+            lines.append(line.data)
             child.stop("enough")
             child.stop("again")
-    assert seen == [b"hello", b"bye"]
+    assert lines == [b"hello", b"bye"]
     assert child.ended is not None
     assert (child.ended.code, child.ended.stopped) == (5, Stopped("enough"))
 
 
-def test_another_thread_can_stop_it() -> None:
+def test_another_thread_can_stop_a_program() -> None:
     with running.start(py(SLEEP)) as child:
         threading.Timer(0.2, child.stop).start()
         assert list(child.lines(deadline=time.monotonic() + SLACK)) == []
@@ -184,7 +209,7 @@ def test_another_thread_can_stop_it() -> None:
     assert child.ended.stopped == Stopped(CANCELLED)
 
 
-# Each leaves a process and says its pid: in the group, outside of it, and without a parent.
+# Each starts a process, in its own group or outside of it.
 LEFT = {
     "in its group": "import subprocess as s\nc = s.Popen([sys.executable, '-c', sys.argv[1]])",
     "in a session of its own": (
@@ -198,7 +223,7 @@ DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(3600)
 
 @pytest.mark.parametrize("how", LEFT)
 @pytest.mark.parametrize("end", ["exits", "is stopped", "is left"])
-def test_what_it_started_ends_with_it(how: str, end: str) -> None:
+def test_processes_that_it_started_end_with_it(how: str, end: str) -> None:
     code = LEFT[how] + "\nprint(c.pid, flush=True)\n"
     code += "os._exit(0)" if end == "exits" else "time.sleep(3600)"
     lines = []
@@ -214,7 +239,7 @@ def test_what_it_started_ends_with_it(how: str, end: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="found by its environment")
-def test_a_process_that_has_lost_its_parent_is_found() -> None:
+def test_an_orphan_is_found_by_its_environment() -> None:
     code = (
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
@@ -227,45 +252,54 @@ def test_a_process_that_has_lost_its_parent_is_found() -> None:
         "os.wait()\n"
         "time.sleep(0.3)\n"
     )
-    lines, child = said(py(code, DEAF), idle=SLACK)
+    lines, child = run(py(code, DEAF), idle=SLACK)
     (started,) = pids(lines)
     assert child.ended is not None
     assert child.ended.code == 0
     assert_gone(started)
 
 
-def test_one_inside_another_is_of_both() -> None:
-    env = group.marked(group.marked({"A": "b"}, "outer"), "inner")
-    assert env == {"A": "b", group.VARIABLE: "outer inner"}
+def test_nested_programs_have_the_marks_of_both() -> None:
+    env = process_tree.add_mark(process_tree.add_mark({"A": "b"}, "outer"), "inner")
+    assert env == {"A": "b", process_tree.VARIABLE: "outer inner"}
 
 
-def test_an_exception_ends_it() -> None:
+def test_an_exception_ends_the_program() -> None:
     with pytest.raises(ZeroDivisionError), running.start(py(SLEEP)) as child:
         raise ZeroDivisionError
     assert child.ended is not None
     assert_gone(child.pid)
 
 
-def test_an_interrupt_ends_it_also_when_it_comes_twice(tmp_path: Path) -> None:
+def test_a_second_interrupt_cuts_the_grace_period_short(tmp_path: Path) -> None:
+    mark = tmp_path / "terminated"
+    deaf = (
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: os.close(os.open(sys.argv[1], os.O_CREAT)))\n"
+        "os.write(1, b'ready\\n')\n"
+        "while True: time.sleep(1)\n"
+    )
     code = (
-        "import signal\n"
+        "import signal, sys\n"
         "from kedge.host import running\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored\n"
-        f"deaf = [sys.executable, '-c', {DEAF!r}]\n"
         "try:\n"
-        "    with running.start(deaf, grace=30) as child:\n"
-        "        print(child.pid, flush=True)\n"
-        "        list(child.lines())\n"
+        "    with running.start([sys.executable, '-c', *sys.argv[1:]], grace=600) as child:\n"
+        "        for line in child.lines():\n"
+        "            print(child.pid, flush=True)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted', flush=True)\n"
     )
-    argv = [sys.executable, "-c", f"import sys\n{code}"]
+    argv = [sys.executable, "-c", code, deaf, str(mark)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as caller:
         assert caller.stdout is not None
         inner = int(caller.stdout.readline())
-        time.sleep(0.3)
         caller.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        end = time.monotonic() + SLACK
+        while not mark.exists():  # the first interrupt was handled
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        assert runs(inner)
         caller.send_signal(signal.SIGINT)
         assert caller.stdout.read() == b"interrupted\n"
     assert_gone(inner)
@@ -277,7 +311,7 @@ def test_no_descriptor_and_no_zombie_is_left() -> None:
 
     before = open_now()
     for argv in (["true"], ["sh", "-c", "exec 1>&- 2>&-; sleep 0.1"], py(SLEEP)):
-        said(argv, deadline=time.monotonic() + 1)
+        run(argv, deadline=time.monotonic() + 1)
     with pytest.raises(ProgramError), running.start(["no-such-program-at-all"]):
         pass
     assert open_now() == before
@@ -285,7 +319,7 @@ def test_no_descriptor_and_no_zombie_is_left() -> None:
         os.waitpid(-1, os.WNOHANG)
 
 
-def test_nothing_is_read_by_a_shell(tmp_path: Path) -> None:
+def test_arguments_are_not_interpreted_by_a_shell(tmp_path: Path) -> None:
     word = "$(touch no) `touch no` ; touch no"
-    lines, _ = said(["printf", "%s\n", word])
+    lines, _ = run(["printf", "%s\n", word])
     assert text(lines) == [word.encode()]

@@ -1,4 +1,4 @@
-"""The clock, in the one form that kedge writes."""
+"""Time stamps, in the one format that kedge writes. Hook path: `datetime` is not imported."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import time
 
 
 def now(plus_us: int = 0) -> str:
-    """UTC to the microsecond, as `2026-01-31T12:00:00.000000Z`, so that stamps sort as text."""
+    """Return UTC to the microsecond, as `2026-01-31T12:00:00.000000Z`: stamps sort as strings."""
     seconds, micros = divmod(time.time_ns() // 1000 + plus_us, 1_000_000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{micros:06d}Z"

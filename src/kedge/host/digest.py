@@ -1,4 +1,8 @@
-"""A name for bytes, without OpenSSL: to load that takes longer than most commands have."""
+"""Stable names for bytes.
+
+Hook path: `digest` takes BLAKE2 from its own module, because `hashlib` loads OpenSSL, which takes
+longer than a hook may.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,23 @@ from collections.abc import Iterable
 
 try:
     from _blake2 import blake2b
-    from _sha1 import sha1  # type: ignore[import-not-found]
-except ImportError:  # an interpreter that is built otherwise
-    from hashlib import blake2b, sha1
+except ImportError:  # an interpreter without the separate module
+    from hashlib import blake2b
 
 
 def blob(data: bytes, like: str = "") -> str:
-    """The id that git has for this content; `like` is one of the repository's."""
-    head = b"blob %d\0" % len(data)
-    if len(like) == 64:
-        from hashlib import sha256
+    """Return git's object id for this content. `like` is another id of the same repository."""
+    from hashlib import sha1, sha256
 
-        return sha256(head + data, usedforsecurity=False).hexdigest()
-    name: str = sha1(head + data, usedforsecurity=False).hexdigest()
-    return name
+    algorithm = sha256 if len(like) == 64 else sha1
+    return algorithm(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """The same name for the same parts, and for no others."""
-    found = blake2b(digest_size=20)
+    """Return a hash of the parts that also tells where one ends and the next begins."""
+    total = blake2b(digest_size=20)
     for part in parts:
-        found.update(b"%d:" % len(part))
-        found.update(part)
-    name: str = found.hexdigest()
+        total.update(b"%d:" % len(part))
+        total.update(part)
+    name: str = total.hexdigest()
     return name

@@ -1,4 +1,4 @@
-"""Files that are never half written, and locks that no crash can leave behind."""
+"""Atomic and durable file writes, and locks that the kernel releases when their holder ends."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _HINTS = {
     errno.EDQUOT: "the disk quota is used up",
     errno.EFBIG: "the file would be larger than the system allows",
     errno.ENOTDIR: "a part of the path is a file",
-    errno.EEXIST: "a part of the path is a file, or a symbolic link that leads nowhere",
-    errno.EISDIR: "there is a directory of that name",
-    errno.EINVAL: "there must be a plain file of that name, or none",
+    errno.EEXIST: "a part of the path is a file, or a dangling symbolic link",
+    errno.EISDIR: "a directory has that name",
+    errno.EINVAL: "that name must be a regular file, or unused",
     errno.ELOOP: "a symbolic link is in the way, or points to itself",
     errno.ENAMETOOLONG: "the path is too long for this file system",
 }
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """The file's bytes, or None when there is no such file. What is no file is not waited for."""
+    """Return the file's bytes, or None if it does not exist. A pipe is refused, not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -39,7 +39,7 @@ def read_bytes(path: Path) -> bytes | None:
             if stat.S_ISDIR(kind):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not stat.S_ISREG(kind):
-                raise FileError(f"{path} is not a file", hint="put a regular file there")
+                raise FileError(f"{path} is not a regular file", hint="put a regular file there")
             with os.fdopen(fd, "rb", closefd=False) as file:
                 return file.read()
         finally:
@@ -53,19 +53,19 @@ def read_bytes(path: Path) -> bytes | None:
 def write_atomic(
     path: Path, data: bytes, *, mode: int | None = None, staging: Path | None = None
 ) -> None:
-    """Replace the file's content so that a reader, or a crash, sees the old bytes or the new.
+    """Replace the file's content so that a reader, or a crash, sees the old bytes or the new ones.
 
-    An existing file keeps its mode, a symbolic link stays and its target is replaced. The
-    directory is made when it is missing. What a kill leaves lies beside the target, or in
+    An existing file keeps its mode; a symbolic link stays and its target is replaced. A missing
+    parent directory is created. A killed writer leaves a temporary file beside the target, or in
     `staging`, a directory of the same file system.
     """
     try:
         target = _target(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _staged(target, staging or target.parent) as (fd, staged):
+        with _stage(target, staging or target.parent) as (fd, staged):
             os.fchmod(fd, _mode_for(target) if mode is None else mode)
             os.ftruncate(fd, 0)
-            _write_all(fd, data)
+            _write(fd, data)
             os.fsync(fd)
             staged.replace(target)
         sync_directory(target.parent)
@@ -74,15 +74,15 @@ def write_atomic(
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Add one line durably. A last line that a crash left unfinished is closed first."""
+    """Append one line durably. A partial line that a crash left at the end is terminated first."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            _take(fd, path)
+            _lock_for_writing(fd, path)
             size = os.fstat(fd).st_size
-            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-            _write_all(fd, (b"\n" if torn else b"") + line + b"\n")
+            partial = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+            _write(fd, (b"\n" if partial else b"") + line + b"\n")
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -94,17 +94,17 @@ def append_line(path: Path, line: bytes) -> None:
 
 @contextlib.contextmanager
 def lock(path: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
-    """Hold the advisory lock of one resource; the kernel frees it however its holder ends.
+    """Hold an advisory lock; the kernel releases it however the holder ends.
 
-    `path` is the lock's own file. It stays, empty but for the holder's process id, in a
-    directory that keeps itself out of git.
+    `path` is the lock file. It is never deleted, holds the process id of its last holder, and lies
+    in a directory that git ignores.
     """
     try:
-        fd = _locked(path, timeout)
+        fd = _open_locked(path, timeout)
     except OSError as error:
         raise file_error("lock", path, error) from error
     try:
-        with contextlib.suppress(OSError):  # only for the message of whoever waits
+        with contextlib.suppress(OSError):  # the id is only for the message of a process that waits
             os.ftruncate(fd, 0)
             os.pwrite(fd, str(os.getpid()).encode(), 0)
         yield
@@ -113,17 +113,18 @@ def lock(path: Path, *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
 
 
 def file_error(verb: str, path: Path, error: OSError) -> FileError:
+    """Return a FileError that says which operation failed, why, and what to check."""
     reason = (error.strerror or str(error)).lower()
-    hint = _HINTS.get(error.errno or 0, "check the file and the file system that it is on")
+    hint = _HINTS.get(error.errno or 0, "check the file and its file system")
     return FileError(f"cannot {verb} {path}: {reason}", hint=hint)
 
 
 def sync_directory(path: Path) -> None:
-    """Make a rename in the directory durable, where the file system can."""
+    """Make a rename in the directory durable, where the file system supports it."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except PermissionError:
-        return  # one may write in a directory that one may not list
+        return  # a directory may be writable and not readable
     try:
         os.fsync(fd)
     except OSError as error:
@@ -134,11 +135,11 @@ def sync_directory(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _staged(target: Path, directory: Path) -> Iterator[tuple[int, Path]]:
-    """An open file to become the target, for one writer at a time.
+def _stage(target: Path, directory: Path) -> Iterator[tuple[int, Path]]:
+    """Open the temporary file that will replace the target, for one writer at a time.
 
-    Its name is fixed, so that what a killed writer left is overwritten by the next one instead
-    of piling up; the lock on it keeps two writers from sharing it.
+    Its name is fixed, so that the next writer overwrites what a killed writer left; its lock keeps
+    two writers from sharing it.
     """
     staged = directory / f".{target.name}.kedge-new"
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -148,21 +149,21 @@ def _staged(target: Path, directory: Path) -> Iterator[tuple[int, Path]]:
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
-            staged.unlink(missing_ok=True)  # a planted link must not lead the bytes elsewhere
+            staged.unlink(missing_ok=True)  # a planted link must not redirect the write
             continue
         try:
-            _take(fd, target)
-            if _same_file(fd, staged):
+            _lock_for_writing(fd, target)
+            if _is_same_file(fd, staged):
                 break
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # the writer before us has renamed it to the target: take a new one
+        os.close(fd)  # the writer before us renamed it to the target: open a new one
     try:
         yield fd, staged
     except BaseException:
         with contextlib.suppress(OSError):
-            if _same_file(fd, staged):
+            if _is_same_file(fd, staged):
                 staged.unlink()
         raise
     finally:
@@ -170,7 +171,7 @@ def _staged(target: Path, directory: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _target(path: Path) -> Path:
-    """The plain file that `path` names or will name. What is no plain file is not replaced."""
+    """Return the file to replace, links resolved. Raises OSError if it is not a regular file."""
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     try:
         kind = target.stat(follow_symlinks=False).st_mode
@@ -183,7 +184,7 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _same_file(fd: int, path: Path) -> bool:
+def _is_same_file(fd: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(fd), path.stat(follow_symlinks=False))
     except FileNotFoundError:
@@ -194,19 +195,20 @@ def _mode_for(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
-        mask = os.umask(0o077)  # strict, for a file that another thread makes just then
+        mask = os.umask(0o077)  # strict, in case another thread creates a file just then
         os.umask(mask)
         return 0o666 & ~mask
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def _write(fd: int, data: bytes) -> None:
+    """Write all the bytes, also where the system takes them in parts."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
-def _locked(path: Path, timeout: float) -> int:
-    """The lock's file, open and locked."""
+def _open_locked(path: Path, timeout: float) -> int:
+    """Open and lock the lock file; return its descriptor."""
     ignore = path.parent / ".gitignore"
     if not os.path.lexists(ignore):
         write_atomic(ignore, b"*\n")
@@ -221,24 +223,25 @@ def _locked(path: Path, timeout: float) -> int:
                     f" for more than {timeout:g} s",
                     hint="wait for that process, or end it, and try again",
                 )
-            if _same_file(fd, path):
+            if _is_same_file(fd, path):
                 return fd
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # it was removed while we waited: what we hold, nobody else sees
+        os.close(fd)  # the file was removed while we waited: nobody else would see this lock
 
 
-def _take(fd: int, path: Path) -> None:
-    """Lock a file that is being written for as long as it is open."""
+def _lock_for_writing(fd: int, path: Path) -> None:
+    """Lock a file for as long as the descriptor is open."""
     if not _flock(fd, time.monotonic() + LOCK_TIMEOUT):
         raise LockTimeout(
-            f"another process writes {path} for more than {LOCK_TIMEOUT:g} s",
+            f"another process has been writing {path} for more than {LOCK_TIMEOUT:g} s",
             hint="wait for that process, or end it, and try again",
         )
 
 
 def _flock(fd: int, deadline: float) -> bool:
+    """Take the exclusive lock; return False if it is still taken at the deadline."""
     pause = 0.001
     while True:
         try:

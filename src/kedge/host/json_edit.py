@@ -1,18 +1,17 @@
-"""Adding to a JSON text, and taking out again, without changing a byte of the rest.
+"""Add items to a JSON text and remove them again, without changing any other byte.
 
-What was added can be taken out later with nothing but the text at hand, and the text is then
-the one of before, because each kind of place is filled in a way of its own:
+Removing an item needs only the text, and restores the original text, because each kind of place is
+filled in its own way:
 
-- A container with something in it gets a comma and the item right after its last child. Taking
-  an item out takes all from the end of the one before it.
+- A container with children gets a comma and the item right after its last child. Removing an item
+  removes everything from the end of the item before it.
 - An empty container gets the item right before its closing bracket: `{ }` becomes `{ "a": 1}`.
-  Taking out the only item before such a bracket leaves what stands around it.
-- A container that is made for the item has white space before its closing bracket: a line
-  break, or in a document of one line a space, `{ "a": 1 }`. When its last item is taken out, it
-  goes as well.
+  Removing the only item before such a bracket leaves the white space around it.
+- A container that is created for the item has white space before its closing bracket: a line break,
+  or a space in a document of one line, `{ "a": 1 }`. Removing its last item removes the container.
 
-In a text that was laid out anew since, an empty container may so be left, or taken; nothing
-else of it changes.
+If the text was reformatted meanwhile, an empty container may be left over, or removed; nothing else
+changes.
 """
 
 from __future__ import annotations
@@ -20,16 +19,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-
-from kedge.host.record import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from dataclasses import dataclass
+from typing import Any
 
 Path = tuple[int, ...]
 
-MOST = 250_000  # values in a text: beyond that it is no file for people, and takes much memory
+MOST = 250_000  # values in a text; a larger file is not a settings file, and needs much memory
 
 _BOM = "\ufeff"
 _CLOSE = {"{": "}", "[": "]"}
@@ -43,13 +38,13 @@ _ODD = re.compile(
 )
 _BREAK = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[ \t]*+")
-_WIDEST = 80  # an indentation beyond it is not taken up
+_WIDEST = 80  # a wider indentation is not imitated
 _UNIT = "  "
 _STRINGS = json.JSONDecoder()
 
 
 class BadJson(Exception):
-    """A text that is not JSON, or not of the shape that an edit needs."""
+    """A text that is not JSON, or does not have the structure that an edit needs."""
 
     def __init__(self, text: str, at: int, reason: str) -> None:
         mark = "\n" if "\n" in text else "\r"
@@ -58,8 +53,9 @@ class BadJson(Exception):
         super().__init__(f"line {self.line}: {reason}")
 
 
-class Node(NamedTuple):
-    """A value and where it stands. In an object, `start` is where its key begins."""
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value and its position. In an object, `start` is where its key begins."""
 
     kind: str
     start: int
@@ -69,8 +65,9 @@ class Node(NamedTuple):
     children: tuple[Node, ...] = ()
 
 
-class _Open(NamedTuple):
-    """A container whose end is not yet reached."""
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A container whose end has not been reached."""
 
     mark: str
     start: int
@@ -80,7 +77,7 @@ class _Open(NamedTuple):
 
 
 def parse(text: str) -> Node:
-    """The one value of the text, as strictly as the standard has it, however deep it goes."""
+    """Return the root value of the text. Follows the standard strictly, at any depth."""
     at = _skip(text, len(_BOM) if text.startswith(_BOM) else 0)
     key, start = None, at
     above: list[_Open] = []
@@ -96,14 +93,14 @@ def parse(text: str) -> Node:
             if text[at : at + 1] != _CLOSE[mark]:
                 key, start, at = _next(text, at, mark)
                 continue
-            node = _closed(above.pop(), at)
+            node = _close(above.pop(), at)
         else:
             node = _scalar(text, at, start, key)
         while True:
             at = _skip(text, node.end)
             if not above:
                 if at < len(text):
-                    raise BadJson(text, at, _found(text, at, "the end"))
+                    raise BadJson(text, at, _describe(text, at, "the end"))
                 return node
             above[-1].children.append(node)
             close = _CLOSE[above[-1].mark]
@@ -111,12 +108,12 @@ def parse(text: str) -> Node:
                 key, start, at = _next(text, _skip(text, at + 1), above[-1].mark)
                 break
             if text[at : at + 1] != close:
-                raise BadJson(text, at, _found(text, at, f"',' or '{close}'"))
-            node = _closed(above.pop(), at)
+                raise BadJson(text, at, _describe(text, at, f"',' or '{close}'"))
+            node = _close(above.pop(), at)
 
 
-def decoded(text: str, node: Node) -> Any:
-    """What a string, a number or a word says; None for a container, or a number past all use."""
+def decode(text: str, node: Node) -> Any:
+    """Return the value of a scalar; None for a container, or a number too long to convert."""
     if node.children or node.kind in ("object", "array"):
         return None
     try:
@@ -126,23 +123,23 @@ def decoded(text: str, node: Node) -> Any:
 
 
 def member(text: str, node: Node, key: str) -> int | None:
-    """Which child of the object has the key. Two that do are refused: readers differ on them."""
-    found = None
+    """Return the index of the child with the key. Refuses duplicates: readers differ on them."""
+    position = None
     for index, child in enumerate(node.children):
         if child.key == key:
-            if found is not None:
+            if position is not None:
                 raise BadJson(text, child.start, f"a second {_literal(key)}")
-            found = index
-    return found
+            position = index
+    return position
 
 
 def check(text: str, node: Node, kind: str, names: Sequence[str | int]) -> None:
-    """Refuse what is at the place if it is no object, or no array."""
+    """Raise BadJson unless the value is of this kind ("object" or "array")."""
     if node.kind != kind:
-        what = ".".join(map(str, names)) or "the whole"
+        what = ".".join(map(str, names)) or "the document"
         article = {"object": "an ", "array": "an ", "string": "a ", "number": "a "}
-        found = article.get(node.kind, "") + node.kind
-        raise BadJson(text, node.value, f"{what} must be an {kind}, and is {found}")
+        actual = article.get(node.kind, "") + node.kind
+        raise BadJson(text, node.value, f"{what} must be an {kind}, not {actual}")
 
 
 def at_path(root: Node, path: Path) -> Node:
@@ -152,7 +149,7 @@ def at_path(root: Node, path: Path) -> Node:
 
 
 def locate(text: str, root: Node, names: Sequence[str | int]) -> Path | None:
-    """The place that keys and indexes, from the root on, lead to; a negative index counts back."""
+    """Return the path that keys and indexes lead to, or None. Negative indexes count back."""
     path: list[int] = []
     for name in names:
         if isinstance(name, int):
@@ -167,35 +164,35 @@ def locate(text: str, root: Node, names: Sequence[str | int]) -> Path | None:
 
 
 def document(value: Any) -> str:
-    """A whole text, for a file that is not there."""
-    return _written(value, "\n", _UNIT) + "\n"
+    """Return the text of a new file."""
+    return _write(value, "\n", _UNIT) + "\n"
 
 
 def insert(text: str, above: Sequence[str | int], key: str, value: Any) -> str:
-    """The text with a member more in the object that keys and indexes lead to, made if need be."""
+    """Return the text with a member added to the object at the path, created if missing."""
     root = parse(text)
     into, rest = _descend(text, root, above, "object")
     if not rest and member(text, into, key) is not None:
-        raise BadJson(text, into.value, f"{_literal(key)} is there already")
-    return _added(text, root, into, *_nested([*rest, key], value))
+        raise BadJson(text, into.value, f"{_literal(key)} exists already")
+    return _add(text, root, into, *_nest([*rest, key], value))
 
 
 def append(text: str, names: Sequence[str | int], value: Any) -> str:
-    """The text with the value at the end of the array that they lead to, made if need be."""
+    """Return the text with the value appended to the array at the path, created if missing."""
     root = parse(text)
     into, rest = _descend(text, root, names, "array")
-    return _added(text, root, into, *(_nested(rest, [value]) if rest else (None, value)))
+    return _add(text, root, into, *(_nest(rest, [value]) if rest else (None, value)))
 
 
 def replace(text: str, node: Node, value: Any) -> str:
-    """The text with another text, number or word in place of one."""
+    """Return the text with another scalar in place of one."""
     return text[: node.value] + _literal(value) + text[node.end :]
 
 
 def remove(text: str, paths: Iterable[Path], *, depth: int | None = None) -> str:
-    """The text without what is at the paths, and without the containers that were made for it.
+    """Return the text without the values at the paths and the containers created for them.
 
-    No container deeper than `depth` goes with its last item, and never the root.
+    Containers deeper than `depth` stay, even empty, and so does the root.
     """
     root = parse(text)
     gone: dict[int, dict[Path, set[int]]] = {}
@@ -206,10 +203,10 @@ def remove(text: str, paths: Iterable[Path], *, depth: int | None = None) -> str
         for path, indexes in gone.get(level, {}).items():
             container = at_path(root, path)
             empty = len(indexes) == len(container.children)
-            made = container.children[-1].end < container.end - 1
-            if empty and made and 0 < level <= (level if depth is None else depth):
+            created = container.children[-1].end < container.end - 1
+            if empty and created and 0 < level <= (level if depth is None else depth):
                 gone.setdefault(level - 1, {}).setdefault(path[:-1], set()).add(path[-1])
-            elif empty and made:
+            elif empty and created:
                 cuts.append((container.value + 1, container.end - 1))
             else:
                 cuts += _cuts(container.children, indexes)
@@ -221,7 +218,7 @@ def remove(text: str, paths: Iterable[Path], *, depth: int | None = None) -> str
 
 
 def _cuts(children: Sequence[Node], indexes: Collection[int]) -> Iterator[tuple[int, int]]:
-    """What to cut for some of the children, each with the comma that came with it."""
+    """Yield the spans to cut for some of the children, each with its comma."""
     first = next((i for i in range(len(children)) if i not in indexes), None)
     if first is None:
         yield children[0].start, children[-1].end
@@ -234,30 +231,30 @@ def _cuts(children: Sequence[Node], indexes: Collection[int]) -> Iterator[tuple[
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def _next(text: str, at: int, mark: str) -> tuple[str | None, int, int]:
-    """The key of what comes next in a container, where that begins, and where its value does."""
+    """Return the next member's key, where it begins, and where its value begins."""
     if mark == "[":
         return None, at, at
     if text[at : at + 1] != '"':
-        raise BadJson(text, at, _found(text, at, "a key in double quotes"))
+        raise BadJson(text, at, _describe(text, at, "a key in double quotes"))
     key, end = _string(text, at)
     colon = _skip(text, end)
     if text[colon : colon + 1] != ":":
-        raise BadJson(text, colon, _found(text, colon, "':'"))
+        raise BadJson(text, colon, _describe(text, colon, "':'"))
     return key, at, _skip(text, colon + 1)
 
 
 def _scalar(text: str, at: int, start: int, key: str | None) -> Node:
     if text[at : at + 1] == '"':
         return Node("string", start, at, _string(text, at)[1], key)
-    found = _SCALAR.match(text, at)
-    if not found:
-        raise BadJson(text, at, _found(text, at, "a value"))
-    return Node(found.lastgroup or found.group(), start, at, found.end(), key)
+    match = _SCALAR.match(text, at)
+    if not match:
+        raise BadJson(text, at, _describe(text, at, "a value"))
+    return Node(match.lastgroup or match.group(), start, at, match.end(), key)
 
 
 def _string(text: str, at: int) -> tuple[str, int]:
@@ -269,16 +266,17 @@ def _string(text: str, at: int) -> tuple[str, int]:
     return str(value), end
 
 
-def _closed(container: _Open, at: int) -> Node:
-    mark, start, value, key, children = container
-    return Node(_KINDS[mark], start, value, at + 1, key, tuple(children))
+def _close(container: _Open, at: int) -> Node:
+    kind, children = _KINDS[container.mark], tuple(container.children)
+    return Node(kind, container.start, container.value, at + 1, container.key, children)
 
 
-def _found(text: str, at: int, wanted: str) -> str:
+def _describe(text: str, at: int, wanted: str) -> str:
+    """Return what is wrong at a place where `wanted` should be."""
     odd = _ODD.match(text, at)
     kind = odd.lastgroup if odd else None
     if kind == "comment":
-        return "a comment, which JSON does not have"
+        return "a comment, which JSON does not allow"
     if at >= len(text):
         return f"the text ends where {wanted} should be"
     if odd and kind == "word":
@@ -291,7 +289,7 @@ def _found(text: str, at: int, wanted: str) -> str:
 def _descend(
     text: str, root: Node, names: Sequence[str | int], kind: str
 ) -> tuple[Node, list[str]]:
-    """The innermost of the containers that is there, and the keys of those that are not."""
+    """Return the innermost container that exists, and the keys of the missing ones."""
     node = root
     for depth, name in enumerate(names):
         if isinstance(name, int):
@@ -306,16 +304,16 @@ def _descend(
     return node, []
 
 
-def _nested(keys: Sequence[str], value: Any) -> tuple[str, Any]:
-    """The first of the keys, and the value inside of objects for the others."""
+def _nest(keys: Sequence[str], value: Any) -> tuple[str, Any]:
+    """Return the first key, and the value wrapped in objects for the others."""
     for key in reversed(keys[1:]):
         value = {key: value}
     return keys[0], value
 
 
-def _added(text: str, root: Node, into: Node, key: str | None, value: Any) -> str:
-    found = _BREAK.search(text)
-    newline = found.group() if found else "\n"
+def _add(text: str, root: Node, into: Node, key: str | None, value: Any) -> str:
+    match = _BREAK.search(text)
+    newline = match.group() if match else "\n"
     if into.children:
         last = into.children[-1]
         before = into.children[-2].end if len(into.children) > 1 else into.value + 1
@@ -327,23 +325,23 @@ def _added(text: str, root: Node, into: Node, key: str | None, value: Any) -> st
         lead = "," + (newline + indent if broken else "" if tight else " ")
     else:
         at, lead = into.end - 1, ""
-        # A document with nothing in it has no style, and several lines are easier to read.
+        # An empty document has no style to follow, and several lines are easier to read.
         block = bool(_BREAK.search(text, root.value, root.end)) or not root.children
         indent = _indent(text, at)
-    item = _written(value, newline + indent if block else None, _unit(text, root))
+    item = _write(value, newline + indent if block else None, _unit(text, root))
     name = "" if key is None else f"{_literal(key)}: "
     return text[:at] + lead + name + item + text[at:]
 
 
-def _written(value: Any, margin: str | None, unit: str) -> str:
-    """The value on lines of its own below a margin, or on one line without one."""
+def _write(value: Any, margin: str | None, unit: str) -> str:
+    """Return the value on several lines, each after `margin`, or on one line without a margin."""
     if not (isinstance(value, (dict, list)) and value):
         return _literal(value)
     inner = None if margin is None else margin + unit
     if isinstance(value, dict):
-        items = [f"{_literal(key)}: {_written(one, inner, unit)}" for key, one in value.items()]
+        items = [f"{_literal(key)}: {_write(one, inner, unit)}" for key, one in value.items()]
     else:
-        items = [_written(one, inner, unit) for one in value]
+        items = [_write(one, inner, unit) for one in value]
     before, after = (" ", " ") if margin is None or inner is None else (inner, margin)
     body = ("," + before).join(items)
     return f"{{{before}{body}{after}}}" if isinstance(value, dict) else f"[{before}{body}{after}]"
@@ -351,15 +349,15 @@ def _written(value: Any, margin: str | None, unit: str) -> str:
 
 def _literal(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    # Half of a pair of surrogates can be in a file as an escape only.
+    # An unpaired surrogate can be in a file only as an escape.
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half.group()):04x}", text)
 
 
 def _indent(text: str, at: int) -> str:
-    """How the line of a place is indented."""
+    """Return the indentation of the line at `at`."""
     begin = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    found = _INDENT.match(text, begin, at)
-    return _narrow(found.group() if found else "")
+    match = _INDENT.match(text, begin, at)
+    return _narrow(match.group() if match else "")
 
 
 def _narrow(indent: str) -> str:
@@ -367,7 +365,7 @@ def _narrow(indent: str) -> str:
 
 
 def _unit(text: str, root: Node) -> str:
-    """By how much the first container of several lines indents what is in it."""
+    """Return one level of indentation, as the first container of several lines uses it."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

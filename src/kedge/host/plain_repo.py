@@ -1,7 +1,7 @@
-"""Where a repository is, in the common cases, without a process and with little to import.
+"""Find the repository of a directory in the common cases, without running git.
 
 Anything unusual (a ceiling, a bare repository, settings that move the work tree, files of another
-user) is left to git itself.
+user) is left to git itself. Hook path: no `pathlib`, no `subprocess`.
 """
 
 from __future__ import annotations
@@ -10,54 +10,54 @@ import os
 import stat
 
 LIMITS = ("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
-_MOST = 1 << 20  # bytes of a file of git's own that are read here
+_MOST = 1 << 20  # bytes to read of one of git's files
 _HEX = frozenset(b"0123456789abcdef")
 
 
 def find(start: str) -> tuple[str, str, str] | None:
-    """The root, git's directory and the one that all work trees share; None when git must say."""
+    """Return the root, the git directory and the common directory; None if only git can tell."""
     if any(os.environ.get(name) for name in LIMITS):
         return None
     try:
         root = os.path.realpath(start, strict=True)
-        about = os.stat(root)
-        if not stat.S_ISDIR(about.st_mode):
+        first = os.stat(root)
+        if not stat.S_ISDIR(first.st_mode):
             return None
         while True:
-            if os.stat(root).st_dev != about.st_dev:
+            if os.stat(root).st_dev != first.st_dev:
                 return None
-            found = _repository(root)
-            if found is not None or root == "/":
-                return found if found != _OTHER else None
+            places = _repository(root)
+            if places is not None or root == "/":
+                return places if places != _UNUSUAL else None
             root = os.path.dirname(root)
     except OSError:
         return None
 
 
-_OTHER = ("", "", "")  # a repository, but not a plain one
+_UNUSUAL = ("", "", "")  # a repository that only git can judge
 
 
 def _repository(root: str) -> tuple[str, str, str] | None:
     dot_git = os.path.join(root, ".git")
     if os.path.isdir(dot_git):
         plain = _is_mine(root, dot_git) and not os.path.islink(dot_git) and _is_git(dot_git)
-        return (root, dot_git, dot_git) if plain else _OTHER
+        return (root, dot_git, dot_git) if plain else _UNUSUAL
     if os.path.isfile(dot_git):
-        return _linked(root, dot_git) or _OTHER
+        return _linked_worktree(root, dot_git) or _UNUSUAL
     bare = os.path.isfile(os.path.join(root, "HEAD")) and os.path.isdir(
         os.path.join(root, "objects")
     )
-    return _OTHER if bare or os.path.lexists(dot_git) else None
+    return _UNUSUAL if bare or os.path.lexists(dot_git) else None
 
 
-def _linked(root: str, dot_git: str) -> tuple[str, str, str] | None:
-    """A linked work tree, when it and its repository name each other."""
-    named = small(dot_git)
-    if not named.startswith(b"gitdir: /") or not named.endswith(b"\n"):
+def _linked_worktree(root: str, dot_git: str) -> tuple[str, str, str] | None:
+    """Return the places of a linked work tree, if it and its repository refer to each other."""
+    pointer = read_small(dot_git)
+    if not pointer.startswith(b"gitdir: /") or not pointer.endswith(b"\n"):
         return None
-    git_dir = os.fsdecode(named[8:-1])
-    back = small(os.path.join(git_dir, "gitdir"))
-    shared = small(os.path.join(git_dir, "commondir"))
+    git_dir = os.fsdecode(pointer[8:-1])
+    back = read_small(os.path.join(git_dir, "gitdir"))
+    shared = read_small(os.path.join(git_dir, "commondir"))
     if os.fsdecode(back[:-1]) != dot_git or shared != b"../..\n":
         return None
     common = os.path.dirname(os.path.dirname(git_dir))
@@ -70,23 +70,23 @@ def _is_mine(*paths: str) -> bool:
 
 
 def _is_git(directory: str) -> bool:
-    """Whether git would take this directory as its own, and what is around it as the work tree."""
+    """True if git would use this directory, with its parent directory as the work tree."""
     if not all(os.path.isdir(os.path.join(directory, name)) for name in ("objects", "refs")):
         return False
-    found = small(os.path.join(directory, "config"))
-    if not found or not _has_head(directory):
+    config = read_small(os.path.join(directory, "config"))
+    if not config or not _has_head(directory):
         return False
-    settings = found.lower().replace(b"bare = false", b"")
+    settings = config.lower().replace(b"bare = false", b"")
     return b"bare" not in settings and b"worktree" not in settings
 
 
 def _has_head(directory: str) -> bool:
-    head = small(os.path.join(directory, "HEAD"))
+    head = read_small(os.path.join(directory, "HEAD"))
     return head.startswith(b"ref: refs/") or (len(head) >= 40 and _HEX.issuperset(head[:40]))
 
 
-def small(path: str | os.PathLike[str], most: int = _MOST) -> bytes:
-    """A plain file of git's own, up to so many bytes; nothing for anything else."""
+def read_small(path: str | os.PathLike[str], most: int = _MOST) -> bytes:
+    """Return the first `most` bytes of a regular file; nothing for anything else."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

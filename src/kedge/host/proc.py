@@ -1,4 +1,7 @@
-"""Programs, started in a process group of their own and ended with all of it."""
+"""Run a program to its end in a process group of its own, and end the whole group with it.
+
+`running` follows a program line by line instead.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,21 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kedge.errors import ProgramError
-from kedge.host.record import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 GRACE = 2.0
 _CHUNK = 1 << 16
-_POLL = 0.1  # how soon the end of a leader is seen whose children keep its pipes open
-_DRAIN = 0.5
+_POLL = 0.1  # seconds until we notice that a program ended whose children keep its pipes open
+_DRAIN = 0.5  # seconds to read what is left in the pipes then
 _FOREVER = float("inf")
 
 
-class Finished(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ProgramResult:
     """How a program ended. `code` is negative for a signal, as in `subprocess`."""
 
     code: int
@@ -45,12 +46,12 @@ def run(
     timeout: float | None = None,
     on_output: Callable[[str, bytes], None] | None = None,
     grace: float = GRACE,
-) -> Finished:
-    """Run a program to its end, or to the time-out, and leave nothing of its group running.
+) -> ProgramResult:
+    """Run a program until it ends or the time-out, and leave nothing of its group running.
 
-    Output is given to `on_output("stdout" | "stderr", chunk)` as it arrives when that is set,
-    and collected otherwise. On a time-out, on an exception in `on_output` and on an interrupt
-    the whole group gets SIGTERM, and SIGKILL after `grace` seconds.
+    With `on_output`, each chunk of output is passed to it with "stdout" or "stderr" as it arrives;
+    otherwise output is collected. On a time-out, an exception in `on_output` or an interrupt the
+    whole group gets SIGTERM, and SIGKILL after `grace` seconds.
     """
     begin = time.monotonic()
     deadline = _FOREVER if timeout is None else begin + timeout
@@ -63,14 +64,14 @@ def run(
             on_output(stream, chunk)
 
     timed_out = True
-    with signals_held_back() as let_through:
-        child = started(argv, cwd, env, piped=input is not None)
+    with hold_signals() as let_through:
+        child = start(argv, cwd, env, piped=input is not None)
         try:
             let_through()
             timed_out = not _follow(child, input, deadline, take)
         finally:
             end_group(child, grace if timed_out else 0.0)
-    return Finished(
+    return ProgramResult(
         child.returncode,
         b"".join(collected["stdout"]),
         b"".join(collected["stderr"]),
@@ -79,13 +80,14 @@ def run(
     )
 
 
-def started(
+def start(
     argv: Sequence[str | os.PathLike[str]],
     cwd: Path | None,
     env: Mapping[str, str] | None,
     *,
     piped: bool,
 ) -> subprocess.Popen[bytes]:
+    """Start a program with pipes for its output, and for its input if `piped`."""
     try:
         return subprocess.Popen(
             [os.fspath(a) for a in argv],
@@ -104,15 +106,15 @@ def started(
     except (OSError, ValueError) as error:
         raise ProgramError(
             f"cannot start {os.fspath(argv[0])!r}: {error}",
-            hint="check that it is a program that you may run, and what it is given",
+            hint="check that you may run it, and its arguments",
         ) from error
 
 
 @contextlib.contextmanager
-def signals_held_back() -> Iterator[Callable[[], None]]:
-    """Until the given function is called, no signal raises an exception.
+def hold_signals() -> Iterator[Callable[[], None]]:
+    """Hold back SIGINT and SIGTERM until the yielded function is called, or the block is left.
 
-    One inside of Popen would leave a program running that nobody knows of.
+    An exception inside Popen would leave a program running that nothing can end.
     """
     held: list[int] = []
     handlers: dict[int, Any] = {}
@@ -126,7 +128,7 @@ def signals_held_back() -> Iterator[Callable[[], None]]:
     try:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                # One that is ignored stays so: the program inherits that.
+                # An ignored signal stays ignored: the program inherits that.
                 if callable(handler := signal.getsignal(number)):
                     handlers[number] = handler
                     signal.signal(number, lambda got, _: held.append(got))
@@ -136,12 +138,12 @@ def signals_held_back() -> Iterator[Callable[[], None]]:
 
 
 def end_group(child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
-    """End the child and every process of its group; return when the child is reaped."""
+    """End the child and every process of its group, and wait until the child is reaped."""
     try:
         if grace > 0:
             _signal(child.pid, signal.SIGTERM)
             _await_group(child, time.monotonic() + grace)
-    finally:  # also when a second interrupt cuts the grace short
+    finally:  # also if a second interrupt cuts the grace period short
         _signal(child.pid, signal.SIGKILL)
         child.wait()
         for pipe in (child.stdin, child.stdout, child.stderr):
@@ -151,16 +153,16 @@ def end_group(child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
 
 
 def _await_group(child: subprocess.Popen[bytes], deadline: float) -> None:
-    """Wait for all of the group: a shell may be gone at once while what it runs cleans up."""
+    """Wait for the whole group: a shell may end at once while the commands it ran clean up."""
     pause = 0.001
-    # A leader that is not reaped would count as one that runs.
+    # A leader that is not reaped would count as running.
     while (child.poll() is None or _signal(child.pid, 0)) and time.monotonic() < deadline:
         time.sleep(pause)
         pause = min(pause * 2, 0.05)
 
 
 def _signal(group: int, number: int) -> bool:
-    """Whether there was anyone to signal."""
+    """Signal the group; return False if it has no process left."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
@@ -174,7 +176,7 @@ def _follow(
     deadline: float,
     take: Callable[[str, bytes], None],
 ) -> bool:
-    """Feed and drain the pipes until the child has ended. False when time ran out."""
+    """Feed and drain the pipes until the child has ended; return False at the deadline."""
     pending = memoryview(data or b"")
     drained = _FOREVER
     with selectors.DefaultSelector() as selector:
@@ -188,7 +190,7 @@ def _follow(
             ended = child.poll() is not None
             now = time.monotonic()
             if ended:
-                # Its output is in the pipes; a grandchild that keeps them open gets no more time.
+                # Its output is in the pipes; a grandchild that keeps them open is not waited for.
                 drained = min(drained, now + _DRAIN)
             left = (drained if ended else deadline) - now
             if left <= 0:
@@ -216,6 +218,7 @@ def _follow(
 
 
 def feed(fd: int, pending: memoryview) -> memoryview:
+    """Write what the pipe takes; return the rest, which is empty if nobody reads any more."""
     try:
         return pending[os.write(fd, pending[:_CHUNK]) :]
     except BlockingIOError:
@@ -232,11 +235,11 @@ def stream(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     grace: float = GRACE,
-) -> Finished:
-    """As `run`, but both outputs go through one pipe, so that their order is kept."""
+) -> ProgramResult:
+    """Like `run`, but with both outputs in one pipe, so that their order is kept."""
     begin = time.monotonic()
     timed_out = True
-    with signals_held_back() as let_through:
+    with hold_signals() as let_through:
         try:
             child = subprocess.Popen(
                 [os.fspath(a) for a in argv],
@@ -250,7 +253,7 @@ def stream(
         except (OSError, ValueError) as error:
             raise ProgramError(
                 f"cannot start {os.fspath(argv[0])!r}: {error}",
-                hint="check its spelling, and PATH, and that you may run it",
+                hint="check its spelling, PATH, and that you may run it",
             ) from error
         try:
             let_through()
@@ -258,4 +261,4 @@ def stream(
             timed_out = not _follow(child, None, deadline, lambda _, chunk: on_output(chunk))
         finally:
             end_group(child, grace if timed_out else 0.0)
-    return Finished(child.returncode, b"", b"", time.monotonic() - begin, timed_out)
+    return ProgramResult(child.returncode, b"", b"", time.monotonic() - begin, timed_out)

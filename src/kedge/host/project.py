@@ -1,55 +1,56 @@
-"""The project that a command works on, and where kedge keeps things for it."""
+"""The project that a command works on, and the places of kedge's own files."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from kedge.errors import FileError, NoRepository
 from kedge.host import git
-from kedge.host.record import NamedTuple
 
 HOME_VARIABLE = "KEDGE_HOME"
 
 
-class Project(NamedTuple):
-    """A directory with code: a git work tree, or one that has a `.kedge` directory."""
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A git work tree, or a directory outside git that has a `.kedge` directory."""
 
     root: Path
     repo: git.Repo | None
 
     def path(self, *parts: str) -> Path:
-        """A path below the root. One that leads out of it, by a link or by `..`, is refused."""
+        """Return a path below the root. Refuses one that leaves it through a link or `..`."""
         path = self.root.joinpath(*parts)
         if not _real(path).is_relative_to(_real(self.root)):
             raise FileError(
                 f"{Path(*parts)} leads out of {self.root}",
-                hint="kedge follows no link out of the project: put a real file there",
+                hint="kedge follows no link out of the project: replace it with a regular file",
             )
         if self.repo is not None:
             for inside in {self.repo.git_dir, self.repo.common_dir}:
                 if _real(path).is_relative_to(_real(inside)):
                     raise FileError(
                         f"{Path(*parts)} leads into git's own files",
-                        hint="kedge follows no link there: put a real file in its place",
+                        hint="kedge follows no link there: replace it with a regular file",
                     )
         return path
 
     def own(self, *parts: str) -> Path:
-        """A path below `.kedge`, where only kedge writes and so no link at all is followed."""
+        """Return a path below `.kedge`. Only kedge writes there, so no link is followed at all."""
         path = self.path(".kedge", *parts)
         if _real(path) != _real(self.root).joinpath(".kedge", *parts):
             raise FileError(
                 f"{Path('.kedge', *parts)} is a link, or lies behind one",
-                hint="kedge follows no links to its own files: put a real one there",
+                hint="kedge follows no link to its own files: replace it with a regular file",
             )
         return path
 
     def home(self) -> Path:
-        """Where what is not for git is kept, shared by all work trees of the repository."""
-        named = os.environ.get(HOME_VARIABLE)
-        if named:
-            return Path(named)
+        """Return the directory for files outside git, shared by all work trees of a repository."""
+        override = os.environ.get(HOME_VARIABLE)
+        if override:
+            return Path(override)
         if self.repo is None:
             home = self.own("home")
             _refuse_links(home)
@@ -57,18 +58,18 @@ class Project(NamedTuple):
         home = self.repo.common_dir / "kedge"
         if home.is_symlink():
             raise FileError(
-                f"{home} is a link", hint=f"set {HOME_VARIABLE} to keep things elsewhere"
+                f"{home} is a link", hint=f"remove it, or set {HOME_VARIABLE} to another directory"
             )
         return home
 
 
 def find(start: Path) -> Project:
-    """The project that holds `start`; NoRepository when there is none."""
+    """Return the project that contains `start`. Raises NoRepository if there is none."""
     try:
         start = start.absolute()
     except FileNotFoundError as error:
         raise NoRepository(
-            "the current directory was deleted", hint="go to one that is there"
+            "the current directory was deleted", hint="go to an existing directory"
         ) from error
     try:
         repo = git.find(start)
@@ -84,13 +85,13 @@ def find(start: Path) -> Project:
 
 
 def _refuse_links(folder: Path) -> None:
-    """Outside of git the home comes with the directory, and so may links in it."""
+    """Refuse links in kedge's home: outside git it comes with the project, links included."""
     for here, folders, names in os.walk(folder):
         for name in (*folders, *names):
             if os.path.islink(os.path.join(here, name)):  # noqa: PTH114, PTH118 - as os.walk gives
                 raise FileError(
                     f"{os.path.join(here, name)} is a link",  # noqa: PTH118
-                    hint=f"remove it, or set {HOME_VARIABLE} to keep things elsewhere",
+                    hint=f"remove it, or set {HOME_VARIABLE} to another directory",
                 )
 
 

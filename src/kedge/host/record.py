@@ -1,12 +1,13 @@
-"""Named tuples that cost little to define: a hook defines dozens before it can say a word.
+"""Named tuples that are cheap to define: a hook defines dozens at every start.
 
-For type checkers they are `typing.NamedTuple`, as `record.pyi` says. `typing` alone would cost a
-hook more than a judgement does, and the code that `namedtuple` makes for each class as much again.
+Hook path: importing `typing` would cost a hook more time than judging a tool call, and the code
+that `namedtuple` compiles for each class as much again. Type checkers see `typing.NamedTuple`, in
+`record.pyi`.
 """
 
 from __future__ import annotations
 
-try:  # what `namedtuple` has: twice as quick
+try:  # the getter that `namedtuple` uses: twice as fast as a property
     from _collections import _tuplegetter as _getter  # type: ignore[import-not-found]
 except ImportError:
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 
 _tuple = tuple.__new__
-# How a record of so many values is made: each class has its own names put in. To compile that anew
-# for each is most of what a `namedtuple` costs.
+# Constructors by number of fields; a class gets a copy with its own field names. Compiling one for
+# each class is most of what a `namedtuple` costs.
 _MAKERS = (
     lambda cls: _tuple(cls, ()),
     lambda cls, a: _tuple(cls, (a,)),
@@ -40,7 +41,7 @@ _MAKERS = (
 _Function = type(_MAKERS[0])
 
 
-def _maker(
+def _make_constructor(
     name: str, fields: tuple[str, ...], defaults: dict[str, Any], like: Callable[..., Any]
 ) -> Callable[..., Any]:
     names = {"co_name": "__new__", "co_qualname": f"{name}.__new__"}
@@ -55,21 +56,34 @@ class _Record(tuple):  # type: ignore[type-arg]
     _at: ClassVar[dict[str, int]] = {}
 
     def __new__(cls, /, *values: Any, **named: Any) -> Any:
-        """The first of a large class, whose own maker takes this one's place."""
+        """Create the first record of a class with many fields, and the class's own constructor."""
         names = ", ".join(cls._fields)
         like = eval(f"lambda cls, {names}: _tuple(cls, ({names}))")  # noqa: S307 - our own names
-        maker = _maker(cls.__name__, cls._fields, cls._field_defaults, like)
-        cls.__new__ = maker  # type: ignore[method-assign, assignment]
-        return maker(cls, *values, **named)
+        new = _make_constructor(cls.__name__, cls._fields, cls._field_defaults, like)
+        cls.__new__ = new  # type: ignore[method-assign, assignment]
+        return new(cls, *values, **named)
+
+    # Unlike plain tuples, a record equals only one of its own type, and is never false.
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+    def __bool__(self) -> bool:
+        return True
 
     def _replace(self, /, **named: Any) -> Any:
-        made, at = list(self), self._at
+        values, at = list(self), self._at
         try:
             for name, value in named.items():
-                made[at[name]] = value
+                values[at[name]] = value
         except KeyError as error:
-            raise ValueError(f"{type(self).__name__} has no {error}") from None
-        return tuple.__new__(type(self), made)
+            raise ValueError(f"{type(self).__name__} has no field {error}") from None
+        return tuple.__new__(type(self), values)
 
     def _asdict(self) -> dict[str, Any]:
         return dict(zip(self._fields, self, strict=True))
@@ -79,15 +93,15 @@ class _Record(tuple):  # type: ignore[type-arg]
         return cls(*values)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
-        return f"{type(self).__name__}({shown})"
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+        return f"{type(self).__name__}({fields})"
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return tuple(self)
 
 
-class _Kind(type):
-    """Makes a named tuple of a class body: fields in their order, some with defaults."""
+class _RecordType(type):
+    """Turns a class body into a named tuple: its annotations are the fields."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
         if not bases:
@@ -96,12 +110,12 @@ class _Kind(type):
         defaults = {field: body.pop(field) for field in fields if field in body}
         getters = {field: _getter(at, "") for at, field in enumerate(fields)}
         at = {field: number for number, field in enumerate(fields)}
-        about: dict[str, Any] = {"_fields": fields, "_field_defaults": defaults, "_at": at}
-        about["__match_args__"] = fields
+        details: dict[str, Any] = {"_fields": fields, "_field_defaults": defaults, "_at": at}
+        details["__match_args__"] = fields
         if len(fields) < len(_MAKERS):
-            about["__new__"] = _maker(name, fields, defaults, _MAKERS[len(fields)])
-        return type(name, (_Record,), {**body, **getters, **about, "__slots__": ()})
+            details["__new__"] = _make_constructor(name, fields, defaults, _MAKERS[len(fields)])
+        return type(name, (_Record,), {**body, **getters, **details, "__slots__": ()})
 
 
-class NamedTuple(metaclass=_Kind):
-    """What a class is derived from to be a named tuple."""
+class NamedTuple(metaclass=_RecordType):
+    """The base class of named tuples, used as `typing.NamedTuple`."""

@@ -1,12 +1,12 @@
-"""A program that is followed line by line while it runs, and can be stopped at any moment.
+"""Follow a program line by line while it runs, and stop it at any time.
 
     with running.start(["agent"], input=b"the prompt") as child:
         for line in child.lines(deadline=time.monotonic() + 60, idle=10):
             ...
     child.ended
 
-One loop, no thread: between two lines the limits are looked at, also when none comes. When the
-`with` is left, nothing that came from the program runs any more, however it was left.
+One loop, no thread: the limits are checked between lines, also while no line comes. However the
+`with` block is left, no process that the program started is still running.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-from kedge.host import group, proc
-from kedge.host.record import NamedTuple
+from kedge.host import proc, process_tree
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen  # noqa: TID251 - the type alone
-    from typing import IO, Any
+
 
 TIME, IDLE, CANCELLED = "time", "idle", "cancelled"
 GRACE = 0.5  # seconds between SIGTERM and SIGKILL
-LONGEST = 32 << 20  # bytes of a line; what is more is dropped
-TAIL = 1 << 16  # bytes of standard error that are kept
+LONGEST = 32 << 20  # bytes of a line; the rest is dropped
+TAIL = 1 << 16  # bytes of standard error in `Ended.errors`
 _CHUNK = 1 << 16
-_POLL = 0.1
-_DRAIN = 0.5
+_POLL = 0.1  # seconds between two checks of the limits
+_DRAIN = 0.5  # seconds to read what is left in the pipes after the program's end
 NEVER = float("inf")
 
 
-class Line(NamedTuple):
-    """One line without its end. `error` is for one of standard error, `cut` for one too long."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its line break, from standard error if `error`; `cut` if it was too long."""
 
     data: bytes
     error: bool = False
@@ -48,14 +48,14 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Why a program was stopped before its end: `time`, `idle`, `cancelled`, or a caller's word."""
+    """Why a program was stopped: `time`, `idle`, `cancelled`, or a caller's own reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended. `code` is negative for a signal; `errors` is the last of its stderr."""
+    """How a program ended. `code` is negative for a signal; `errors` is the tail of its stderr."""
 
     code: int
     seconds: float
@@ -72,11 +72,11 @@ def start(
     input: bytes = b"",  # noqa: A002 - the word subprocess uses
     grace: float = GRACE,
 ) -> Iterator[Child]:
-    """Start a program in a session of its own, with `input` as all of its standard input."""
+    """Start a program in a session of its own, with `input` as its whole standard input."""
     mark = os.urandom(12).hex()
-    given = group.marked(os.environ if env is None else env, mark)
-    with proc.signals_held_back() as let_through:
-        child = Child(proc.started(argv, cwd, given, piped=True), mark, input, grace)
+    marked = process_tree.add_mark(os.environ if env is None else env, mark)
+    with proc.hold_signals() as let_through:
+        child = Child(proc.start(argv, cwd, marked, piped=True), mark, input, grace)
         try:
             let_through()
             yield child
@@ -85,7 +85,7 @@ def start(
 
 
 class Child:
-    """A program that runs. Made by `start`."""
+    """A running program, created by `start`."""
 
     def __init__(self, process: Popen[bytes], mark: str, data: bytes, grace: float) -> None:
         self._process = process
@@ -93,7 +93,7 @@ class Child:
         self._grace = grace
         self._begin = time.monotonic()
         self._pending = memoryview(data)
-        self._asked: str | None = None
+        self._stop_reason: str | None = None
         self._stopped: Stopped | None = None
         self._members: list[int] = []
         self._kill_at = NEVER
@@ -116,48 +116,47 @@ class Child:
 
     @property
     def ended(self) -> Ended | None:
-        """How it ended; None while it runs."""
+        """How the program ended; None while it runs."""
         return self._ended
 
     def stop(self, reason: str = CANCELLED) -> None:
-        """Ask for its end. `lines` sees to it at once, and gives what is still said meanwhile.
+        """Request the program's end. `lines` ends it at once, and yields its output until then.
 
         A signal handler or another thread may call this; the first reason counts.
         """
-        if self._asked is None:
-            self._asked = reason
-            with contextlib.suppress(OSError):  # it has ended, or is awake
+        if self._stop_reason is None:
+            self._stop_reason = reason
+            with contextlib.suppress(OSError):  # the program has ended, or the loop is awake
                 os.write(self._waker, b"!")
 
-    def bear(self, seconds: float) -> None:
-        """It has said that it will be silent so long: the next silence may last that."""
+    def allow_silence(self, seconds: float) -> None:
+        """Allow the next silence to last this long, whatever `idle` says."""
         self._quiet = max(self._quiet, seconds)
 
     def lines(self, *, deadline: float = NEVER, idle: float = NEVER) -> Iterator[Line]:
-        """What it says, as it is said, until it ends or is stopped.
+        """Yield the program's output as it arrives, until it ends or is stopped.
 
-        `deadline` is a moment of `time.monotonic`; `idle` is how many seconds of silence on both
-        outputs are borne.
+        `deadline` is a value of `time.monotonic`; `idle` is the number of seconds without output,
+        on either stream, after which the program is stopped.
         """
-        heard, drained = time.monotonic(), NEVER
+        last_output, drained = time.monotonic(), NEVER
         self._quiet = 0.0
         while self._ended is None:
             now = time.monotonic()
             gone = self._process.poll() is not None
-            if gone:  # what it said is in the pipes; who keeps them open gets no more time
+            silent = last_output + max(idle, self._quiet)
+            if gone:  # its output is in the pipes; a child that keeps them open is not waited for
                 drained = min(drained, now + _DRAIN)
             else:
-                self._enforce(now, deadline, heard + max(idle, self._quiet))
-            ready = self._selector.select(
-                0 if gone else self._pause(now, deadline, heard + max(idle, self._quiet))
-            )
+                self._enforce(now, deadline, silent)
+            ready = self._selector.select(0 if gone else self._pause(now, deadline, silent))
             for key, _ in ready:
                 if key.fd == self._wake:
                     os.read(self._wake, _CHUNK)
                 elif key.data is None:
                     self._feed(key)
                 elif chunk := os.read(key.fd, _CHUNK):
-                    heard, self._quiet = time.monotonic(), 0.0
+                    last_output, self._quiet = time.monotonic(), 0.0
                     yield from self._split(key.data, chunk)
                 else:
                     self._close(key.fileobj)
@@ -167,24 +166,24 @@ class Child:
                 self.end()
 
     def end(self) -> Ended:
-        """End all that came from it, and let go of its pipes. Whatever it still says is lost."""
+        """End the program and everything it started, and close its pipes. Unread output is lost."""
         if self._ended is not None:
             return self._ended
         try:
             if self._process.poll() is None:
-                self._terminate(self._asked or CANCELLED)
+                self._terminate(self._stop_reason or CANCELLED)
                 while self._process.poll() is None and time.monotonic() < self._kill_at:
                     time.sleep(0.005)
-        finally:  # also when a second interrupt cuts the grace short; a third one waits
-            with proc.signals_held_back():
-                group.kill(self.pid, self._mark, self._members)
+        finally:  # also if a second interrupt cuts the grace period short; a third one is held back
+            with proc.hold_signals():
+                process_tree.kill(self.pid, self._mark, self._members)
                 code = self._process.wait()
-                self._let_go()
+                self._close_all()
                 seconds = time.monotonic() - self._begin
                 self._ended = Ended(code, seconds, self._tail, self._stopped)
         return self._ended
 
-    def _let_go(self) -> None:
+    def _close_all(self) -> None:
         for key in list(self._selector.get_map().values()):
             if key.fd != self._wake:
                 self._close(key.fileobj)
@@ -195,10 +194,10 @@ class Child:
     def _enforce(self, now: float, deadline: float, silent: float) -> None:
         if self._stopped is not None:
             if now >= self._kill_at:
-                group.kill(self.pid, self._mark, self._members)
+                process_tree.kill(self.pid, self._mark, self._members)
                 self._kill_at = now + _POLL
             return
-        reason = self._asked or (TIME if now >= deadline else IDLE if now >= silent else None)
+        reason = self._stop_reason or (TIME if now >= deadline else IDLE if now >= silent else None)
         if reason:
             self._terminate(reason)
 
@@ -206,15 +205,15 @@ class Child:
         if self._stopped is None:
             self._stopped = Stopped(reason)
             self._kill_at = time.monotonic() + self._grace
-            # Whom it has started is seen while it lives; what it forgot, the mark will show.
-            self._members = group.members(self.pid, self._mark)
-            group.send(self.pid, signal.SIGTERM, self._members)
+            # Its children are found while it lives; orphans are found later, by the mark.
+            self._members = process_tree.members(self.pid, self._mark)
+            process_tree.send(self.pid, signal.SIGTERM, self._members)
 
     def _pause(self, now: float, deadline: float, silent: float) -> float:
-        """How long nothing has to be looked at. Closed pipes tell of an end that is near."""
-        nearly = len(self._selector.get_map()) == 1
+        """Return how long to wait for output. Closed pipes mean that the end is near."""
+        pipes_closed = len(self._selector.get_map()) == 1
         limits = (self._kill_at,) if self._stopped else (deadline, silent)
-        return max(0.0, min(now + (0.005 if nearly else _POLL), *limits) - now)
+        return max(0.0, min(now + (0.005 if pipes_closed else _POLL), *limits) - now)
 
     def _feed(self, key: selectors.SelectorKey) -> None:
         self._pending = proc.feed(key.fd, self._pending)
@@ -223,7 +222,7 @@ class Child:
 
     def _close(self, pipe: Any) -> None:
         self._selector.unregister(pipe)
-        with contextlib.suppress(OSError):  # standard input that nobody reads
+        with contextlib.suppress(OSError):  # unsent input that nobody reads any more
             pipe.close()
 
     def _split(self, splitter: _Splitter, chunk: bytes) -> Iterator[Line]:
@@ -238,12 +237,12 @@ class Child:
 
 
 def _pipes(process: Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
-    assert process.stdin and process.stdout and process.stderr  # noqa: S101 - so it was started
+    assert process.stdin and process.stdout and process.stderr  # noqa: S101 - proc.start makes them
     return process.stdin, process.stdout, process.stderr
 
 
 class _Splitter:
-    """Bytes in, lines out. However long a line is, it costs no more than `LONGEST`."""
+    """Splits bytes into lines. A line uses at most `LONGEST` bytes of memory."""
 
     def __init__(self, error: bool) -> None:
         self.error = error
@@ -254,19 +253,19 @@ class _Splitter:
         *whole, last = chunk.split(b"\n")
         for piece in whole:
             self._add(piece)
-            yield self._taken()
+            yield self._take()
         self._add(last)
 
     def rest(self) -> Iterator[Line]:
         if self._size:
-            yield self._taken()
+            yield self._take()
 
     def _add(self, piece: bytes) -> None:
         if self._size < LONGEST:
             self._parts.append(piece[: LONGEST - self._size])
         self._size += len(piece)
 
-    def _taken(self) -> Line:
+    def _take(self) -> Line:
         data = b"".join(self._parts)
         line = Line(data.removesuffix(b"\r"), self.error, self._size > LONGEST)
         self._parts, self._size = [], 0

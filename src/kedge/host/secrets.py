@@ -1,30 +1,28 @@
-"""Refusing to keep what seems to be a secret."""
+"""Refuse to store a value that seems to hold a secret."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from kedge.errors import SecretFound
 from kedge.host.redact import scan
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 def refuse(name: str, value: Any, allow: Collection[str] = ()) -> None:
-    """Raise SecretFound for the first secret in the value that `allow` does not name."""
-    for text in _texts(value):
-        for finding in scan(text):
-            if finding.id not in allow:
+    """Raise SecretFound for the first secret in the value whose id is not in `allow`."""
+    for text in _strings(value):
+        for secret in scan(text):
+            if secret.id not in allow:
                 raise SecretFound(
-                    f"{name} seems to hold a secret ({finding.rule})",
-                    hint=f"take it out, or pass --allow-secret {finding.id}",
-                    data={"rule": finding.rule, "finding": finding.id},
+                    f"{name} seems to hold a secret ({secret.rule})",
+                    hint=f"remove it, or pass --allow-secret {secret.id}",
+                    data={"rule": secret.rule, "finding": secret.id},
                 )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
+    """Yield every string in a JSON-like value, keys included."""
     stack = [value]
     while stack:
         one = stack.pop()

@@ -1,4 +1,4 @@
-"""Text that comes from anywhere, made harmless to show."""
+"""Make untrusted text safe and short enough to show."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def clean(text: str) -> str:
-    """The text with control characters made visible, so that no data can drive the terminal."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    """Return the text with control characters escaped, so that data cannot control the terminal."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
-def shortened(text: str, limit: int) -> str:
-    """The text on one line, at most so many characters."""
+def shorten(text: str, limit: int) -> str:
+    """Return the text on one line, cut to at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

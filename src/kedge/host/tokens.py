@@ -1,21 +1,20 @@
-"""How many tokens a text costs, worked out offline with the standard library alone.
+"""Count the tokens of a text, offline and with the standard library alone.
 
-The yardstick is o200k_base, the widest public vocabulary. Text is cut into the pieces within
-which that tokenizer merges; a piece that is no token is merged as it merges, pair by pair, the
-earliest token of the vocabulary first. `tokens_vocab.bin` holds what that takes, without the
-vocabulary itself: for every pair of bytes, and for the hash of every longer token, on which of 128
-levels of its order the token lies. Where two merges on one level compete, both ways are tried and
-the dearer one counts.
+The reference is o200k_base, the largest public vocabulary. Text is split into the same pieces as by
+that tokenizer; a piece that is not a token is merged pair by pair, the earliest token of the
+vocabulary first. `tokens_vocab.bin` replaces the vocabulary: for every pair of bytes, and for the
+hash of every longer token, it has the token's rank, in 128 levels. Where two merges on one level
+compete, both orders are tried and the higher count is used.
 
 On public repositories 99 % of the files of code or Markdown over 2 KB come out exact or up to 1 %
-above the real count, prose without spaces between its words up to 2 % above. Noise of any kind
-comes out within 3 % below. `benchmarks/tokens.py` measures that, searches for the texts that fall
-furthest short, and rebuilds the table.
+above the real count, prose without spaces between its words up to 2 % above. Random text comes out
+at most 3 % below. `benchmarks/tokens.py` measures that, searches for the texts with the largest
+error, and rebuilds the table.
 
-Limits: one string in 100,000 that is no token passes for one, and a few words in 100,000 are
-merged in another order, so a text that repeats just such a piece can fall short. The tokenizer of
+Limits: one string in 100,000 that is not a token counts as one, and a few words in 100,000 are
+merged in another order, so a text that repeats such a piece can be undercounted. The tokenizer of
 current Claude models is not public; the last public one counts 1.16 to 1.29 times as many tokens
-as o200k_base on code.
+as o200k_base on code. Hook path: no `typing`, no `pathlib`.
 """
 
 from __future__ import annotations
@@ -29,33 +28,33 @@ from itertools import accumulate, pairwise
 from zlib import crc32, decompress
 
 VOCAB = __file__.rpartition(".")[0] + "_vocab.bin"
-LEVELS = 128  # of the order of the vocabulary, from its first tokens to its last
-STEP = 1 << 12  # each token has three cells, in three neighbouring stretches of this many
-SPAN = 53 * STEP  # where the first of the three may lie
+LEVELS = 128  # of rank in the vocabulary, from its first tokens to its last
+STEP = 1 << 12  # cells of a segment; each token has one cell in each of three adjacent segments
+SPAN = 53 * STEP  # the first of the three cells is below this
 CELLS = SPAN + 2 * STEP
-SEED = 5  # the first start value with which no two tokens share a hash
+SEED = 5  # the first seed with which no two tokens share a hash
 
 _LOWER, _UPPER = r"a-z\xb5\xdf-\xf6\xf8-\xff", r"A-Z\xc0-\xd6\xd8-\xde"
 _DIGIT = r"0-9\xb2\xb3\xb9\xbc-\xbe"
 _SYMBOL = (
     r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x84\x86-\x9f\xa1-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7"
 )
-_WIDE = r"[^\x00-\xa9\xab-\xb9\xbb-\xff\s]"  # with the letters that have no case
+_WIDE = r"[^\x00-\xa9\xab-\xb9\xbb-\xff\s]"  # includes letters without case
 _SPACE, _OTHER = r"[^\S\x1c-\x1f]", r"[\S\x1c-\x1f]"
 _SUFFIX = r"(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"
-_ONE = 100  # every price is in hundredths of a token
-_LONG = 32  # bytes; for a longer token to pass, its two halves must as well
+_ONE = 100  # prices are in hundredths of a token
+_LONG = 32  # bytes; a longer piece counts as a token only if its two halves do
 _SIGNS = "←→—–…‘’“”•·×≤≥"
-_SHORT = 1 << 13  # characters, up to which it costs less to look at each than another pattern
-_REMEMBERED = 1 << 15  # pieces, and as many parts of pieces
+_SHORT = 1 << 13  # characters, up to which translating the text is faster than a wider pattern
+_REMEMBERED = 1 << 15  # cached pieces, and as many parts of pieces
 
 
 @cache
 def pieces() -> re.Pattern[str]:
-    """What o200k_base splits text into before it merges, but what touches a wide character as one.
+    """The pieces that o200k_base splits text into; a run with wide characters is one piece here.
 
-    The sets stay below U+0100 so that each compiles to one bitmap, and runs are bounded so that no
-    text is slow.
+    Character sets stay below U+0100 so that each compiles to one bitmap, and runs are bounded so
+    that matching is linear.
     """
     return re.compile(
         rf"[\t\x0b\x0c \x85\xa0{_SYMBOL}]?"
@@ -73,7 +72,7 @@ def pieces() -> re.Pattern[str]:
 
 @cache
 def _plain() -> re.Pattern[str]:
-    """The same for ASCII, where it is a fifth faster."""
+    """The same pattern for ASCII, a fifth faster."""
     symbol = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
     return re.compile(
         rf"[\t\x0b\x0c {symbol}]?(?:[a-z]{{1,128}}+|[A-Z]{{1,128}}+[a-z]{{0,128}}+){_SUFFIX}"
@@ -90,17 +89,17 @@ def _split(text: str) -> list[str]:
         return _plain().findall(text)
     if len(text) <= _SHORT:
         kinds = text.translate(_prices().kinds)
-        if kinds.isascii():  # all letters have cases
+        if kinds.isascii():  # all letters have case
             ends = accumulate(map(len, _plain().findall(kinds)), initial=0)
             return [text[begin:end] for begin, end in pairwise(ends)]
     return pieces().findall(text)
 
 
 class _Kinds(dict[int, str]):
-    """For each character one of ASCII of its kind; ª for letters without case, º for marks."""
+    """Maps each character to an ASCII one of its kind; ª for letters without case, º for marks."""
 
     def __init__(self) -> None:
-        self.update(dict.fromkeys(map(ord, _SIGNS), "!"))  # seen often, and told without a table
+        self.update(dict.fromkeys(map(ord, _SIGNS), "!"))  # common, and spare `unicodedata`
 
     def __missing__(self, code: int) -> str:
         from unicodedata import category
@@ -123,7 +122,7 @@ class _Kinds(dict[int, str]):
 
 @cache
 def _parts() -> re.Pattern[str]:
-    """The same split for text put in such characters: without bounds, so for short text only."""
+    """The pieces of text translated by `_Kinds`; without bounds, so for short text only."""
     head = r"[^\r\n0-9A-Za-z\xaa]?"
     return re.compile(
         rf"{head}[A-Z\xaa\xba]*[a-z\xaa\xba]+{_SUFFIX}|{head}[A-Z\xaa\xba]+[a-z\xaa\xba]*{_SUFFIX}"
@@ -136,7 +135,7 @@ def _parts() -> re.Pattern[str]:
 
 
 class _Levels(dict[bytes, int]):
-    """On which level of the vocabulary each token of three bytes or more lies; LEVELS: on none."""
+    """The level of each token of three bytes or more; LEVELS if it is not a token."""
 
     def __init__(self, cells: array[int], checks: bytes) -> None:
         self.cells, self.checks = cells, checks
@@ -158,7 +157,7 @@ class _Levels(dict[bytes, int]):
 
 
 class _Prices(dict[str, int]):
-    """The price of each piece, worked out when it is first met."""
+    """The price of each piece, computed on first use."""
 
     def __init__(self) -> None:
         with open(VOCAB, "rb") as file:  # noqa: PTH123 - pathlib costs more than all else here
@@ -182,7 +181,7 @@ class _Prices(dict[str, int]):
                 for part in parts
             )
             most = 96
-        # A run that was cut for its length may cost one more where it is joined again.
+        # A run that was split for its length may cost one more than in one piece.
         if len(piece) >= most and piece[1:].strip(piece[-1]):
             tokens += 1
         self[piece] = price = tokens * _ONE
@@ -202,10 +201,10 @@ class _Prices(dict[str, int]):
         return 1 if known and count == 2 else count
 
     def merge(self, piece: bytes, *, last: bool) -> tuple[int, bool]:
-        """How many tokens are left when no more can be merged, of a piece that is none itself.
+        """Return the number of tokens after merging, for a piece that is not a token itself.
 
-        Of several pairs on the lowest level the first or the last is taken; whether that made a
-        difference is told as well.
+        Of several pairs on the lowest level the first, or the `last`, is merged; the second value
+        is true if the choice made a difference.
         """
         pairs, known, tied = self.pairs, self.levels, False
         levels = [pairs[a << 8 | b] for a, b in pairwise(piece)]
@@ -231,27 +230,27 @@ def _prices() -> _Prices:
 
 
 def count(text: str) -> int:
-    """Tokens of the text: those of o200k_base, or a little more."""
+    """Return the number of tokens: that of o200k_base, or slightly more."""
     return -(-price(text) // _ONE)
 
 
 def price(text: str) -> int:
-    """The same in hundredths of a token, so that parts can be added up."""
+    """Return the count in hundredths of a token, so that parts can be summed."""
     return sum(map(_prices().__getitem__, _split(text)))
 
 
 def price_of(tokens: int) -> int:
-    """What that many tokens cost."""
+    """Return the price of a number of tokens."""
     return tokens * _ONE
 
 
 def fits(text: str, budget: int) -> bool:
-    """Whether the text costs no more than the budget."""
+    """True if the text has no more tokens than the budget."""
     return count(text) <= budget
 
 
 def cut(text: str, budget: int) -> str:
-    """The longest beginning within the budget: of whole lines, else of words, else of pieces."""
+    """Return the longest prefix within the budget: whole lines, else words, else pieces."""
     prices, left, end = _prices(), budget * _ONE, 0
     for piece in _split(text):
         left -= prices[piece]
@@ -260,7 +259,7 @@ def cut(text: str, budget: int) -> str:
         end += len(piece)
     else:
         return text
-    # A piece that is cut in two may cost more or less than it did, so each place is tried.
+    # Half of a piece may cost more or less than the whole, so each place is tried.
     line = text.rfind("\n", 0, end + len(piece)) + 1
     while line and not fits(text[:line], budget):
         line = text.rfind("\n", 0, line - 1) + 1
@@ -273,7 +272,7 @@ def cut(text: str, budget: int) -> str:
 
 
 def _word_end(text: str, end: int) -> int:
-    """The end of the last whole word up to `end`, or `end` where there is but one."""
+    """Return the end of the last whole word up to `end`, or `end` if there is only one."""
     if text[end : end + 1].isspace():
         return end
     words = text[:end].rsplit(maxsplit=1)

@@ -1,4 +1,4 @@
-"""Changing one value of a TOML file and not a byte of the rest."""
+"""Change one value of a TOML text and no other byte."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 _TOKEN = re.compile(
     r"""
@@ -29,15 +26,15 @@ _TOKEN = re.compile(
 )
 
 
-class CannotEdit(Exception):
-    """No edit of one place gives the wanted result."""
+class TomlEditError(Exception):
+    """The value cannot be changed by an edit in one place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A `[table]`, or a `key = value` with the span of its value.
+    """A `[table]` header, or a `key = value` with the span of its value.
 
-    `path` is the whole dotted name and `table` the part of it that a header gave.
+    `path` is the whole dotted name, and `table` the part of it that comes from the header.
     """
 
     path: tuple[str, ...]
@@ -47,10 +44,10 @@ class Statement:
     value: tuple[int, int] | None
 
 
-def with_value(text: str, section: str, name: str, value: Any) -> str:
-    """The text with `section.name` set to the value, or removed for None.
+def set_value(text: str, section: str, name: str, value: Any) -> str:
+    """Return the text with `section.name` set to the value, or removed if it is None.
 
-    The result is parsed again and given only if just that one value has changed.
+    Parses the result, and raises TomlEditError if anything but that one value has changed.
     """
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(bom)
@@ -58,23 +55,23 @@ def with_value(text: str, section: str, name: str, value: Any) -> str:
         wanted = copy.deepcopy(tomllib.loads(body))
         group = wanted.setdefault(section, {})
         if not isinstance(group, dict):
-            raise CannotEdit
+            raise TomlEditError
         if value is None:
             group.pop(name, None)
         else:
             group[name] = value
-        after = _edited(body, section, name, value)
-        found = tomllib.loads(after)
-        found.setdefault(section, {})
-        if not _same(found, wanted):
-            raise CannotEdit
+        after = _edit(body, section, name, value)
+        result = tomllib.loads(after)
+        result.setdefault(section, {})
+        if not _is_same(result, wanted):
+            raise TomlEditError
     except (tomllib.TOMLDecodeError, RecursionError):
-        raise CannotEdit from None
+        raise TomlEditError from None
     return bom + after
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """The statements of a text that is known to be TOML."""
+    """Yield the statements of a text that is valid TOML."""
     table: tuple[str, ...] = ()
     for start, end, equals, last in _lines(text):
         if text[start:last].lstrip().startswith("["):
@@ -87,7 +84,7 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """The line where the value begins, or the inline table or array that it is in."""
+    """Return the line of the value, or of the inline table or array that contains it."""
     for one in statements(text):
         shared = min(len(one.path), len(path))
         if one.path[:shared] == path[:shared] and (one.value or shared == len(path)):
@@ -96,9 +93,9 @@ def line_of(text: str, path: tuple[str, ...]) -> int | None:
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, int | None, int]]:
-    """Lines with something on them, a value of several lines as one.
+    """Yield the lines that are not empty; a value of several lines counts as one.
 
-    Each is its start, its end, where its first `=` is, and where its content ends.
+    Each is a tuple: its start, its end, the place of its first `=`, and the end of its content.
     """
     start = last = depth = 0
     equals: int | None = None
@@ -117,7 +114,7 @@ def _lines(text: str) -> Iterator[tuple[int, int, int | None, int]]:
 
 
 def _path(data: Any) -> tuple[str, ...]:
-    """The one way down into the data."""
+    """Return the keys of data that has exactly one key on each level."""
     keys = []
     while data:
         if isinstance(data, list):
@@ -128,7 +125,7 @@ def _path(data: Any) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _edited(text: str, section: str, name: str, value: Any) -> str:
+def _edit(text: str, section: str, name: str, value: Any) -> str:
     known = list(statements(text))
     mine = next((one for one in known if one.value and one.path == (section, name)), None)
     if value is None:
@@ -150,12 +147,12 @@ def _edited(text: str, section: str, name: str, value: Any) -> str:
     return f"{before}{gap}{entry}{newline}{text[len(before) :]}"
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Equal in type, too, and with nan equal to itself."""
+def _is_same(one: Any, other: Any) -> bool:
+    """True if the values and their types are equal; nan equals itself."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_is_same, one, other))
     return type(one) is type(other) and repr(one) == repr(other)
 
 
@@ -163,7 +160,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
+        # JSON's escapes are valid TOML; TOML also requires DEL to be escaped.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"

@@ -1,10 +1,10 @@
-"""Who acts, where nobody was named."""
+"""The name of the user, where no actor is given."""
 
 from __future__ import annotations
 
 
-def user() -> str:
-    """The name of the operating system's user."""
+def user_name() -> str:
+    """Return the login name of the operating system's user, or its number."""
     import getpass
     import os
 

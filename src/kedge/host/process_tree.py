@@ -1,7 +1,7 @@
-"""Every process that comes from a program, also one that has left its group.
+"""Find and end every process that a program started, also those that left its process group.
 
-A process is known by its parents for as long as those live, and by a mark in its environment
-after that. One that has lost both, as nothing does by accident, is not found.
+A process is found through its living parents, or through a mark in its environment once they are
+gone. A process that has lost both, which does not happen by accident, is not found.
 """
 
 from __future__ import annotations
@@ -11,35 +11,36 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from kedge.errors import ProgramError
 from kedge.host import proc
-from kedge.host.record import NamedTuple
 
 VARIABLE = "KEDGE_CHILD"
 _PROC = Path("/proc")
-_ROUNDS = 20  # a process that forks while it is ended is met again in the next round
+_ROUNDS = 20  # a process that forks while it is killed is found in the next round
 
 
-class _Process(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Process:
     pid: int
     parent: int
     marked: bool
 
 
-def marked(env: Mapping[str, str], mark: str) -> dict[str, str]:
-    """The environment with the mark, beside those of the programs that this one runs in."""
+def add_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
+    """Return the environment with the mark added to those of the surrounding programs."""
     return {**env, VARIABLE: f"{env.get(VARIABLE, '')} {mark}".strip()}
 
 
 def members(leader: int, mark: str) -> list[int]:
-    """The processes that come from the leader, itself left out. Zombies are none."""
-    found = list(_linux(mark) if _PROC.joinpath("self", "stat").exists() else _by_ps(mark))
+    """Return the ids of the leader's descendants and of marked processes, without zombies."""
+    processes = list(_list_processes(mark))
     children: dict[int, list[int]] = {}
-    for process in found:
+    for process in processes:
         children.setdefault(process.parent, []).append(process.pid)
-    chosen = {process.pid for process in found if process.marked}
+    chosen = {process.pid for process in processes if process.marked}
     waiting = [leader, *chosen]
     while waiting:
         for pid in children.get(waiting.pop(), ()):
@@ -50,7 +51,7 @@ def members(leader: int, mark: str) -> list[int]:
 
 
 def send(leader: int, number: int, others: Iterable[int] = ()) -> None:
-    """Signal the leader's group and the others; whoever is gone is passed over."""
+    """Send a signal to the leader's group and to the others, except those that have ended."""
     for kill, pid in ((os.killpg, leader), *((os.kill, pid) for pid in others)):
         try:
             kill(pid, number)
@@ -59,7 +60,7 @@ def send(leader: int, number: int, others: Iterable[int] = ()) -> None:
 
 
 def kill(leader: int, mark: str, others: Iterable[int] = ()) -> None:
-    """End the leader's group, the others and all that bear the mark, without a word."""
+    """Kill the leader's group, the others, and every process that has the mark."""
     send(leader, signal.SIGKILL, others)
     for _ in range(_ROUNDS):
         left = members(leader, mark)
@@ -69,10 +70,10 @@ def kill(leader: int, mark: str, others: Iterable[int] = ()) -> None:
 
 
 def end_marked(mark: str) -> None:
-    """End whatever bears the mark and is left of a program whose own end nobody saw to."""
+    """Kill every process that has the mark, after a program that was not ended properly."""
     for _ in range(_ROUNDS):
-        found = _linux(mark) if _PROC.joinpath("self", "stat").exists() else _by_ps(mark)
-        left = [process.pid for process in found if process.marked and process.pid != os.getpid()]
+        processes = _list_processes(mark)
+        left = [one.pid for one in processes if one.marked and one.pid != os.getpid()]
         for pid in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -80,8 +81,13 @@ def end_marked(mark: str) -> None:
             return
 
 
-def _linux(mark: str) -> Iterator[_Process]:
-    sign = mark.encode()
+def _list_processes(mark: str) -> Iterator[_Process]:
+    """Yield all processes that run, except zombies."""
+    return _read_proc(mark) if _PROC.joinpath("self", "stat").exists() else _run_ps(mark)
+
+
+def _read_proc(mark: str) -> Iterator[_Process]:
+    wanted = mark.encode()
     for entry in _PROC.iterdir():
         if not entry.name.isdigit():
             continue
@@ -89,21 +95,21 @@ def _linux(mark: str) -> Iterator[_Process]:
             state, parent = entry.joinpath("stat").read_bytes().rpartition(b")")[2].split()[:2]
             if state in (b"Z", b"X"):
                 continue
-            yield _Process(int(entry.name), int(parent), _bears(entry, sign))
-        except (OSError, ValueError):  # it ended while it was looked at
+            yield _Process(int(entry.name), int(parent), _has_mark(entry, wanted))
+        except (OSError, ValueError):  # it ended meanwhile
             continue
 
 
-def _bears(entry: Path, sign: bytes) -> bool:
+def _has_mark(entry: Path, mark: bytes) -> bool:
     try:
         environment = entry.joinpath("environ").read_bytes()
-    except OSError:  # another user's
+    except OSError:  # another user's process
         return False
     name = VARIABLE.encode() + b"="
-    return any(one.startswith(name) and sign in one for one in environment.split(b"\0"))
+    return any(one.startswith(name) and mark in one for one in environment.split(b"\0"))
 
 
-def _by_ps(mark: str) -> Iterator[_Process]:
+def _run_ps(mark: str) -> Iterator[_Process]:
     options = ["-axww", "-o", "pid=,ppid=,stat=,command="]
     if sys.platform == "darwin":
         options.append("-E")  # the environment, after the command
@@ -114,5 +120,5 @@ def _by_ps(mark: str) -> Iterator[_Process]:
     for line in listed.splitlines():
         words = line.split(None, 3)
         if len(words) == 4 and words[0].isdigit() and words[1].isdigit() and words[2][0] != "Z":
-            bears = f"{VARIABLE}=" in words[3] and mark in words[3]
-            yield _Process(int(words[0]), int(words[1]), bears)
+            marked = f"{VARIABLE}=" in words[3] and mark in words[3]
+            yield _Process(int(words[0]), int(words[1]), marked)
