@@ -1,4 +1,7 @@
-"""How the database came to be as it is: small named steps, each applied once, in this order."""
+"""The database's schema as an ordered list of named steps, each applied once.
+
+Hook path: types are imported for type checkers only.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def map_cache(db: sqlite3.Connection) -> None:
-    """What a file's content defines, the index over a tree's files, and finished maps."""
+    """Symbols by file content, indexes of trees, and finished maps."""
     db.execute("CREATE TABLE map_symbols (key BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID")
     db.execute(
         "CREATE TABLE map_memo (key BLOB PRIMARY KEY, kind TEXT NOT NULL, used INTEGER NOT NULL,"
@@ -22,7 +25,7 @@ def map_cache(db: sqlite3.Connection) -> None:
 
 
 def anchors(db: sqlite3.Connection) -> None:
-    """What each agent was told last, so that it can be told what has changed since."""
+    """Digests of the sources of each agent's last anchor, so that a later one can show changes."""
     db.execute(
         "CREATE TABLE anchor (key TEXT NOT NULL, source TEXT NOT NULL, digest TEXT NOT NULL,"
         " given_at TEXT NOT NULL, PRIMARY KEY (key, source)) WITHOUT ROWID"
@@ -30,9 +33,9 @@ def anchors(db: sqlite3.Connection) -> None:
 
 
 def sessions(db: sqlite3.Connection) -> None:
-    """Agents' sessions: what was asked, every step with its verdict, where they strayed.
+    """Sessions of agents: charters, steps with their verdicts, drift events, guard errors.
 
-    Lists and objects are JSON. `engine` is all that the next event of a session needs.
+    Lists and objects are JSON. `engine` is the state that the session's next event needs.
     """
     db.execute(
         "CREATE TABLE session (id TEXT PRIMARY KEY, agent TEXT NOT NULL, project TEXT NOT NULL,"
@@ -81,7 +84,7 @@ def sessions(db: sqlite3.Connection) -> None:
 
 
 def map_neighbours(db: sqlite3.Connection) -> None:
-    """Which files are near which, in the trees that maps were made of."""
+    """For each file, the files near it, in the trees that maps were built from."""
     db.execute(
         "CREATE TABLE map_tree (number INTEGER PRIMARY KEY, version TEXT NOT NULL,"
         " repo TEXT NOT NULL, place TEXT NOT NULL, past TEXT NOT NULL, state TEXT NOT NULL,"
@@ -97,7 +100,7 @@ STEPS: tuple[Step, ...] = (map_cache, anchors, sessions, map_neighbours)
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Apply what is missing. Several processes may try at once; one does it."""
+    """Apply the missing steps. Safe for several processes at once: one applies them."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version >= len(STEPS):
         return

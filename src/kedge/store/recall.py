@@ -1,7 +1,8 @@
-"""Past steps that bear on what is done: four questions to the record, ten answers at most.
+"""Recall past steps that are relevant to the current one: four queries, at most ten steps.
 
-The same file, the same folder, words of the goal, key decisions: in this order, without the steps
-that strayed, those of the session first and then the latest.
+The queries are: same file, same folder, words of the goal, key decisions. Steps that strayed are
+left out; steps of the same session come first, then the latest. Hook path: types are for checkers
+only.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ if TYPE_CHECKING:
     Query = tuple[str, str, tuple[Any, ...]]
 
 MOST = 10
-_TERMS = 40  # that one question asks for
-_EACH = 20  # answers that are looked at, of one question
-_FIRST = 4  # of each question before any gives more
-_SHOWN = "number, session, id, position, action_type, files, command, reasoning, drift_score, at"
+_TERMS = 40  # terms of one query
+_EACH = 20  # rows of one query
+_FIRST = 4  # rows of each query that come before further rows of any
+_COLUMNS = "number, session, id, position, action_type, files, command, reasoning, drift_score, at"
 _BY_TERM = (
-    f"SELECT {_SHOWN} FROM step WHERE drift_score >= 5 AND number IN (SELECT step FROM step_term"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM step WHERE drift_score >= 5 AND number IN (SELECT step FROM step_term"  # noqa: S608
     " WHERE kind = ? AND term IN ({marks}) ORDER BY step DESC LIMIT 400) ORDER BY"
     " session = ? DESC, number DESC LIMIT ?"
 )
 _DECISIONS = (
-    f"SELECT {_SHOWN} FROM step WHERE is_key_decision AND drift_score >= 5"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM step WHERE is_key_decision AND drift_score >= 5"  # noqa: S608
     " AND number IN (SELECT number FROM step"
     " WHERE is_key_decision ORDER BY number DESC LIMIT 400) ORDER BY session = ? DESC, number DESC"
     " LIMIT ?"
@@ -43,8 +44,8 @@ def recall(
     keywords: Sequence[str] = (),
     besides: str = "",
 ) -> list[dict[str, Any]]:
-    """The steps, each with `why` it was found; the step `besides` is not among them."""
-    answers = [
+    """Return the steps, each with the query that found it as `why`, without the step `besides`."""
+    results = [
         [
             {**step, "why": why}
             for step in _steps(db, query, values)
@@ -52,12 +53,12 @@ def recall(
         ]
         for why, query, values in _queries(session, files, folders, keywords)
     ]
-    ordered = [step for answer in answers for step in answer[:_FIRST]]
-    ordered += [step for answer in answers for step in answer[_FIRST:]]
-    found: dict[int, dict[str, Any]] = {}
+    ordered = [step for result in results for step in result[:_FIRST]]
+    ordered += [step for result in results for step in result[_FIRST:]]
+    unique: dict[int, dict[str, Any]] = {}
     for step in ordered:
-        found.setdefault(step["number"], step)
-    return list(found.values())[:MOST]
+        unique.setdefault(step["number"], step)
+    return list(unique.values())[:MOST]
 
 
 def _steps(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -70,15 +71,15 @@ def _steps(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[
 def _queries(
     session: str, files: Sequence[str], folders: Sequence[str], keywords: Sequence[str]
 ) -> list[Query]:
-    asked: list[Query] = []
+    queries: list[Query] = []
     for kind, why, terms in (
         ("file", "same file", files),
         ("folder", "same folder", folders),
         ("keyword", "words of the goal", keywords),
     ):
         if terms:
-            given = terms[:_TERMS]
-            query = _BY_TERM.format(marks=", ".join("?" * len(given)))
-            asked.append((why, query, (kind, *given, session, _EACH)))
-    asked.append(("key decision", _DECISIONS, (session, _EACH)))
-    return asked
+            some = terms[:_TERMS]
+            query = _BY_TERM.format(marks=", ".join("?" * len(some)))
+            queries.append((why, query, (kind, *some, session, _EACH)))
+    queries.append(("key decision", _DECISIONS, (session, _EACH)))
+    return queries

@@ -1,6 +1,7 @@
-"""Agents' sessions in the database: what was asked, each step with its verdict, where they strayed.
+"""Sessions of agents in the database: charters, steps with their verdicts, drift events, errors.
 
-Writers hold one transaction per event, so that hooks of parallel tool calls come one after another.
+Writers hold one transaction per event, so that hooks of parallel tool calls wait for each other.
+Hook path: types are imported for type checkers only.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
 _LISTS = ("scope", "constraints", "keywords", "files", "folders", "rules", "recalled", "evidence",
           "lacks")  # fmt: skip
-_TRUTHS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
-_SHOWN = (
+_BOOLEANS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
+_COLUMNS = (
     "id, agent, project, task, policy, goal, scope, constraints, keywords, score, course,"
     " escalation, steps, status, transcript, needs_review, started_at, checked_at, ended_at,"
     " summary"
@@ -26,8 +27,8 @@ _SHOWN = (
 
 
 @contextlib.contextmanager
-def writing(db: sqlite3.Connection) -> Iterator[None]:
-    """One event, whole or not at all."""
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Write one event completely or not at all."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -39,21 +40,22 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def get(db: sqlite3.Connection, session: str) -> dict[str, Any] | None:
-    """The session's row, or nothing."""
+    """Return the session, or None."""
     return _one(db, "SELECT * FROM session WHERE id = ?", (session,))
 
 
 def add(db: sqlite3.Connection, session: str, **values: Any) -> dict[str, Any]:
-    """Begin a session; its row."""
+    """Add a session and return it."""
     _insert(db, "session", {"id": session, **values})
     return _all(db, "SELECT * FROM session WHERE id = ?", (session,))[0]
 
 
 def change(db: sqlite3.Connection, session: str, **values: Any) -> None:
+    """Set columns of a session."""
     names = ", ".join(f"{name} = ?" for name in values)
     db.execute(
-        f"UPDATE session SET {names} WHERE id = ?",  # noqa: S608 - names of this module's callers
-        (*map(_stored, values.values()), session),
+        f"UPDATE session SET {names} WHERE id = ?",  # noqa: S608 - callers name the columns
+        (*map(_encode, values.values()), session),
     )
 
 
@@ -68,11 +70,11 @@ def step(db: sqlite3.Connection, session: str, id: str) -> dict[str, Any] | None
 def add_step(
     db: sqlite3.Connection, session: str, terms: Mapping[str, Iterable[str]], **values: Any
 ) -> int:
-    """Keep a step, to be found again by its terms; its number."""
+    """Add a step and the terms that `recall` finds it by; return its number."""
     number = _insert(db, "step", {"session": session, **values})
     db.executemany(
         "INSERT OR IGNORE INTO step_term VALUES (?, ?, ?)",
-        [(kind, term, number) for kind, found in terms.items() for term in found],
+        [(kind, term, number) for kind, words in terms.items() for term in words],
     )
     return number
 
@@ -81,7 +83,7 @@ def change_step(db: sqlite3.Connection, session: str, id: str, **values: Any) ->
     names = ", ".join(f"{name} = ?" for name in values)
     db.execute(
         f"UPDATE step SET {names} WHERE session = ? AND id = ?",  # noqa: S608 - as above
-        (*map(_stored, values.values()), session, id),
+        (*map(_encode, values.values()), session, id),
     )
 
 
@@ -96,25 +98,25 @@ def add_error(db: sqlite3.Connection, **values: str) -> None:
 def sessions(
     db: sqlite3.Connection, *, project: str | None = None, task: str | None = None, last: int = 1000
 ) -> list[dict[str, Any]]:
-    """The last sessions, the latest first, without what only their next event needs."""
-    wanted = {"project": project, "task": task}
-    given = {name: value for name, value in wanted.items() if value is not None}
+    """Return the last sessions, latest first, without the `engine` column."""
+    filters = {"project": project, "task": task}
+    given = {name: value for name, value in filters.items() if value is not None}
     where = " AND ".join(f"{name} = ?" for name in given) or "1"
     return _all(
         db,
-        f"SELECT {_SHOWN} FROM session WHERE {where} ORDER BY checked_at DESC, id LIMIT ?",  # noqa: S608
+        f"SELECT {_COLUMNS} FROM session WHERE {where} ORDER BY checked_at DESC, id LIMIT ?",  # noqa: S608
         (*given.values(), last),
     )
 
 
-def named(db: sqlite3.Connection, beginning: str) -> list[str]:
-    """The ids of the sessions that begin so."""
+def find_ids(db: sqlite3.Connection, prefix: str) -> list[str]:
+    """Return the ids of the sessions that start with the prefix."""
     query = "SELECT id FROM session WHERE substr(id, 1, ?) = ? ORDER BY id"
-    return [name for (name,) in db.execute(query, (len(beginning), beginning))]
+    return [name for (name,) in db.execute(query, (len(prefix), prefix))]
 
 
 def steps(db: sqlite3.Connection, session: str, *, last: int | None = None) -> list[dict[str, Any]]:
-    """The session's steps in their order, or only the last of them."""
+    """Return the session's steps in order, or only the `last` of them."""
     query = "SELECT * FROM step WHERE session = ? ORDER BY position DESC LIMIT ?"
     return _all(db, query, (session, -1 if last is None else last))[::-1]
 
@@ -128,17 +130,17 @@ def events(db: sqlite3.Connection, session: str) -> list[dict[str, Any]]:
 
 
 def errors(db: sqlite3.Connection, last: int = 1000) -> list[dict[str, Any]]:
-    """What went wrong in agents' paths, the latest at the end."""
-    found = _all(db, "SELECT * FROM guard_error ORDER BY number DESC LIMIT ?", (last,))
-    return found[::-1]
+    """Return the last errors of hooks and other code in an agent's path, the latest at the end."""
+    rows = _all(db, "SELECT * FROM guard_error ORDER BY number DESC LIMIT ?", (last,))
+    return rows[::-1]
 
 
 def summaries(db: sqlite3.Connection, *, task: str) -> list[dict[str, Any]]:
-    """How the sessions that were bound to a task went, the first one first."""
-    found = []
+    """Return a summary of each session that was bound to a task, oldest first."""
+    out = []
     for row in reversed(sessions(db, task=task)):
         summary = row["summary"] if isinstance(row["summary"], dict) else {}
-        found.append(
+        out.append(
             {
                 "session": row["id"],
                 "goal": row["goal"],
@@ -151,42 +153,42 @@ def summaries(db: sqlite3.Connection, *, task: str) -> list[dict[str, Any]]:
                 "status": row["status"],
             }
         )
-    return found
+    return out
 
 
 def _insert(
     db: sqlite3.Connection, table: str, values: Mapping[str, Any], how: str = "INSERT"
 ) -> int:
     marks = ", ".join("?" * len(values))
-    done = db.execute(
+    cursor = db.execute(
         f"{how} INTO {table} ({', '.join(values)}) VALUES ({marks})",
-        tuple(map(_stored, values.values())),
+        tuple(map(_encode, values.values())),
     )
-    return done.lastrowid or 0
+    return cursor.lastrowid or 0
 
 
-def _stored(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, (list, tuple, dict)):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return value
 
 
 def _one(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> dict[str, Any] | None:
-    found = _all(db, query, values)
-    return found[0] if found else None
+    rows = _all(db, query, values)
+    return rows[0] if rows else None
 
 
 def _all(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
     cursor = db.execute(query, values)
     names = [column[0] for column in cursor.description]
-    return [_row(dict(zip(names, row, strict=True))) for row in cursor]
+    return [_decode(dict(zip(names, row, strict=True))) for row in cursor]
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _decode(row: dict[str, Any]) -> dict[str, Any]:
     for name in _LISTS:
         if name in row:
             row[name] = json.loads(row[name])
-    for name in _TRUTHS:
+    for name in _BOOLEANS:
         if row.get(name) is not None:
             row[name] = bool(row[name])
     if row.get("summary"):

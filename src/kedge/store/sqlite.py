@@ -1,8 +1,9 @@
-"""Opening the database, and what to do with one that is broken."""
+"""Open the database, and replace a damaged one. Hook path: `_sqlite3` instead of `sqlite3`, whose
+conversions of dates cost a hook time and are not used."""
 
 from __future__ import annotations
 
-import _sqlite3 as sqlite3  # what `sqlite3` adds to it are conversions of dates, which cost a hook
+import _sqlite3 as sqlite3
 import os
 
 from kedge.errors import FileError
@@ -14,9 +15,9 @@ BUSY_SECONDS = 10.0
 
 
 def connect(home: str | os.PathLike[str]) -> tuple[sqlite3.Connection, list[str]]:
-    """The database in `home`, made or brought up to date, and warnings.
+    """Open the database in `home`, creating or migrating it; return it with warnings.
 
-    One that is damaged is moved aside, never deleted, and a new one takes its place.
+    A damaged database is renamed, never deleted, and a new one is created.
     """
     path = os.path.join(home, FILE)
     try:
@@ -24,19 +25,19 @@ def connect(home: str | os.PathLike[str]) -> tuple[sqlite3.Connection, list[str]
         return _open(path), []
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
-            raise _refused(path, error) from error
-        aside = f"{path}.broken-{clock.now().replace(':', '')}"
+            raise _file_error(path, error) from error
+        broken = f"{path}.broken-{clock.now().replace(':', '')}"
         try:
-            os.rename(path, aside)
+            os.rename(path, broken)
             for tail in ("-wal", "-shm"):
                 if os.path.lexists(path + tail):
                     os.unlink(path + tail)
-            kept = os.path.basename(aside)
-            return _open(path), [f"{path} was damaged ({error}); it is kept as {kept}"]
+            name = os.path.basename(broken)
+            return _open(path), [f"{path} was damaged ({error}) and is now {name}"]
         except (sqlite3.Error, OSError) as second:
-            raise _refused(path, second) from second
+            raise _file_error(path, second) from second
     except OSError as error:
-        raise _refused(path, error) from error
+        raise _file_error(path, error) from error
 
 
 def _open(path: str) -> sqlite3.Connection:
@@ -51,7 +52,8 @@ def _open(path: str) -> sqlite3.Connection:
     return db
 
 
-def _refused(path: str, error: Exception) -> FileError:
+def _file_error(path: str, error: Exception) -> FileError:
     return FileError(
-        f"cannot use {path}: {error}", hint="check its permissions, or set KEDGE_HOME elsewhere"
+        f"cannot use {path}: {error}",
+        hint="check its permissions, or set KEDGE_HOME to another directory",
     )
