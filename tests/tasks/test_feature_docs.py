@@ -1,4 +1,4 @@
-"""Documents of features: their tasks are read, and of a task only its state is written."""
+"""The backend of feature documents: tasks are read, and only their states are written."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from support import in_time
 
 from kedge.errors import BrokenTasks, LockTimeout, ReadOnly, WrongState
 from kedge.model.ids import TaskId
-from kedge.model.task import Block, BlockType, Status, Task, checked
-from kedge.tasks.backend import Backend, Change
+from kedge.model.task import Block, BlockType, Status, Task, validate
+from kedge.tasks.backend import Backend, TaskChange
 from kedge.tasks.board import Board
-from kedge.tasks.feature_docs.backend import FeatureDocs, parse_tasks
+from kedge.tasks.feature_docs import FeatureDocs
 from kedge.testing.tasks import draft
 
 TASKS = """\
@@ -76,132 +76,10 @@ def board(root: Path) -> Board:
     return Board(FeatureDocs(root))
 
 
-def task_of(root: Path, body: str) -> Task:
-    """The task whose heading stands above the body."""
-    put(root, "### Task 1: x\n" + body)
-    listing = FeatureDocs(root).read()
-    assert listing.warnings == ()
-    (task,) = (task for task in listing.tasks if task.type == "task")
-    return task
-
-
 def diff(old: bytes, new: bytes) -> list[str]:
-    """The lines that went and came, with their sign and their ends."""
+    """Return the removed and added lines, with a sign and their line endings."""
     lines = ndiff(old.decode().split("\n"), new.decode().split("\n"))
     return [line for line in lines if line[0] in "+-"]
-
-
-def test_the_tasks_of_a_document() -> None:
-    found = parse_tasks("\ufeff" + TASKS.replace("\n", "\r\n"))
-    assert [(s.number, s.title, s.line, s.end_line) for s in found] == [
-        ("1.1", "Tie up `the ship`", 7, 21),
-        ("1.2", "Cast off", 23, 28),
-        ("2", "Sail", 32, 34),
-    ]
-    assert found == parse_tasks(TASKS)
-    assert found[1].body == "\n".join(TASKS.split("\n")[23:28])
-    assert parse_tasks("") == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# Task 1: too high",
-        "###Task 1: no space",
-        "### Task one: no number",
-        "## Tasks 1-3: several",
-        "### Task 1 and 2: several",
-        "    ### Task 1: code",
-        "```\n### Task 1: fenced\n```",
-        "~~~~ md\n```\n### Task 1: fenced\n~~~\n### Task 2: fenced too\n~~~~",
-        "```` md\n``` \n### Task 1: fenced\n",
-        "- item\n  ```\n### Task 1: fenced\n  ```",
-        "Task 1: text",
-    ],
-)
-def test_what_is_no_task(text: str) -> None:
-    assert parse_tasks(text) == []
-
-
-def test_a_fence_ends_where_it_ends() -> None:
-    text = "```\n### Task 1: no\n```\n### Task 2: yes\n``` not ` a fence\n  ### Task 3.1b: yes\n"
-    assert [section.number for section in parse_tasks(text)] == ["2", "3.1b"]
-    nested = "```md\n## Task 9: no\n```json\n{}\n```\n## Task 8: no\n```\n## Task 1: yes\n"
-    assert [section.number for section in parse_tasks(nested)] == ["1"]
-
-
-FORMS = [
-    ("### Task 1.1: Tie\n\n### Task 1.2: Cast", ["1.1 Tie", "1.2 Cast"]),
-    ("#### Task 1.1 - Tie\n#### Task 1.2 — Cast", ["1.1 Tie", "1.2 Cast"]),
-    ("Task 1: Tie\n-----------\n\nTask 2: Cast\n------------\n", ["1 Tie", "2 Cast"]),
-    ("### T1.1: Tie\n### T1.2 Cast", ["T1.1 Tie", "T1.2 Cast"]),
-    ("### T-01 Tie\n### T-02 Cast", ["T-01 Tie", "T-02 Cast"]),
-    ("### TASK-007: Tie\n### TASK-008: Cast", ["TASK-007 Tie", "TASK-008 Cast"]),
-    ("### TA.1 — Tie\n### TA.2 — Cast", ["TA.1 Tie", "TA.2 Cast"]),
-    ("### Task 1A.2: Tie\n### Task 1A.3: Cast", ["1A.2 Tie", "1A.3 Cast"]),
-    ("### [ ] Task 3: Tie\n### ✅ Task 4: Cast\n### Task 5", ["3 Tie", "4 Cast", "5 Task 5"]),
-    ("- [ ] **1.1** Tie\n- [x] **1.2** Cast", ["1.1 Tie", "1.2 Cast"]),
-    ("- [ ] **T1: Tie** — with a rope\n- [ ] **T2: Cast**", ["T1 Tie", "T2 Cast"]),
-    ("- [x] 1.1 Tie\n- [ ]* 1.2 Cast\n  - [ ] done", ["1.1 Tie", "1.2 Cast"]),
-    (
-        "## 1. Dock\n- [ ] 1.1 Tie\n- [ ] 1.2 Cast\n## 2. Go\n- [ ] 2.1 Sail",
-        ["1.1 Tie", "1.2 Cast", "2.1 Sail"],
-    ),
-    (
-        "- [x] 1. Dock\n  - [x] 1.1 Tie\n  - [ ] 1.2 Cast\n- [ ] 2. Sail\n  - _Refs: C1_",
-        ["1.1 Tie", "1.2 Cast", "2 Sail"],
-    ),
-    (
-        "### 1.1 Tie\n**Why:** x\n1. do\n2. do\n### 1.2. Cast\n- [ ] 1.5 s at most",
-        ["1.1 Tie", "1.2 Cast"],
-    ),
-    ("## 1. Overview\n\n## 2. Tie\n**Files:** x\n\n## 3. Cast\n**Files:** y", ["2 Tie", "3 Cast"]),
-    ("**Task 1.1: Tie**\nWhy: x\n\n**Task 1.2: Cast**\n", ["1.1 Tie", "1.2 Cast"]),
-    ("# Tasks\n\n1. Tie\n   - Files: x\n2. Cast\n   - Files: y\n", ["1 Tie", "2 Cast"]),
-    (
-        "| # | Task | Refs |\n|---|---|---|\n| 1 | Tie | C1 |\n| 2 | Cast | C2 |",
-        ["1 Tie", "2 Cast"],
-    ),
-    (
-        "| State | Task ID | What |\n|---|---|---|\n| open | FE-1 | Tie |\n| open | FE-2 | Cast |",
-        ["FE-1 Tie", "FE-2 Cast"],
-    ),
-    (
-        "## Groups\n- Task 1: brief\n- Task 2: brief\n## Task 1: Tie\n## Task 2: Cast",
-        ["1 Tie", "2 Cast"],
-    ),
-    ("## T1: Dock\n### T1.1: Tie\n### T1.2: Cast", ["T1.1 Tie", "T1.2 Cast"]),
-    (
-        "## Phase 1\n### Step 1.1: Tie\n**Why:** x\n### Step 1.2: Cast\n**Why:** y",
-        ["1.1 Tie", "1.2 Cast"],
-    ),
-    ("### ~~Task 1: Old~~\n### Task 2: Cast\n## Out of scope\n### Task 3: Sail", ["2 Cast"]),
-    (
-        "<!-- ### Task 9: x -->\n<!--\n### Task 8: x\n-->\n<pre>\n### Task 7: x\n</pre>\n"
-        "### Task 1: Tie",
-        ["1 Tie"],
-    ),
-    ("---\nid: 1\n---\n### Task 1: Tie", ["1 Tie"]),
-]
-
-
-@pytest.mark.parametrize(("text", "wanted"), FORMS)
-def test_the_forms_of_a_task(text: str, wanted: list[str]) -> None:
-    assert [f"{section.number} {section.title}" for section in parse_tasks(text)] == wanted
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# Tasks\n\n## Phase 1\n\n## Milestone 2\n- [ ] ask somebody\n",
-        "# Tasks\n\n## 1. What we know\n\n## 2. What we do not know\n",
-        "# Notes\n\n## 1. Overview\n## 2. Background\n## 3. Risks\n",
-        "- [ ] write it\n- [ ] test it\n",
-        "2026-01-02 came first\n\n### 2026-01-03 Meeting\n### 2026-01-04 Meeting\n",
-    ],
-)
-def test_phases_and_chapters_are_no_tasks(text: str) -> None:
-    assert parse_tasks(text) == []
 
 
 @pytest.mark.parametrize(
@@ -230,7 +108,9 @@ def test_phases_and_chapters_are_no_tasks(text: str) -> None:
         ),
     ],
 )
-def test_the_state_of_other_forms(tmp_path: Path, text: str, done: str, claimed: str) -> None:
+def test_a_state_is_written_in_each_form_of_a_task(
+    tmp_path: Path, text: str, done: str, claimed: str
+) -> None:
     for end in ("\n", "\r\n"):
         path = put(tmp_path, text.replace("\n", end))
         board(tmp_path).claim("021-1.1", "ada")
@@ -244,7 +124,7 @@ def test_the_state_of_other_forms(tmp_path: Path, text: str, done: str, claimed:
         assert board(tmp_path).get("021-1.1").status is Status.OPEN
 
 
-def test_a_row_is_read_and_not_written(tmp_path: Path) -> None:
+def test_a_table_row_is_read_but_never_written(tmp_path: Path) -> None:
     text = "| # | Task | Status |\n|---|---|---|\n| 1 | Tie | done |\n| 2 | Cast | open |\n"
     path = put(tmp_path, text)
     assert board(tmp_path).get("021-1").status is Status.DONE
@@ -254,16 +134,7 @@ def test_a_row_is_read_and_not_written(tmp_path: Path) -> None:
     assert path.read_text() == text
 
 
-def test_dependencies_are_found_by_number_however_it_is_written(tmp_path: Path) -> None:
-    put(
-        tmp_path,
-        "### T-01 Tie\n### T-02 Cast\n**Depends on:** T1\n### T-03 Sail\nDepends on: Task 2\n",
-    )
-    assert board(tmp_path).get("021-T-02").depends_on == ("021-T-01",)
-    assert board(tmp_path).get("021-T-03").depends_on == ("021-T-02",)
-
-
-def test_all_that_a_document_says_is_read(tmp_path: Path) -> None:
+def test_a_document_becomes_an_epic_with_tasks(tmp_path: Path) -> None:
     put(tmp_path, TASKS)
     listing = FeatureDocs(tmp_path).read()
     assert listing.warnings == ()
@@ -283,100 +154,7 @@ def test_all_that_a_document_says_is_read(tmp_path: Path) -> None:
     assert third.depends_on == ("021-1.1", "021-1.2")
 
 
-@pytest.mark.parametrize(
-    ("body", "fields"),
-    [
-        ("", {}),
-        ("**Status:** open", {}),
-        ("**Status:** pending", {}),
-        ("- **Status**: Not started", {}),
-        ("**Status:** in progress", {"status": Status.IN_PROGRESS}),
-        (
-            "**Status:** in progress (claimed by ada (the first))",
-            {"status": Status.IN_PROGRESS, "assignee": "ada (the first)"},
-        ),
-        (
-            "**Status:** blocked (spec-unclear): which: tide (low)?",
-            {
-                "status": Status.BLOCKED,
-                "blocked": Block(BlockType.SPEC_UNCLEAR, "which: tide (low)?"),
-            },
-        ),
-        (
-            "**Status:** Blocked (vendor): no rope",
-            {
-                "status": Status.BLOCKED,
-                "blocked": Block(BlockType.EXTERNAL, "vendor: no rope"),
-            },
-        ),
-        ("**Status:** blocked", {"status": Status.BLOCKED}),
-        ("**Status:** failed: sunk", {"status": Status.FAILED, "close_reason": "sunk"}),
-        ("**Status:** abandoned", {"status": Status.FAILED}),
-        ("**Status:** done  ", {"status": Status.DONE}),
-        ("**Status:** ✅ Completed", {"status": Status.DONE}),
-        ("**Status:** done: it: is", {"status": Status.DONE, "close_reason": "it: is"}),
-        ("text\n\n  - **Status:** done\n", {"status": Status.DONE}),
-        ("**Status:** done\n**Status:** failed", {"status": Status.DONE}),
-        ("- [x] a\n1. [X] b", {"status": Status.DONE}),
-        ("- [x] a\n- [ ] b", {}),
-        ("- [x] a\n```\n- [ ] code\n```", {"status": Status.DONE}),
-        ("- [x] a\n**Status:** open", {}),
-    ],
-)
-def test_the_ways_to_tell_the_state(tmp_path: Path, body: str, fields: dict[str, Any]) -> None:
-    task = task_of(tmp_path, body)
-    found = {
-        name: getattr(task, name) for name in ("status", "assignee", "blocked", "close_reason")
-    }
-    plain = {"status": Status.OPEN, "assignee": None, "blocked": None, "close_reason": None}
-    assert found == {**plain, **fields}
-    assert "**Status:** in progress" not in task.description
-
-
-@pytest.mark.parametrize(
-    ("body", "criteria"),
-    [
-        ("**Done when:** one line", ("one line",)),
-        ("**Done When**: one line", ("one line",)),
-        ("**Done when:**\none line\nand more", ("one line and more",)),
-        ("**Acceptance criteria:**\n\n- a\n  more\n\n- b\n\ntext\n- c", ("a more", "b")),
-        ("**Done when:** all of\n1. a\n2) b\n* [ ] c\n+ d", ("all of", "a", "b", "c", "d")),
-        ("- **Done when:**\n  - [ ] a\n  - b\n- c", ("a", "b")),
-        ("**Done when:**\n- a\n**Files:** x\n- b", ("a",)),
-        ("**Done when:**\n- a\n#### More\n- b", ("a",)),
-        ("**Done when:**\n- a\n```\n- code\n```\n- b", ("a", "b")),
-        ("**Done when:** a\n**Acceptance criteria:** b", ("a", "b")),
-        ("**Done when:**", ()),
-        ("no criteria\n- a", ()),
-    ],
-)
-def test_the_ways_to_give_criteria(tmp_path: Path, body: str, criteria: tuple[str, ...]) -> None:
-    assert task_of(tmp_path, body).acceptance == criteria
-
-
-@pytest.mark.parametrize(
-    ("text", "needs"),
-    [
-        ("**Depends on:** 1.1, 1.2", ["021-1.1", "021-1.2"]),
-        ("- **Depends on:** Task 1.1 and Tasks 1.2", ["021-1.1", "021-1.2"]),
-        ("**Depends on:** T1.1 (schema, 7), 1.1", ["021-1.1"]),
-        ("**Depends on:** 1.1-1.3", ["021-1.1", "021-1.2", "021-1.3"]),
-        ("**Depends on:** 020-4.1", ["020-4.1"]),
-        ("**Dependencies:** 9.9", ["021-9.9"]),
-        ("**Blocked by:** 1.1; 1.3", ["021-1.1", "021-1.3"]),
-        ("**Depends on:** none", []),
-        ("**Depends on:** the 1st phase", []),
-        ("**Depends on:** 1st phase", []),
-        ("```\n**Depends on:** 1.1\n```", []),
-    ],
-)
-def test_the_ways_to_depend(tmp_path: Path, text: str, needs: list[str]) -> None:
-    heads = "".join(f"## Task 1.{n}: x\n" for n in (1, 2, 3))
-    put(tmp_path, heads + "## Task 2: y\n" + text)
-    assert list(board(tmp_path).get("021-2").depends_on) == needs
-
-
-def test_the_epic_takes_its_title_where_there_is_one(tmp_path: Path) -> None:
+def test_an_epic_is_titled_by_a_document_or_else_by_its_folder(tmp_path: Path) -> None:
     put(tmp_path, "no heading", "001-one")
     put(tmp_path, "# Tasks\n", "002-two")
     put(tmp_path, "# PRD: The second\n", "002-two", "prd.md")
@@ -398,7 +176,7 @@ def test_the_epic_takes_its_title_where_there_is_one(tmp_path: Path) -> None:
         ([], Status.OPEN, Status.OPEN),
     ],
 )
-def test_the_record_of_a_feature_tells_its_end(
+def test_the_meta_file_says_whether_a_feature_has_ended(
     tmp_path: Path, meta: Any, epic: Status, task: Status
 ) -> None:
     put(tmp_path, "## Task 1: x\n## Task 2: y\n**Status:** open\n")
@@ -414,7 +192,7 @@ def test_the_record_of_a_feature_tells_its_end(
     assert [found.id for found in board(tmp_path).ready()] == ready
 
 
-def test_features_that_share_a_number_go_by_their_names(tmp_path: Path) -> None:
+def test_features_with_the_same_number_are_named_by_their_folders(tmp_path: Path) -> None:
     put(tmp_path, "## Task 1: x\n", "002-sail")
     put(tmp_path, "## Task 1: y\n**Depends on:** 1\n", "002-dock")
     put(tmp_path, "## Task 1: z\n", "003-sink")
@@ -424,7 +202,7 @@ def test_features_that_share_a_number_go_by_their_names(tmp_path: Path) -> None:
     assert board(tmp_path).get("002-sail-1").assignee == "ada"
 
 
-def test_what_cannot_be_read_is_one_warning_each(tmp_path: Path) -> None:
+def test_each_unreadable_file_or_task_gives_one_warning(tmp_path: Path) -> None:
     root = tmp_path / "repo"
     outside = tmp_path / "outside"
     put(outside, "## Task 1: secret\n", "030-out")
@@ -463,16 +241,16 @@ def test_what_cannot_be_read_is_one_warning_each(tmp_path: Path) -> None:
         "015-linked/tasks.md: is a link that leads out of the repository",
         "016-loop/tasks.md: cannot be read: too many levels of symbolic links",
         "017-pipe/tasks.md: is not a file",
-        "018-odd/tasks.md:3: '018-1' is the task of line 1 already",
+        "018-odd/tasks.md:3: '018-1' is already defined in line 1",
         "018-odd/tasks.md:4: 'who knows' is not a status",
-        "019-long/tasks.md:1: title has 501 characters; at most 500 are kept",
+        "019-long/tasks.md:1: title has 501 characters; at most 500 are allowed",
         "020-meta/.meta.json: it is not JSON",
         "040-link-meta/.meta.json: is a link that leads out of the repository",
         "twelve: its name is not <number>-<name>",
     ]
 
 
-def test_a_directory_that_leads_out_is_not_read(tmp_path: Path) -> None:
+def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path) -> None:
     put(tmp_path / "outside", "## Task 1: secret\n")
     (tmp_path / "repo").mkdir()
     (tmp_path / "repo" / "docs").symlink_to(tmp_path / "outside" / "docs")
@@ -485,7 +263,7 @@ def test_a_directory_that_leads_out_is_not_read(tmp_path: Path) -> None:
     assert FeatureDocs(tmp_path / "file").read().warnings == ("docs/features: not a directory",)
 
 
-def test_a_hostile_document_takes_no_time(tmp_path: Path) -> None:
+def test_hostile_documents_are_read_in_linear_time(tmp_path: Path) -> None:
     put(tmp_path, "".join(f"## Task {n}: x\n" for n in range(20_000)), "001-many")
     line = "\n".join(" " * 50_000 + "x" for _ in range(3))
     hard = "(" * 100_000
@@ -499,20 +277,20 @@ def test_a_hostile_document_takes_no_time(tmp_path: Path) -> None:
     assert len(listing.warnings) == 1
 
 
-def test_an_epic_is_not_done_while_a_task_cannot_be_read(tmp_path: Path) -> None:
+def test_an_epic_with_an_unreadable_task_is_not_done(tmp_path: Path) -> None:
     put(tmp_path, "## Task 1: x\n**Status:** done\n## Task 2: y\n**Status:** who knows\n")
     assert board(tmp_path).get("021").status is Status.OPEN
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_the_state_is_one_line_below_the_heading(tmp_path: Path, end: str, mark: str) -> None:
+def test_a_state_is_one_line_below_the_heading(tmp_path: Path, end: str, mark: str) -> None:
     text = mark + TASKS.replace("\n", end) + "trailing  \t"
     path = put(tmp_path, text)
     cr = end.removesuffix("\n")
     old = path.read_bytes()
 
-    def came() -> list[str]:
+    def added() -> list[str]:
         new = path.read_bytes()
         lines, before = new.split(b"\n"), old.split(b"\n")
         if lines[7].startswith(b"**Status:**"):
@@ -520,19 +298,19 @@ def test_the_state_is_one_line_below_the_heading(tmp_path: Path, end: str, mark:
         return diff(old, new)
 
     board(tmp_path).claim("021-1.1", "alice")
-    assert came() == [f"+ **Status:** in progress (claimed by alice){cr}"]
+    assert added() == [f"+ **Status:** in progress (claimed by alice){cr}"]
     board(tmp_path).block("021-1.1", Block(BlockType.SPEC_UNCLEAR, "which tide?"))
-    assert came() == [f"+ **Status:** blocked (spec-unclear): which tide?{cr}"]
+    assert added() == [f"+ **Status:** blocked (spec-unclear): which tide?{cr}"]
     board(tmp_path).reopen("021-1.1")
-    assert came() == [f"+ **Status:** open{cr}"]
+    assert added() == [f"+ **Status:** open{cr}"]
     board(tmp_path).close("021-1.1", "sunk", failed=True)
-    assert came() == [f"+ **Status:** failed: sunk{cr}"]
+    assert added() == [f"+ **Status:** failed: sunk{cr}"]
     board(tmp_path).reopen("021-1.1")
     board(tmp_path).close("021-1.1")
-    assert came() == [f"+ **Status:** done{cr}"]
+    assert added() == [f"+ **Status:** done{cr}"]
     board(tmp_path).reopen("021-1.1")
     board(tmp_path).close("021-1.1", "  tied ")
-    assert came() == [f"+ **Status:** done: tied{cr}"]
+    assert added() == [f"+ **Status:** done: tied{cr}"]
     task = board(tmp_path).get("021-1.1")
     assert (task.status, task.close_reason, task.updated_at) == (Status.DONE, "tied", None)
 
@@ -559,13 +337,15 @@ def test_the_state_is_one_line_below_the_heading(tmp_path: Path, end: str, mark:
         ),
     ],
 )
-def test_where_the_state_goes(tmp_path: Path, text: str, wanted: str) -> None:
+def test_a_state_replaces_the_old_one_or_follows_the_heading(
+    tmp_path: Path, text: str, wanted: str
+) -> None:
     path = put(tmp_path, text)
     board(tmp_path).claim("021-1", "ada")
     assert path.read_bytes().decode() == wanted
 
 
-def test_a_ticked_task_can_be_opened_again(tmp_path: Path) -> None:
+def test_a_task_whose_boxes_are_ticked_can_be_reopened(tmp_path: Path) -> None:
     path = put(tmp_path, "## Task 1: x\n- [x] a\n## Task 2: y\n- [ ] b\n")
     assert [task.id for task in board(tmp_path).ready()] == ["021-2"]
     board(tmp_path).reopen("021-1")
@@ -595,17 +375,17 @@ def test_a_ticked_task_can_be_opened_again(tmp_path: Path) -> None:
         {"close_reason": "x"},
     ],
 )
-def test_what_the_document_says_is_changed_by_hand(tmp_path: Path, values: dict[str, Any]) -> None:
+def test_only_the_state_can_be_changed(tmp_path: Path, values: dict[str, Any]) -> None:
     path = put(tmp_path, TASKS)
     backend = FeatureDocs(tmp_path)
     task = next(task for task in backend.read().tasks if task.id == "021-1.2")
     with pytest.raises(ReadOnly) as caught:
-        backend.write([Change(task, replace(task, **values))])
+        backend.write([TaskChange(task, replace(task, **values))])
     assert caught.value.hint == "edit docs/features/021-mooring/tasks.md:23"
     assert path.read_text() == TASKS
 
 
-def test_no_task_is_added(tmp_path: Path) -> None:
+def test_no_task_can_be_added(tmp_path: Path) -> None:
     path = put(tmp_path, TASKS)
     with pytest.raises(ReadOnly) as caught:
         board(tmp_path).add(draft("new"))
@@ -616,7 +396,7 @@ def test_no_task_is_added(tmp_path: Path) -> None:
     assert path.read_text() == TASKS
 
 
-def test_a_state_that_is_no_line_is_refused(tmp_path: Path) -> None:
+def test_a_state_that_does_not_fit_one_line_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path, TASKS)
     calls: list[Callable[[], object]] = [
         lambda: board(tmp_path).block("021-1.1", Block(BlockType.TOOLING, "two\nlines")),
@@ -624,14 +404,16 @@ def test_a_state_that_is_no_line_is_refused(tmp_path: Path) -> None:
         lambda: board(tmp_path).claim("021-1.1", "two\u2028lines"),
     ]
     for call in calls:
-        with pytest.raises(ReadOnly, match=r"one line in docs/features/021-mooring/tasks\.md:7"):
+        with pytest.raises(
+            ReadOnly, match=r"fit one line of docs/features/021-mooring/tasks\.md:7"
+        ):
             call()
     with pytest.raises(ReadOnly, match="safely"):
         board(tmp_path).claim("021-1.1", "ada) : (x")
     assert path.read_text() == TASKS
 
 
-def test_an_epic_s_state_follows_and_is_not_written(tmp_path: Path) -> None:
+def test_the_state_of_an_epic_follows_from_its_tasks(tmp_path: Path) -> None:
     path = put(tmp_path, TASKS)
     calls: list[Callable[[], object]] = [
         lambda: board(tmp_path).close("021", failed=True),
@@ -651,7 +433,7 @@ def test_an_epic_s_state_follows_and_is_not_written(tmp_path: Path) -> None:
     assert path.read_text() == TASKS
 
 
-def test_a_whole_life(tmp_path: Path) -> None:
+def test_a_feature_from_its_first_claim_to_its_end(tmp_path: Path) -> None:
     path = put(tmp_path, TASKS)
     assert [task.id for task in board(tmp_path).ready()] == ["021-1.1"]
     with pytest.raises(WrongState):
@@ -682,24 +464,24 @@ def test_a_whole_life(tmp_path: Path) -> None:
     ]
 
 
-def test_a_document_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_document_that_changed_in_the_meantime_is_not_overwritten(tmp_path: Path) -> None:
     path = put(tmp_path, TASKS)
     backend = FeatureDocs(tmp_path)
     task = next(task for task in backend.read().tasks if task.id == "021-2")
     path.write_text(TASKS.replace("it sails", "it sinks"))
-    with pytest.raises(BrokenTasks, match="changed by somebody else"):
-        backend.write([Change(task, replace(task, status=Status.DONE))])
+    with pytest.raises(BrokenTasks, match="somebody else has changed"):
+        backend.write([TaskChange(task, replace(task, status=Status.DONE))])
     assert "**Status:** done" not in path.read_text().split("Task 2")[1]
     with FeatureDocs(tmp_path).lock(), pytest.raises(LockTimeout):
         Board(FeatureDocs(tmp_path, lock_timeout=0.05)).claim("021-1.1", "ada")
 
 
-def test_all_changes_are_kept_or_none(tmp_path: Path) -> None:
+def test_all_changes_are_written_or_none(tmp_path: Path) -> None:
     one = put(tmp_path, "## Task 1: x\n## Task 2: y\n", "001-one")
     two = put(tmp_path, "## Task 1: x\n", "002-two")
     backend: Backend = FeatureDocs(tmp_path)
     tasks = {task.id: task for task in backend.read().tasks if task.type == "task"}
-    done = [Change(task, replace(task, status=Status.DONE)) for task in tasks.values()]
+    done = [TaskChange(task, replace(task, status=Status.DONE)) for task in tasks.values()]
     (two.parent / ".tasks.md.kedge-new").mkdir()
     with pytest.raises(Exception, match="cannot write"):
         backend.write(done)
@@ -751,7 +533,7 @@ LINES = st.one_of(
     st.booleans(),
 )
 @settings(max_examples=300)
-def test_whatever_stands_there_one_line_changes(
+def test_a_change_of_state_changes_one_line_of_any_document(
     lines: list[tuple[str, str]], state: dict[str, Any], last_end: bool
 ) -> None:
     text = "".join(line + end for line, end in lines)
@@ -766,9 +548,9 @@ def test_whatever_stands_there_one_line_changes(
             backend = FeatureDocs(root)
             before = {found.id: found for found in backend.read().tasks}
             old = path.read_bytes().split(b"\n")
-            wanted = checked(replace(before[task.id], **{**plain, **state}))
+            wanted = validate(replace(before[task.id], **{**plain, **state}))
             try:
-                backend.write([Change(before[task.id], wanted)])
+                backend.write([TaskChange(before[task.id], wanted)])
             except ReadOnly as refused:
                 assert refused.hint
                 assert path.read_bytes().split(b"\n") == old
@@ -776,11 +558,11 @@ def test_whatever_stands_there_one_line_changes(
             after = {found.id: found for found in FeatureDocs(root).read().tasks}
             assert after[task.id] == wanted
             assert all(after[i] == before[i] for i in before if i not in (task.id, "021"))
-            changed(old, path.read_bytes().split(b"\n"))
+            assert_one_change(old, path.read_bytes().split(b"\n"))
 
 
-def changed(old: list[bytes], new: list[bytes]) -> None:
-    """One line has come or has changed, and at most one box was ticked or unticked."""
+def assert_one_change(old: list[bytes], new: list[bytes]) -> None:
+    """Check that one line was added or changed, and at most one box ticked or unticked."""
     lines = [index for index, line in enumerate(new) if b"**Status" in line]
     if len(new) > len(old):
         ended = [*old[:-1], old[-1] + b"\r"]  # a last line without an end gets one
@@ -788,11 +570,13 @@ def changed(old: list[bytes], new: list[bytes]) -> None:
     else:
         ways = [(old[:i] + old[i + 1 :], new[:i] + new[i + 1 :]) for i in lines]
         ways.append((old, new))
-    assert any(ticked(before, after) <= 1 for before, after in ways if len(before) == len(after))
+    assert any(
+        count_boxes(before, after) <= 1 for before, after in ways if len(before) == len(after)
+    )
 
 
-def ticked(old: list[bytes], new: list[bytes]) -> int:
-    """How many lines differ, if that is in their first box; many, where it is in more."""
+def count_boxes(old: list[bytes], new: list[bytes]) -> int:
+    """Return the number of lines that differ in their first box; 9 if others differ."""
     pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
     box = re.compile(rb"\[[ xX]\]")
     boxes = all(box.sub(b"[]", a, count=1) == box.sub(b"[]", b, count=1) for a, b in pairs)

@@ -1,4 +1,4 @@
-"""`kedge task import`: the files of other tools, with their ids."""
+"""`kedge task import` reads the files of other tools, with their ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tasks(kedge: Kedge) -> dict[str, dict[str, object]]:
     return {task["id"]: task for task in kedge.json("task", "list")}
 
 
-def test_prd_of_user_stories(repo: Path, kedge: Kedge) -> None:
+def test_user_stories_of_a_prd_are_imported(repo: Path, kedge: Kedge) -> None:
     stories = [
         {
             "id": "US-001",
@@ -42,7 +42,7 @@ def test_prd_of_user_stories(repo: Path, kedge: Kedge) -> None:
     assert found["US-002"]["description"] == "Notes: slow"
 
 
-def test_prd_of_tasks_with_links(repo: Path, kedge: Kedge) -> None:
+def test_tasks_of_a_prd_are_imported_with_their_links(repo: Path, kedge: Kedge) -> None:
     entries = [
         {"id": "e1", "title": "Epic", "type": "epic"},
         {"id": "t2", "title": "Second", "dependsOn": ["t1"], "parent": "e1", "priority": "P0"},
@@ -57,7 +57,7 @@ def test_prd_of_tasks_with_links(repo: Path, kedge: Kedge) -> None:
     assert [task["id"] for task in kedge.json("task", "ready")] == ["t1"]
 
 
-def test_beads_export(repo: Path, kedge: Kedge) -> None:
+def test_an_export_of_beads_is_imported(repo: Path, kedge: Kedge) -> None:
     lines = [
         {"id": "bd-a1", "title": "Epic", "issue_type": "epic", "priority": 1, "status": "open"},
         {
@@ -116,7 +116,7 @@ CHECKLIST = """\
 """
 
 
-def test_markdown_checklist(repo: Path, kedge: Kedge) -> None:
+def test_a_markdown_checklist_is_imported(repo: Path, kedge: Kedge) -> None:
     file = put(repo, "TODO.md", CHECKLIST)
     assert kedge("task", "import", file).out == "4 added\n"
     found = list(tasks(kedge).values())
@@ -139,7 +139,7 @@ def test_a_second_import_adds_only_what_is_new(repo: Path, kedge: Kedge) -> None
     kedge("task", "import", file)
     kedge("task", "claim", "T-1", "--as", "ada")
     put(repo, "TODO.md", CHECKLIST + "- [ ] T-4: one more\n")
-    assert kedge("task", "import", file).out == "1 added, 4 skipped that were there already\n"
+    assert kedge("task", "import", file).out == "1 added, 4 skipped because they exist\n"
     assert tasks(kedge)["T-1"]["assignee"] == "ada"
 
 
@@ -151,10 +151,10 @@ def test_the_same_words_twice_are_two_tasks(repo: Path, kedge: Kedge) -> None:
         "of the routes",
         "of the form",
     ]
-    assert kedge("task", "import", file).out == "0 added, 2 skipped that were there already\n"
+    assert kedge("task", "import", file).out == "0 added, 2 skipped because they exist\n"
 
 
-def test_states_of_a_prd(repo: Path, kedge: Kedge) -> None:
+def test_every_status_of_a_prd_is_imported(repo: Path, kedge: Kedge) -> None:
     words = {"a": "cancelled", "b": "blocked", "c": "resolved", "d": "todo"}
     entries = [{"id": key, "title": "x", "status": word} for key, word in words.items()]
     kedge("task", "import", put(repo, "prd.json", json.dumps(entries)))
@@ -163,7 +163,7 @@ def test_states_of_a_prd(repo: Path, kedge: Kedge) -> None:
     assert_clear(kedge("task", "import", "odd.json", code=1), code=1, says="'sideways'")
 
 
-def test_a_file_is_looked_for_where_the_command_works(
+def test_a_file_is_relative_to_the_directory_of_the_command(
     repo: Path, kedge: Kedge, tmp_path: Path
 ) -> None:
     put(repo, "TODO.md", "- [ ] T-1: x\n")
@@ -171,7 +171,7 @@ def test_a_file_is_looked_for_where_the_command_works(
     assert list(tasks(kedge)) == ["T-1"]
 
 
-def test_from_standard_input(kedge: Kedge) -> None:
+def test_tasks_are_imported_from_standard_input(kedge: Kedge) -> None:
     kedge("task", "import", "-", input="- [ ] T-1: x\n")
     assert list(tasks(kedge)) == ["T-1"]
 
@@ -190,11 +190,11 @@ def test_from_standard_input(kedge: Kedge) -> None:
             "prd.json",
             '{"tasks": [{"id": "a", "title": "x", "dependsOn": ["b"]},'
             ' {"id": "b", "title": "y", "dependsOn": ["a"]}]}',
-            "circle",
+            "cycle",
         ),
     ],
 )
-def test_a_bad_file_imports_nothing(
+def test_a_malformed_file_imports_nothing(
     repo: Path, kedge: Kedge, name: str, text: str, says: str
 ) -> None:
     ran = kedge("task", "import", put(repo, name, text), code=1)
@@ -202,6 +202,6 @@ def test_a_bad_file_imports_nothing(
     assert tasks(kedge) == {}
 
 
-def test_a_file_that_is_not_there(kedge: Kedge) -> None:
+def test_a_missing_file_is_an_error(kedge: Kedge) -> None:
     ran = kedge("task", "import", "nowhere.md", code=1)
     assert_clear(ran, code=1, says="no file nowhere.md")

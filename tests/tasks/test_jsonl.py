@@ -1,4 +1,4 @@
-"""The embedded backend: its file is valid, and loses nothing, whatever happens."""
+"""The embedded backend: its file stays valid and loses nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tasks_file(repo: Path) -> Path:
     return repo / ".kedge" / "tasks.jsonl"
 
 
-def test_four_processes_add_fifty_tasks_each(repo: Path, kedge: Kedge) -> None:
+def test_tasks_added_by_four_processes_at_once_are_all_stored(repo: Path, kedge: Kedge) -> None:
     script = (
         "import sys\n"
         "from kedge.cli.edge import run\n"
@@ -89,7 +89,7 @@ def test_a_killed_writer_leaves_a_valid_file_and_loses_nothing_it_reported(
     assert left == {"tasks.jsonl", "locks", ".gitattributes"}
 
 
-def test_lines_that_did_not_change_keep_their_bytes(repo: Path, kedge: Kedge) -> None:
+def test_lines_of_unchanged_tasks_keep_their_bytes(repo: Path, kedge: Kedge) -> None:
     odd = b'  {"title":"odd","id":"t-1" ,  "future": {"x": [1, 2.50]}}'
     tasks_file(repo).write_bytes(odd + b"\n\n" + b'{"id":"t-2","title":"two","future":1}\n')
     kedge("task", "claim", "t-2", "--as", "ada")
@@ -129,15 +129,15 @@ def test_a_byte_order_mark_and_line_ends_are_kept(
         (b'["t-2"]', ":2: not an object"),
         (b'{"id": "../x", "title": "x"}', ":2: '../x' is not a valid id"),
         (b'{"id": "t-2"}', ":2: a task needs"),
-        (b'{"id": "t-2", "title": 5}', ":2: 'title' must be a text"),
+        (b'{"id": "t-2", "title": 5}', ":2: 'title' must be a string"),
         (b'{"id": "t-2", "title": "x", "labels": "a"}', ":2: 'labels' must be a list"),
         (b'{"id": "t-2", "title": "x", "status": "odd"}', ":2: 'odd' is not a status"),
-        (b'{"id": "t-2", "title": "x", "size": NaN}', ":2: not JSON (NaN is no value)"),
+        (b'{"id": "t-2", "title": "x", "size": NaN}', ":2: not JSON (NaN is not a JSON value)"),
         (b"<<<<<<< HEAD", ":2: a merge conflict"),
         (b"[" * 100_000, ":2: not JSON"),
     ],
 )
-def test_a_broken_line_is_named_and_nothing_is_lost(
+def test_a_malformed_line_is_an_error_with_its_number_and_nothing_is_lost(
     repo: Path, kedge: Kedge, line: bytes, says: str
 ) -> None:
     content = b'{"id":"t-1","title":"one"}\n' + line + b"\n"
@@ -147,14 +147,14 @@ def test_a_broken_line_is_named_and_nothing_is_lost(
     assert tasks_file(repo).read_bytes() == content
 
 
-def test_a_directory_that_cannot_be_written(repo: Path, kedge: Kedge) -> None:
+def test_a_directory_that_cannot_be_written_is_an_error(repo: Path, kedge: Kedge) -> None:
     (repo / ".kedge").write_text("in the way")
     assert_clear(kedge("task", "add", "x", code=1), code=1, says=".kedge")
     assert (repo / ".kedge").read_text() == "in the way"
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
-def test_a_directory_without_permission(repo: Path, kedge: Kedge) -> None:
+def test_a_directory_without_permission_is_an_error(repo: Path, kedge: Kedge) -> None:
     tasks_file(repo).write_text('{"id":"t-1","title":"one"}\n')
     (repo / ".kedge").chmod(0o500)
     try:
@@ -183,7 +183,9 @@ def test_a_link_to_elsewhere_in_the_project_is_not_followed(
     assert sorted(p.name for p in (repo / ".git").iterdir()) == listing
 
 
-def test_a_dangling_link_makes_no_file_elsewhere(repo: Path, kedge: Kedge, tmp_path: Path) -> None:
+def test_a_dangling_link_creates_no_file_elsewhere(
+    repo: Path, kedge: Kedge, tmp_path: Path
+) -> None:
     (repo / ".kedge").mkdir()
     (repo / ".kedge" / ".gitattributes").symlink_to(tmp_path / "made")
     assert_clear(kedge("task", "add", "x", code=1), code=1, says="leads out of")
@@ -195,7 +197,7 @@ def test_a_dangling_link_makes_no_file_elsewhere(repo: Path, kedge: Kedge, tmp_p
 def test_a_pipe_is_not_waited_for(repo: Path, kedge: Kedge, name: str) -> None:
     (repo / ".kedge").mkdir()
     os.mkfifo(repo / ".kedge" / name)
-    assert_clear(kedge("task", "list", code=1), code=1, says=f"{name} is not a file")
+    assert_clear(kedge("task", "list", code=1), code=1, says=f"{name} is not a regular file")
 
 
 @pytest.mark.parametrize("name", [".kedge", ".kedge/tasks.jsonl", ".kedge/locks"])
@@ -214,7 +216,7 @@ def test_a_link_out_of_the_project_is_not_followed(
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
 
 
-def test_another_writer_is_waited_for_and_named(repo: Path, kedge: Kedge) -> None:
+def test_a_second_writer_waits_and_names_the_first(repo: Path, kedge: Kedge) -> None:
     from kedge.host.files import lock
 
     kedge("task", "add", "one")
@@ -225,7 +227,7 @@ def test_another_writer_is_waited_for_and_named(repo: Path, kedge: Kedge) -> Non
     kedge("task", "add", "two")
 
 
-def test_locks_keep_themselves_out_of_git(repo: Path, kedge: Kedge) -> None:
+def test_git_ignores_the_locks(repo: Path, kedge: Kedge) -> None:
     kedge("task", "add", "one")
     from support import git
 
@@ -233,7 +235,7 @@ def test_locks_keep_themselves_out_of_git(repo: Path, kedge: Kedge) -> None:
     assert seen == [".kedge/.gitattributes", ".kedge/tasks.jsonl"]
 
 
-def test_branches_that_both_work_on_tasks_merge(repo: Path, kedge: Kedge) -> None:
+def test_two_branches_with_changed_tasks_merge(repo: Path, kedge: Kedge) -> None:
     from support import git
 
     def commit() -> None:
@@ -257,7 +259,7 @@ def test_branches_that_both_work_on_tasks_merge(repo: Path, kedge: Kedge) -> Non
     states = {task["id"]: task["status"] for task in ran.data}
     assert states == {"E-1": "open", "T-1": "done", "T-2": "done", "T-3": "open", "T-4": "open"}
     assert len(ran.document["warnings"]) == 2
-    assert kedge("task", "close", "T-1").out == "T-1 is done\nE-1 is done with it\n"
+    assert kedge("task", "close", "T-1").out == "T-1 is done\nepic E-1 is now done\n"
     assert kedge.json("task", "show", "T-1")["close_reason"] == "theirs"
     kedge("task", "update", "T-1", "--title", "y")
     kedge("task", "update", "T-2", "--title", "y")
@@ -266,7 +268,7 @@ def test_branches_that_both_work_on_tasks_merge(repo: Path, kedge: Kedge) -> Non
     assert ran.document["warnings"] == []
 
 
-def test_one_of_many_gets_a_task_whatever_their_names(repo: Path, kedge: Kedge) -> None:
+def test_one_of_many_claimants_gets_the_task(repo: Path, kedge: Kedge) -> None:
     kedge("task", "add", "x", "--id", "T-1")
     for names in ([""] * 5, [f"--as=agent-{n}" for n in range(5)]):
         children = [
@@ -282,7 +284,7 @@ def test_one_of_many_gets_a_task_whatever_their_names(repo: Path, kedge: Kedge) 
         kedge("task", "reopen", "T-1")
 
 
-def test_half_a_character_in_an_unknown_field_is_kept(repo: Path, kedge: Kedge) -> None:
+def test_an_unpaired_surrogate_in_an_unknown_field_is_kept(repo: Path, kedge: Kedge) -> None:
     tasks_file(repo).write_text('{"id": "t-1", "title": "x", "odd": "\\ud800"}\n')
     kedge("task", "claim", "t-1")
     assert json.loads(tasks_file(repo).read_text())["odd"] == "\ud800"

@@ -1,4 +1,4 @@
-"""Any sequence of operations gives the same answers on every backend that can be written."""
+"""Any sequence of operations gives the same answers on every writable backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kedge.model.ids import TaskId
 from kedge.model.task import PRIORITIES, Block, BlockType, Status, Task
 from kedge.tasks.backend import Backend
 from kedge.tasks.beads.backend import Beads
-from kedge.tasks.board import Board, Imported, Result
+from kedge.tasks.board import Board, ImportResult, TaskResult
 from kedge.tasks.jsonl import Jsonl
 from kedge.tasks.task_yaml.backend import TaskYaml
 from kedge.testing import fake_bd
@@ -60,8 +60,8 @@ def update(task_id: TaskId, fields: dict[str, Any]) -> Operation:
     return lambda board: board.update(task_id, lambda task: replace(task, **fields))
 
 
-def bring(entries: list[tuple[TaskId, Status]]) -> Operation:
-    drafts = [Task(id=task_id, title="brought", status=status) for task_id, status in entries]
+def import_tasks(entries: list[tuple[TaskId, Status]]) -> Operation:
+    drafts = [Task(id=task_id, title="imported", status=status) for task_id, status in entries]
     return lambda board: board.import_tasks(drafts)
 
 
@@ -88,7 +88,7 @@ OPERATIONS = st.one_of(
         st.lists(IDS, max_size=1),
     ),
     st.builds(
-        bring,
+        import_tasks,
         st.lists(st.tuples(IDS, st.sampled_from([Status.OPEN, Status.DONE])), max_size=3),
     ),
 )
@@ -100,9 +100,9 @@ def answer(board: Board, operation: Operation) -> Any:
         result = operation(board)
     except KedgeError as error:
         return type(error).__name__, error.message
-    if isinstance(result, Result):
+    if isinstance(result, TaskResult):
         return essence(result.task), [essence(task) for task in result.followed]
-    assert isinstance(result, Imported)
+    assert isinstance(result, ImportResult)
     return [essence(task) for task in result.added], result.skipped
 
 
@@ -125,7 +125,7 @@ def compare(backends: list[Callable[[], Backend]], operations: list[Operation]) 
 
 @settings(max_examples=120)
 @given(operations=SEQUENCES)
-def test_jsonl_and_task_yaml(operations: list[Operation]) -> None:
+def test_jsonl_and_task_yaml_give_the_same_answers(operations: list[Operation]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         one, two = Path(scratch, "one"), Path(scratch, "two")
         one.mkdir()
@@ -140,7 +140,7 @@ def bd(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @settings(max_examples=20)
 @given(operations=SEQUENCES)
-def test_jsonl_and_beads(bd: str, operations: list[Operation]) -> None:
+def test_jsonl_and_beads_give_the_same_answers(bd: str, operations: list[Operation]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         one, two = Path(scratch, "one"), Path(scratch, "two")
         one.mkdir()

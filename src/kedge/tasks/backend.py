@@ -1,54 +1,49 @@
-"""What a task backend must do. `kedge.testing.tasks` has the suite that each must pass."""
+"""The interface of task backends. `kedge.testing.tasks` has the suite that each must pass."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object
-
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """All tasks of a backend, and what it could not read, one line each."""
+class TaskListing:
+    """All tasks of a backend, and a warning for each thing it could not read."""
 
     tasks: tuple[Task, ...]
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A task to be added (`before` is None) or replaced."""
+class TaskChange:
+    """A task to add (`before` is None) or to replace."""
 
     before: Task | None
     after: Task
 
 
 class Backend(Protocol):
-    """Where tasks are kept. The rules of tasks are in `rules`, not here."""
+    """Reads and writes tasks. The rules of tasks are in `rules`, not here."""
 
     name: str
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other writers out from `read` to `write`."""
+        """Exclude other writers from `read` to `write`."""
 
-    def read(self) -> Listing:
-        """All tasks. Raises BrokenTasks where going on could lose or misread something."""
+    def read(self) -> TaskListing:
+        """Return all tasks. Raises BrokenTasks where going on could lose or misread data."""
 
-    def write(self, changes: Sequence[Change]) -> None:
-        """Keep all the changes or, raising, none; what kedge does not know stays as it is.
+    def write(self, changes: Sequence[TaskChange]) -> None:
+        """Write all changes, or raise and write none. Unknown fields are preserved.
 
-        Called while the lock is held, with `before` as `read` gave it. Raises ReadOnly for what
-        this backend cannot keep.
+        Called while the lock is held; `before` is the task that `read` returned. Raises ReadOnly
+        for a change that this backend cannot store.
         """
 
     def new_id(self, taken: Collection[str]) -> TaskId:
-        """An id for a new task that is not taken."""
+        """Return an id for a new task that is not in `taken`."""

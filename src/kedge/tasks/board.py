@@ -1,28 +1,26 @@
-"""The board: every operation on tasks, over any backend, one writer at a time."""
+"""Every operation on tasks, over any backend, one writer at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kedge.errors import TaskExists
 from kedge.host.clock import now
 from kedge.host.secrets import refuse
 from kedge.model.ids import TaskId
-from kedge.model.task import Block, Task, changed, checked
+from kedge.model.task import Block, Task, replace_fields, validate
 from kedge.tasks import rules
-from kedge.tasks.backend import Backend, Change
+from kedge.tasks.backend import Backend, TaskChange
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
     T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """A task after an operation, what it was before, and the epics that followed it."""
+class TaskResult:
+    """A task after an operation and before it, and the epics that changed with it."""
 
     task: Task
     before: Task | None
@@ -31,8 +29,8 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """The tasks that an import added, and those that were there already."""
+class ImportResult:
+    """The tasks that an import added, and the ids of those that existed already."""
 
     added: tuple[Task, ...]
     skipped: tuple[TaskId, ...]
@@ -40,15 +38,17 @@ class Imported:
 
 
 class Board:
+    """A backend's tasks under the rules of `rules`."""
+
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.warnings: tuple[str, ...] = ()
 
     def tasks(self) -> dict[TaskId, Task]:
-        """All tasks by id, oldest first. What could not be read is in `warnings`."""
+        """Return all tasks by id, oldest first. Sets `warnings` to what could not be read."""
         listing = self.backend.read()
         self.warnings = listing.warnings
-        return {task.id: task for task in sorted(listing.tasks, key=rules.order)}
+        return {task.id: task for task in sorted(listing.tasks, key=rules.sort_key)}
 
     def get(self, task_id: str) -> Task:
         return rules.find(self.tasks(), task_id)
@@ -56,38 +56,38 @@ class Board:
     def ready(self) -> list[Task]:
         return rules.ready(self.tasks())
 
-    def add(self, draft: Task, *, allow: Collection[str] = ()) -> Result:
-        """Add a task; an empty id asks for a new one. `allow` names findings of secrets."""
+    def add(self, draft: Task, *, allow: Collection[str] = ()) -> TaskResult:
+        """Add a task, with a new id if it has none. `allow` lists ids of secrets to let through."""
 
-        def work(tasks: dict[TaskId, Task]) -> Result:
+        def work(tasks: dict[TaskId, Task]) -> TaskResult:
             if draft.id in tasks:
                 raise TaskExists(
-                    f"there is a task {draft.id!r} already", hint=f"kedge task show {draft.id}"
+                    f"task {draft.id!r} exists already", hint=f"kedge task show {draft.id}"
                 )
             stamp = now()
             task_id = draft.id or self.backend.new_id(tasks)
-            task = checked(replace(draft, id=task_id, created_at=stamp, updated_at=stamp))
+            task = validate(replace(draft, id=task_id, created_at=stamp, updated_at=stamp))
             rules.check_links(tasks, [task])
-            return self._keep(tasks, None, task, allow)
+            return self._save(tasks, None, task, allow)
 
-        return self._locked(work)
+        return self._run_locked(work)
 
     def update(
         self, task_id: str, change: Callable[[Task], Task], *, allow: Collection[str] = ()
-    ) -> Result:
-        """Replace what `change` replaces. Links are checked, epics follow."""
+    ) -> TaskResult:
+        """Replace a task by `change(task)`, check its links, and close or reopen its epics."""
 
-        def work(tasks: dict[TaskId, Task]) -> Result:
+        def work(tasks: dict[TaskId, Task]) -> TaskResult:
             before = rules.find(tasks, task_id)
-            after = checked(change(before))
+            after = validate(change(before))
             rules.check_links(tasks, [after])
             rules.check_type(tasks, after)
-            return self._keep(tasks, before, after, allow)
+            return self._save(tasks, before, after, allow)
 
-        return self._locked(work)
+        return self._run_locked(work)
 
-    def claim(self, task_id: str, who: str, *, again: bool = True) -> Result:
-        """Claim a task. `again` says whether the same name may claim what it has already."""
+    def claim(self, task_id: str, who: str, *, again: bool = True) -> TaskResult:
+        """Claim a task. `again` allows the same name to claim its own task a second time."""
         return self._step(
             task_id, lambda tasks, task: rules.claim(tasks, task, who, now(), again=again)
         )
@@ -99,38 +99,39 @@ class Board:
         *,
         failed: bool = False,
         allow: Collection[str] = (),
-    ) -> Result:
+    ) -> TaskResult:
         return self._step(
             task_id,
             lambda tasks, task: rules.close(tasks, task, reason, now(), failed=failed),
             allow,
         )
 
-    def block(self, task_id: str, why: Block, *, allow: Collection[str] = ()) -> Result:
+    def block(self, task_id: str, why: Block, *, allow: Collection[str] = ()) -> TaskResult:
         return self._step(task_id, lambda _, task: rules.block(task, why), allow)
 
-    def reopen(self, task_id: str) -> Result:
+    def reopen(self, task_id: str) -> TaskResult:
         return self._step(task_id, lambda _, task: rules.reopen(task))
 
-    def depend(self, task_id: str, on: Iterable[str], drop: Iterable[str]) -> Result:
-        gone = set(drop)
+    def depend(self, task_id: str, on: Iterable[str], drop: Iterable[str]) -> TaskResult:
+        """Add the dependencies `on` to a task and remove those in `drop`."""
+        dropped = set(drop)
 
         def change(task: Task) -> Task:
-            kept = [other for other in task.depends_on if other not in gone]
-            return changed(task, depends_on=tuple(dict.fromkeys([*kept, *map(TaskId, on)])))
+            kept = [other for other in task.depends_on if other not in dropped]
+            return replace_fields(task, depends_on=tuple(dict.fromkeys([*kept, *map(TaskId, on)])))
 
         return self.update(task_id, change)
 
-    def import_tasks(self, drafts: Sequence[Task], *, allow: Collection[str] = ()) -> Imported:
-        """Add all tasks that are not there yet, in their order, or none.
+    def import_tasks(self, drafts: Sequence[Task], *, allow: Collection[str] = ()) -> ImportResult:
+        """Add all tasks that do not exist yet, in their order, or raise and add none.
 
-        An id that is there already is skipped; a link to a task that is nowhere is dropped with
-        a warning; an empty id gets a new one.
+        Existing ids are skipped; a link to an unknown task is dropped with a warning; an empty id
+        is replaced by a new one.
         """
         for draft in drafts:
             refuse_secrets(None, draft, allow)
 
-        def work(tasks: dict[TaskId, Task]) -> Imported:
+        def work(tasks: dict[TaskId, Task]) -> ImportResult:
             known = {**tasks, **{draft.id: draft for draft in drafts if draft.id}}
             added: dict[TaskId, Task] = {}
             skipped: list[TaskId] = []
@@ -141,68 +142,70 @@ class Board:
                     continue
                 stamp = now(plus_us=index)
                 task_id = draft.id or self.backend.new_id([*tasks, *added])
-                linked, lost = _without_lost_links(draft, known)
+                linked, lost = _drop_lost_links(draft, known)
                 warnings += lost
-                added[task_id] = checked(
+                added[task_id] = validate(
                     replace(linked, id=task_id, created_at=stamp, updated_at=stamp)
                 )
             rules.check_links(tasks, list(added.values()))
             after = {**tasks, **added}
-            epics = rules.settle(after, [task.epic for task in added.values()], now())
+            epics = rules.settle_epics(after, [task.epic for task in added.values()], now())
             final = {**added, **{epic.id: epic for epic in epics}}
             if final:
-                self.backend.write([Change(tasks.get(i), task) for i, task in final.items()])
-            return Imported(
+                self.backend.write([TaskChange(tasks.get(i), task) for i, task in final.items()])
+            return ImportResult(
                 tuple(final[i] for i in added), tuple(skipped), (*self.warnings, *warnings)
             )
 
-        return self._locked(work)
+        return self._run_locked(work)
 
     def _step(
         self,
         task_id: str,
         step: Callable[[dict[TaskId, Task], Task], Task],
         allow: Collection[str] = (),
-    ) -> Result:
-        def work(tasks: dict[TaskId, Task]) -> Result:
+    ) -> TaskResult:
+        def work(tasks: dict[TaskId, Task]) -> TaskResult:
             before = rules.find(tasks, task_id)
-            return self._keep(tasks, before, step(tasks, before), allow)
+            return self._save(tasks, before, step(tasks, before), allow)
 
-        return self._locked(work)
+        return self._run_locked(work)
 
-    def _keep(
+    def _save(
         self,
         tasks: dict[TaskId, Task],
         before: Task | None,
         after: Task,
         allow: Collection[str] = (),
-    ) -> Result:
+    ) -> TaskResult:
         refuse_secrets(before, after, allow)
         stamp = now()
         if after != before:
             after = replace(after, updated_at=stamp)
-        epics = rules.settle(
+        epics = rules.settle_epics(
             {**tasks, after.id: after},
             [before.epic if before else None, after.epic],
             stamp,
         )
         followed = tuple(replace(epic, updated_at=stamp) for epic in epics)
         saved = {after.id: after, **{epic.id: epic for epic in followed}}
-        changes = [Change(tasks.get(i), task) for i, task in saved.items() if task != tasks.get(i)]
+        changes = [
+            TaskChange(tasks.get(i), task) for i, task in saved.items() if task != tasks.get(i)
+        ]
         if changes:
             self.backend.write(changes)
         others = tuple(epic for epic in followed if epic.id != after.id)
-        return Result(saved[after.id], before, others, self.warnings)
+        return TaskResult(saved[after.id], before, others, self.warnings)
 
-    def _locked(self, work: Callable[[dict[TaskId, Task]], T]) -> T:
+    def _run_locked(self, work: Callable[[dict[TaskId, Task]], T]) -> T:
         with self.backend.lock():
             return work(self.tasks())
 
 
 def refuse_secrets(before: Task | None, after: Task, allow: Collection[str]) -> None:
-    """Tasks go into git: what looks like a secret goes in only when its finding is allowed.
+    """Raise SecretFound if a changed field holds a secret whose id is not in `allow`.
 
-    What was there before is not asked about again.
+    Tasks go into git. Unchanged fields are not scanned again.
     """
     old = before.data() if before else {}
     for name, value in after.data().items():
@@ -210,12 +213,15 @@ def refuse_secrets(before: Task | None, after: Task, allow: Collection[str]) -> 
             refuse(name, value, allow)
 
 
-def _without_lost_links(draft: Task, known: dict[TaskId, Any]) -> tuple[Task, list[str]]:
+def _drop_lost_links(draft: Task, known: dict[TaskId, Any]) -> tuple[Task, list[str]]:
     lost = [other for other in draft.depends_on if other not in known]
-    warnings = [f"{draft.id} depends on {other}, which is nowhere: dropped" for other in lost]
+    warnings = [
+        f"{draft.id} depends on {other}, which does not exist: dropped the dependency"
+        for other in lost
+    ]
     epic = draft.epic
     if epic is not None and epic not in known:
-        warnings.append(f"{draft.id} is part of {epic}, which is nowhere: dropped")
+        warnings.append(f"{draft.id} is part of {epic}, which does not exist: dropped the epic")
         epic = None
     kept = tuple(other for other in draft.depends_on if other in known)
     return replace(draft, depends_on=kept, epic=epic), warnings

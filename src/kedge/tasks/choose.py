@@ -1,28 +1,28 @@
-"""Which backend keeps a project's tasks, and in which work tree."""
+"""Choose the backend of a project's tasks, and the work tree that holds them."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kedge.errors import GitError
 from kedge.host import git
 from kedge.host.project import Project
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.settings import TaskSettings
     from kedge.tasks.backend import Backend
 
-_OTHERS = ((".beads",), ("tasks",), ("docs", "features"))  # where other backends have theirs
-VARIABLE = "KEDGE_TASKS"  # the work tree whose tasks are meant in all of its repository's
+
+VARIABLE = "KEDGE_TASKS"  # names the work tree whose tasks all work trees of a repository share
 
 
-def keeper(project: Project) -> Project:
-    """The project that has the tasks: this one, or the work tree that the environment names.
+def task_project(project: Project) -> Project:
+    """Return the project that holds the tasks: this one, or the work tree that VARIABLE names.
 
-    A run sets it for those who work for it in work trees of their own. What is not a work tree
-    of this repository is not meant for this project, and passed over.
+    A run sets VARIABLE for agents in work trees of their own. A value that is not a work tree of
+    this repository is ignored.
     """
     named = os.environ.get(VARIABLE)
     if not named or project.repo is None:
@@ -35,8 +35,9 @@ def keeper(project: Project) -> Project:
     return Project(repo.root, repo) if ours else project
 
 
-def backend(project: Project, settings: TaskSettings) -> Backend:
-    project = keeper(project)
+def open_backend(project: Project, settings: TaskSettings) -> Backend:
+    """Return the backend that the settings name, or the one detected for `auto`."""
+    project = task_project(project)
     name = (detect(project) or "jsonl") if settings.backend == "auto" else settings.backend
     timeout = settings.lock_timeout
     if name == "beads":
@@ -50,7 +51,7 @@ def backend(project: Project, settings: TaskSettings) -> Backend:
 
         return TaskYaml(project.root, lock_timeout=timeout)
     if name == "feature_docs":
-        from kedge.tasks.feature_docs.backend import FeatureDocs
+        from kedge.tasks.feature_docs import FeatureDocs
 
         return FeatureDocs(project.root, lock_timeout=timeout)
     from kedge.tasks.jsonl import Jsonl
@@ -58,20 +59,8 @@ def backend(project: Project, settings: TaskSettings) -> Backend:
     return Jsonl(project, prefix=settings.prefix, lock_timeout=timeout)
 
 
-def sources(project: Project, settings: TaskSettings) -> list[Path] | None:
-    """The files that tell how the work stands; None where only a look at all of them does."""
-    own = project.root / ".kedge"
-    kept, past = own / "tasks.jsonl", own / "ledger"
-    if settings.backend in ("auto", "jsonl") and kept.exists():
-        return [kept, past, *(past.iterdir() if past.is_dir() else ())]
-    others = [project.root.joinpath(*parts) for parts in _OTHERS]
-    if settings.backend == "auto" and not any(map(os.path.lexists, others)):
-        return [kept, *others]
-    return None
-
-
 def detect(project: Project) -> str | None:
-    """The first backend that the project has tasks for."""
+    """Return the first backend that finds tasks in the project, or None."""
     root = project.root
     if (root / ".kedge" / "tasks.jsonl").exists():
         return "jsonl"

@@ -1,4 +1,4 @@
-"""How the work stands, in one line."""
+"""One line on the state of tasks and attempts, for the map."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ _STATES = {
 }
 
 
-def health(project: Project, settings: TaskSettings) -> tuple[str | None, list[str]]:
-    """Tasks by state and attempts by how they ended, or None without tasks; and warnings."""
+def describe_health(project: Project, settings: TaskSettings) -> tuple[str | None, list[str]]:
+    """Return the counts of tasks by state and attempts by outcome, and warnings.
+
+    The line is None without tasks, and also when they cannot be read: a map does not need them.
+    """
     try:
-        return _health(project, settings), []
-    except KedgeError as error:  # a map does not need tasks
-        return None, [f"the map says nothing of tasks: {error.message}"]
+        return _count(project, settings), []
+    except KedgeError as error:
+        return None, [f"the map does not cover tasks: {error.message}"]
 
 
-def _health(project: Project, settings: TaskSettings) -> str | None:
-    tasks = Board(choose.backend(project, settings)).tasks()
+def _count(project: Project, settings: TaskSettings) -> str | None:
+    tasks = Board(choose.open_backend(project, settings)).tasks()
     if not tasks:
         return None
     states = Counter(task.status for task in tasks.values())

@@ -1,20 +1,18 @@
-"""Tasks from files of other tools: `prd.json`, a beads export, a Markdown checklist."""
+"""Import tasks from files of other tools: `prd.json`, a beads export, a Markdown checklist."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId, is_id
+from kedge.model.status_words import status_of
 from kedge.model.task import PRIORITIES, Block, BlockType, Status, Task, unique
-from kedge.tasks.words import status_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.text.fences import FenceReader
 
 FORMATS = ("prd", "beads", "checklist")
 
@@ -22,22 +20,23 @@ _ITEM = re.compile(
     r"(?P<indent>[ \t]*)(?:[-*+]|\d+[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.+)"
 )
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?P<text>.+)")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _NAMED = re.compile(
     r"(?:\*\*|`)?\[?(?P<id>[A-Za-z0-9][A-Za-z0-9._-]*?)\]?(?:\*\*|`)?(?::(?:\*\*)?|\s+[-–—])\s+(?P<rest>.+)"
 )
 
 
 def read(text: str, *, name: str, format: str | None, prefix: str) -> list[Task]:  # noqa: A002
-    """The tasks in a file's text. Ids are kept; a checklist's items without one get an id that
-    stays the same for the same words, so that a second import finds them again."""
+    """Return the tasks in a file's text, with their ids.
+
+    A checklist item without an id gets a hash of its words, so that a second import finds it again.
+    """
     chosen = format or _detect(text, name)
     text = text.removeprefix("\ufeff")
     if chosen == "prd":
-        return _prd(text, name)
+        return _read_prd(text, name)
     if chosen == "beads":
-        return _beads(text, name)
-    return _checklist(text, name, prefix)
+        return _read_beads(text, name)
+    return _read_checklist(text, name, prefix)
 
 
 def _detect(text: str, name: str) -> str:
@@ -55,7 +54,7 @@ def _detect(text: str, name: str) -> str:
     return "prd" if start == "[" else "checklist"
 
 
-def _prd(text: str, name: str) -> list[Task]:
+def _read_prd(text: str, name: str) -> list[Task]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -66,7 +65,7 @@ def _prd(text: str, name: str) -> list[Task]:
         entries = data.get("userStories") or data.get("tasks") or data.get("stories")
     if not isinstance(entries, list):
         raise InvalidValue(
-            f"{name}: no list of tasks", hint="prd.json has them under 'userStories' or 'tasks'"
+            f"{name}: no list of tasks", hint="put it under 'userStories' or 'tasks'"
         )
     return [_story(entry, f"{name}: task {number}") for number, entry in enumerate(entries, 1)]
 
@@ -74,7 +73,10 @@ def _prd(text: str, name: str) -> list[Task]:
 def _story(entry: Any, place: str) -> Task:
     if not isinstance(entry, Mapping):
         raise InvalidValue(f"{place} is not an object", hint="nothing was imported")
-    take = _taker(entry)
+
+    def take(*names: str) -> Any:
+        return next((entry[name] for name in names if entry.get(name) is not None), None)
+
     identity = str(take("id", "ID", "key") or "")
     title = take("title", "name", "summary") or ""
     if not isinstance(title, str) or not title.strip():
@@ -83,8 +85,8 @@ def _story(entry: Any, place: str) -> Task:
     status = status_of(str(take("status") or "open"))
     if status is None:
         raise InvalidValue(
-            f"{place}: {take('status')!r} is not a status that kedge knows",
-            hint="open, in progress, blocked, failed or done; nothing was imported",
+            f"{place}: {take('status')!r} is not a status",
+            hint="use open, in progress, blocked, failed or done; nothing was imported",
         )
     if take("passes") is True:
         status = Status.DONE
@@ -93,7 +95,7 @@ def _story(entry: Any, place: str) -> Task:
     if isinstance(notes, str) and notes.strip():
         description = f"{description}\n\nNotes: {notes}".strip()
     epic = take("parent", "epic")
-    blocked = Block(BlockType.EXTERNAL, "it was blocked when it was imported")
+    blocked = Block(BlockType.EXTERNAL, "blocked when it was imported")
     return Task(
         id=TaskId(identity),
         blocked=blocked if status is Status.BLOCKED else None,
@@ -102,20 +104,17 @@ def _story(entry: Any, place: str) -> Task:
         status=status,
         priority=priority(take("priority")),
         description=description,
-        acceptance=_texts(take("acceptanceCriteria", "acceptance_criteria", "acceptance")),
-        labels=unique(_texts(take("labels", "tags"))),
+        acceptance=_strings(take("acceptanceCriteria", "acceptance_criteria", "acceptance")),
+        labels=unique(_strings(take("labels", "tags"))),
         epic=TaskId(epic) if isinstance(epic, str) and epic else None,
         depends_on=tuple(
-            TaskId(one) for one in unique(_texts(take("dependsOn", "depends_on", "dependencies")))
+            TaskId(one) for one in unique(_strings(take("dependsOn", "depends_on", "dependencies")))
         ),
     )
 
 
 def priority(value: Any) -> str:
-    """A priority from the ways in which it is written: P1, 1, "high"; P2 when there is none.
-
-    Stories of a PRD are often numbered through; a number past 4 is the least urgent.
-    """
+    """Return the priority written as "P1", 1 or "high"; P2 for none, P4 for numbers above 4."""
     words = {"critical": "P0", "urgent": "P0", "high": "P1", "medium": "P2", "low": "P3"}
     if isinstance(value, bool) or value is None:
         return "P2"
@@ -129,7 +128,7 @@ def priority(value: Any) -> str:
     return words.get(text.lower(), "P2")
 
 
-def _beads(text: str, name: str) -> list[Task]:
+def _read_beads(text: str, name: str) -> list[Task]:
     from kedge.tasks.beads.issue import read_export
 
     tasks, warnings = read_export(text.encode(), name)
@@ -138,58 +137,56 @@ def _beads(text: str, name: str) -> list[Task]:
     return tasks
 
 
-def _checklist(text: str, name: str, prefix: str) -> list[Task]:
+def _read_checklist(text: str, name: str, prefix: str) -> list[Task]:
     drafts: list[dict[str, Any]] = []
     current: dict[str, Any] | None = None  # the item that indented lines belong to
-    fence: str | None = None
+    fences = FenceReader()
     for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark and (fence is None or mark.group(1).startswith(fence)):
-            fence = mark.group(1) if fence is None else None
-        item = None if fence else _ITEM.match(line)
+        is_code = bool(fences.read(line))
+        item = None if is_code else _ITEM.match(line)
         inside = current is not None and _width(line) > current["indent"]
         if item and current is not None and inside:
             current["acceptance"].append(item["text"].strip())
         elif item:
-            current = _item(item, name, prefix, drafts)
+            current = _read_item(item, name, prefix, drafts)
             drafts.append(current)
         elif current is not None and (inside or not line.strip()):
-            bullet = None if fence else _BULLET.match(line)
+            bullet = None if is_code else _BULLET.match(line)
             current["description"].append(bullet["text"] if bullet else line.strip())
         elif line.strip():
             current = None  # text at the margin ends the item above it
     if not drafts:
         raise InvalidValue(
-            f"{name}: no checklist items", hint="an item looks like '- [ ] what is to be done'"
+            f"{name}: no checklist items", hint="write items as '- [ ] title of the task'"
         )
-    return [_from_item(draft) for draft in drafts]
+    return [_build_task(draft) for draft in drafts]
 
 
-def _item(
-    found: re.Match[str], name: str, prefix: str, before: Sequence[Mapping[str, Any]]
+def _read_item(
+    item: re.Match[str], name: str, prefix: str, before: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    title = found["text"].strip()
+    title = item["text"].strip()
     named = _NAMED.match(title)
     if named and is_id(named["id"]) and re.search(r"\d", named["id"]):
         identity, title = named["id"], named["rest"]
     else:
-        # The same words again are another task: the second, the third of that title.
-        again = sum(1 for draft in before if draft["words"] == found["text"].strip())
+        # An item that repeats the words of another is another task and needs its own hash.
+        again = sum(1 for draft in before if draft["words"] == item["text"].strip())
         digest = hashlib.sha256(f"{title}\n{again}".encode() if again else title.encode())
         identity = f"{prefix}-{digest.hexdigest()[:8]}"
     _check_id(identity, name)
     return {
-        "indent": _width(found["indent"]),
+        "indent": _width(item["indent"]),
         "id": identity,
-        "words": found["text"].strip(),
+        "words": item["text"].strip(),
         "title": " ".join(title.replace("**", "").split()),
-        "done": found["mark"] in "xX",
+        "done": item["mark"] in "xX",
         "description": [],
         "acceptance": [],
     }
 
 
-def _from_item(draft: Mapping[str, Any]) -> Task:
+def _build_task(draft: Mapping[str, Any]) -> Task:
     return Task(
         id=TaskId(draft["id"]),
         title=draft["title"],
@@ -204,29 +201,22 @@ def _width(text: str) -> int:
     return len(expanded) - len(expanded.lstrip())
 
 
-def _taker(entry: Mapping[str, Any]) -> Callable[..., Any]:
-    def take(*names: str) -> Any:
-        return next((entry[name] for name in names if entry.get(name) is not None), None)
-
-    return take
-
-
-def _texts(value: Any) -> tuple[str, ...]:
+def _strings(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     items = value if isinstance(value, list) else [value]
-    found = [
+    texts = [
         str(item.get("description") or item.get("text") or item.get("id") or "")
         if isinstance(item, Mapping)
         else str(item)
         for item in items
     ]
-    return tuple(text for text in found if text.strip())
+    return tuple(text for text in texts if text.strip())
 
 
 def _check_id(identity: str, place: str) -> None:
     if identity and not is_id(identity):
         raise InvalidValue(
             f"{place}: {identity[:80]!r} is not a valid id",
-            hint="letters, digits, '.', '_' and '-', at most 64; nothing was imported",
+            hint="use letters, digits, '.', '_' and '-', at most 64; nothing was imported",
         )

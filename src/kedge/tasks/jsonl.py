@@ -1,4 +1,4 @@
-"""The embedded backend: `.kedge/tasks.jsonl`, one task a line, made to be merged by git."""
+"""The embedded backend: `.kedge/tasks.jsonl`, one task per line, so that git can merge it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ import json
 import os
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 from kedge.errors import BrokenTasks, InvalidValue
 from kedge.host import files
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Task, parse
-from kedge.tasks.backend import Change, Listing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.tasks.backend import TaskChange, TaskListing
 
 FILE = "tasks.jsonl"
 _BOM = b"\xef\xbb\xbf"
-_ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # none that is read as another
+_ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # no characters that look alike, as 0 and o do
 MERGEABLE = b"tasks.jsonl merge=union\nledger/*.jsonl merge=union\n"
 
 
 class Jsonl:
-    """Lines of tasks that did not change are kept byte by byte, unknown fields included."""
+    """Lines of unchanged tasks keep their bytes; changed tasks keep their unknown fields."""
 
     name = "jsonl"
 
@@ -35,23 +32,23 @@ class Jsonl:
         self._project = project
         self._path = project.own(FILE)
         self._lock = project.own("locks", "tasks.lock")
-        self._shown = f".kedge/{FILE}"
+        self._name = f".kedge/{FILE}"
         self._prefix = prefix
         self._timeout = lock_timeout
 
     def lock(self) -> AbstractContextManager[None]:
         return files.lock(self._lock, timeout=self._timeout)
 
-    def read(self) -> Listing:
+    def read(self) -> TaskListing:
         lines = _lines(files.read_bytes(self._path) or b"")
         tasks, stale = self._current(lines)
         warnings = [
-            f"{self._shown}:{number + 1}: an older version of {task_id!r}, passed over"
+            f"{self._name}:{number + 1}: ignored an older version of {task_id!r}"
             for number, task_id in stale.items()
         ]
-        return Listing(tuple(tasks[number] for number in sorted(tasks)), tuple(warnings))
+        return TaskListing(tuple(tasks[number] for number in sorted(tasks)), tuple(warnings))
 
-    def write(self, changes: Sequence[Change]) -> None:
+    def write(self, changes: Sequence[TaskChange]) -> None:
         data = files.read_bytes(self._path)
         lines = _lines(data or b"")
         tasks, stale = self._current(lines)
@@ -73,7 +70,7 @@ class Jsonl:
         files.write_atomic(self._path, mark + body, staging=self._lock.parent)
 
     def _make_mergeable(self) -> None:
-        """Tell git to keep the lines of both sides, for this file and for the ledger."""
+        """Tell git to keep the lines of both sides when it merges this file or the ledger."""
         attributes = self._project.own(".gitattributes")
         if files.read_bytes(attributes) is None:
             files.write_atomic(attributes, MERGEABLE)
@@ -82,12 +79,12 @@ class Jsonl:
         length = 4
         while True:
             tail = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in os.urandom(length))
-            if (found := f"{self._prefix}-{tail}") not in taken:
-                return TaskId(found)
+            if (task_id := f"{self._prefix}-{tail}") not in taken:
+                return TaskId(task_id)
             length = min(length + 1, 12)
 
     def _current(self, lines: list[bytes]) -> tuple[dict[int, Task], dict[int, TaskId]]:
-        """The tasks by line, and the lines that a merge left of older versions of a task."""
+        """Return the tasks by line number, and the lines with older versions that a merge left."""
         tasks: dict[int, Task] = {}
         stale: dict[int, TaskId] = {}
         last: dict[TaskId, int] = {}
@@ -97,46 +94,45 @@ class Jsonl:
             task = self._task(number + 1, line)
             before = last.get(task.id)
             if before is not None:
-                newer = (task.updated_at or "") >= (tasks[before].updated_at or "")
-                loser = before if newer else number
-                stale[loser] = task.id
-                tasks.pop(before) if newer else None
-                if not newer:
+                if (task.updated_at or "") < (tasks[before].updated_at or ""):
+                    stale[number] = task.id
                     continue
+                stale[before] = task.id
+                del tasks[before]
             last[task.id] = number
             tasks[number] = task
         return tasks, stale
 
     def _task(self, number: int, line: bytes) -> Task:
         if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
-            raise self._broken(
+            raise self._error(
                 number, "a merge conflict", "keep the lines of both sides, remove the markers"
             )
         if b"\0" in line:
-            raise self._broken(number, "a NUL byte", _RESTORE)
+            raise self._error(number, "a NUL byte", _RESTORE)
         try:
             value: Any = _DECODER.decode(line.decode())
             if not isinstance(value, dict):
-                raise self._broken(number, "not an object", "each line is one JSON object")
+                raise self._error(number, "not an object", "each line must be one JSON object")
             return parse(value)
         except UnicodeDecodeError as error:
-            raise self._broken(number, "not UTF-8", "save the file as UTF-8") from error
+            raise self._error(number, "not UTF-8", "save the file as UTF-8") from error
         except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", None) or str(error) or "nested too deeply"
-            raise self._broken(number, f"not JSON ({reason})", _RESTORE) from error
+            raise self._error(number, f"not JSON ({reason})", _RESTORE) from error
         except InvalidValue as error:
-            raise self._broken(number, error.message, error.hint or _RESTORE) from error
+            raise self._error(number, error.message, error.hint or _RESTORE) from error
 
-    def _broken(self, number: int, reason: str, hint: str) -> BrokenTasks:
-        return BrokenTasks(f"{self._shown}:{number}: {reason}", hint=hint)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no value")
+    def _error(self, number: int, reason: str, hint: str) -> BrokenTasks:
+        return BrokenTasks(f"{self._name}:{number}: {reason}", hint=hint)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
-_RESTORE = "mend that line, or take it from git (git show HEAD:.kedge/tasks.jsonl)"
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_RESTORE = "fix that line, or restore it from git (git show HEAD:.kedge/tasks.jsonl)"
 
 
 def _lines(data: bytes) -> list[bytes]:
@@ -152,5 +148,5 @@ def _encode(task: Task) -> bytes:
     values.update(task.extra)
     try:
         return json.dumps(values, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # half a character in a field that kedge does not know
+    except UnicodeEncodeError:  # an unpaired surrogate in a field that kedge does not know
         return json.dumps(values).encode()

@@ -1,4 +1,4 @@
-"""The ledger: `.kedge/ledger/<task>.jsonl`, one record per attempt, only ever appended to."""
+"""The ledger: `.kedge/ledger/<task>.jsonl`, one record per attempt, append-only."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ from kedge.model.ids import task_id
 from kedge.model.task import Status, Task
 from kedge.tasks import choose
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 
 class Ledger:
     def __init__(self, project: Project, *, lock_timeout: float = files.LOCK_TIMEOUT) -> None:
-        self._project = choose.keeper(project)
+        self._project = choose.task_project(project)
         self._timeout = lock_timeout
 
     def append(self, attempt: Attempt) -> Attempt:
-        """Add the attempt with the next number, without secrets, durably."""
+        """Append the attempt durably, with the next number and its secrets redacted; return it."""
         name = task_id(attempt.task)
         path = self._project.own("ledger", f"{name}.jsonl")
         lock = self._project.own("locks", "ledger.lock")
@@ -36,7 +32,7 @@ class Ledger:
         return parse(clean)
 
     def read(self, task: str) -> tuple[list[Attempt], list[str]]:
-        """The attempts at a task, oldest first, and a warning for each line that is none."""
+        """Return the attempts at a task, oldest first, and a warning for each invalid line."""
         name = task_id(task)
         path = self._project.own("ledger", f"{name}.jsonl")
         return json_lines.read(path, f".kedge/ledger/{name}.jsonl", parse)
@@ -45,9 +41,10 @@ class Ledger:
 def attempt_of(
     before: Task | None, after: Task, tried: Sequence[str], avoid: Sequence[str], *, actor: str
 ) -> Attempt | None:
-    """The attempt that ended when a person or an agent closed or blocked a task by command.
+    """Return the attempt that ends when a command closes or blocks a task.
 
-    None when nothing ended: nobody was working on it and nothing was learned, or the work goes on.
+    None if no attempt ended: nobody was working on the task and nothing was learned, or the work
+    goes on.
     """
     outcomes = {
         Status.DONE: Outcome.DONE,

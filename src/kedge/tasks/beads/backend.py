@@ -1,8 +1,8 @@
 """The beads backend: bd's own database, read and written through the `bd` program.
 
-Read with `bd export`: one process gives every issue, closed ones included, with its labels,
-links and metadata, in the lines that `.beads/issues.jsonl` has, which stands in where bd is
-missing. (`bd list --json` leaves out links and gates.) Needs bd 1.0.3 or newer to write.
+Reads with `bd export`: one process prints every issue, closed ones included, with labels, links and
+metadata, in the format of `.beads/issues.jsonl`. That file is read instead where bd is missing.
+(`bd list --json` omits links and gates.) Writing needs bd 1.0.3 or newer.
 """
 
 from __future__ import annotations
@@ -15,24 +15,21 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from kedge.errors import BrokenTasks, ProgramError, ReadOnly, TaskError, TaskExists, TaskNotFound
 from kedge.host import files, proc
 from kedge.host.clock import now
 from kedge.host.project import Project
 from kedge.model.ids import TaskId, is_id
-from kedge.tasks.backend import Change, Listing
+from kedge.tasks.backend import TaskChange, TaskListing
 from kedge.tasks.beads.issue import Issue, read_issues, to_tasks
-from kedge.tasks.beads.plan import Plan, plan
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.tasks.beads.plan import IssuePlan, plan_change
 
 FILE = ".beads/issues.jsonl"
 TIMEOUT = 30.0
 
-_INSTALL = "install beads (github.com/gastownhall/beads), or set tasks.bd to where bd is"
+_INSTALL = "install beads (github.com/gastownhall/beads), or set tasks.bd to the path of bd"
 _DOCTOR = "bd doctor checks its database"
 _AGAIN = "run the same command again"
 _ALPHABET = string.digits + string.ascii_lowercase
@@ -40,7 +37,7 @@ _ID = re.compile(r"(?P<prefix>.+)-[a-z0-9]{3,8}(?:\.\d+)*\Z")
 
 
 class Beads:
-    """Tasks of kedge as issues of bd."""
+    """Stores tasks as issues of bd."""
 
     name = "beads"
 
@@ -56,34 +53,34 @@ class Beads:
         self._program = program
         self._lock_timeout = lock_timeout
         self._timeout = timeout
-        self._issues: dict[str, Issue] | None = None  # as last read, for the write that follows
+        self._issues: dict[str, Issue] | None = None  # from `read`, for the `write` that follows
 
     def lock(self) -> AbstractContextManager[None]:
         path = Project(self._root, None).own("locks", "beads.lock")
         return files.lock(path, timeout=self._lock_timeout)
 
-    def read(self) -> Listing:
+    def read(self) -> TaskListing:
         issues, warnings = self._load()
         self._issues = issues
         tasks, left_out = to_tasks(issues, now())
-        return Listing(tuple(tasks), (*warnings, *left_out))
+        return TaskListing(tuple(tasks), (*warnings, *left_out))
 
-    def write(self, changes: Sequence[Change]) -> None:
-        """Make the changes with one `bd import`, one `bd batch`, and an update for each issue
+    def write(self, changes: Sequence[TaskChange]) -> None:
+        """Write the changes with one `bd import`, one `bd batch`, and one `bd update` per issue
         that loses labels or a deferral, each only where it is needed.
 
-        Each of the first two is one transaction of bd, but together they are not. The order is
-        harmless: texts, new tasks, what blocks them and states other than done come first; then
-        tasks close and reopen and links change; labels go last. A kill, or a refusal, in between
-        leaves the first part, and the same command run again does the rest. A link that closes a
-        circle only bd knows of is refused after the rest was kept.
+        Each command is one transaction of bd, but together they are not. The order is safe: texts,
+        new tasks, what blocks them and states other than done come first; then tasks close and
+        reopen and links change; labels go last. If bd is killed or refuses in between, the first
+        part stays, and running the same command again does the rest. A dependency cycle that only
+        bd can see is refused after the rest was written.
         """
         if self._program is None:
-            raise ReadOnly("bd is missing, and only bd can change its issues", hint=_INSTALL)
+            raise ReadOnly("bd is not installed, and only bd can change its issues", hint=_INSTALL)
         issues = self._load()[0] if self._issues is None else self._issues
         types = {key: str(issue.get("issue_type", "task")) for key, issue in issues.items()}
         types |= {change.after.id: change.after.type for change in changes}
-        plans = [plan(change, _of(change, issues), types) for change in changes]
+        plans = [plan_change(change, _issue_of(change, issues), types) for change in changes]
         self._issues = None
         for sent, (command, data) in enumerate(_commands(plans)):
             try:
@@ -94,20 +91,20 @@ class Beads:
                 if not sent:
                     raise
                 raise TaskError(
-                    f"{error.message}; what came before it is kept", hint=_AGAIN
+                    f"{error.message}; the commands before it took effect", hint=_AGAIN
                 ) from error
 
     def new_id(self, taken: Collection[str]) -> TaskId:
-        """An id as bd makes them: the project's prefix, then longer the more issues there are."""
+        """Return an id in bd's format: the project's prefix and a random tail."""
         known = {*taken, *(self._issues or ())}
         prefix = self._prefix(known)
         length = next((n for n in range(4, 8) if 36**n > 10_000 * len(known)), 8)
         while True:
             tail = "".join(secrets.choice(_ALPHABET) for _ in range(length))
-            found = f"{prefix}-{tail}"
-            # bd takes a tail without a digit for a word of the prefix.
-            if found not in known and any(map(str.isdigit, tail)):
-                return TaskId(found)
+            task_id = f"{prefix}-{tail}"
+            # bd treats a tail without a digit as part of the prefix.
+            if task_id not in known and any(map(str.isdigit, tail)):
+                return TaskId(task_id)
 
     def _load(self) -> tuple[dict[str, Issue], list[str]]:
         if self._program is not None:
@@ -117,9 +114,9 @@ class Beads:
                 raise ProgramError(error.message, hint=_DOCTOR) from error
         data = files.read_bytes(Project(self._root, None).path(*FILE.split("/")))
         if data is None:
-            raise ProgramError(f"bd is missing, and there is no {FILE} to read", hint=_INSTALL)
+            raise ProgramError(f"bd is not installed, and there is no {FILE}", hint=_INSTALL)
         issues, warnings = read_issues(data, FILE)
-        stale = f"bd is missing: {FILE} is read, which may be older than bd's own database"
+        stale = f"bd is not installed: {FILE} is used, which may be older than bd's database"
         return issues, [stale, *warnings]
 
     def _prefix(self, ids: Collection[str]) -> str:
@@ -128,7 +125,7 @@ class Beads:
             return used.most_common(1)[0][0]
         prefix = ""
         if self._program is not None:
-            answer = _document(self._bd("config", "get", "issue_prefix", "--json"), "config")
+            answer = _parse_output(self._bd("config", "get", "issue_prefix", "--json"), "config")
             prefix = str(answer.get("value") or "").strip().rstrip("-")
         prefix = prefix or self._root.name.lstrip(".").rstrip("-").replace(".", "_")
         if prefix and not (prefix[0].isalpha() or prefix[0] == "_"):
@@ -136,7 +133,7 @@ class Beads:
         return prefix if is_id(f"{prefix}-00000000") else "bd"
 
     def _bd(self, *args: str, data: str | None = None) -> bytes:
-        """What bd prints. Raises ProgramError with bd's own words when it fails."""
+        """Run bd and return its output. Raises ProgramError with bd's own message if it fails."""
         done = proc.run(
             [str(self._program), *args],
             cwd=self._root,
@@ -146,52 +143,54 @@ class Beads:
         if done.timed_out:
             raise ProgramError(
                 f"bd {args[0]} took longer than {self._timeout:g} s",
-                hint="another program may hold bd's database: end it and try again",
+                hint="another program may be using bd's database: end it and try again",
             )
         if done.code:
-            message, hint = _complaint(done)
+            message, hint = _read_error(done)
             if message.startswith("unknown "):
                 hint = "kedge needs bd 1.0.3 or newer"
             raise ProgramError(f"bd {args[0]} failed: {message}", hint=hint or _DOCTOR)
         return done.stdout
 
 
-def _of(change: Change, issues: dict[str, Issue]) -> Issue:
-    """The issue that the change is about; `bd import` would overwrite one that is there."""
+def _issue_of(change: TaskChange, issues: dict[str, Issue]) -> Issue:
+    """Return the issue to change. A new one must not exist: `bd import` would overwrite it."""
     key = change.after.id
     if change.before is None and key in issues:
-        raise TaskExists(f"there is an issue {key!r} in bd already", hint=f"bd show {key}")
+        raise TaskExists(f"bd has an issue {key!r} already", hint=f"bd show {key}")
     if change.before is not None and key not in issues:
         raise TaskNotFound(f"bd has no issue {key!r}", hint="kedge task list shows all ids")
     return issues.get(key, {})
 
 
-def _commands(plans: Sequence[Plan]) -> list[tuple[tuple[str, ...], str | None]]:
-    found: list[tuple[tuple[str, ...], str | None]] = []
+def _commands(plans: Sequence[IssuePlan]) -> list[tuple[tuple[str, ...], str | None]]:
+    """Return the commands to run, each with its standard input."""
+    commands: list[tuple[tuple[str, ...], str | None]] = []
     records = [json.dumps(plan.record) for plan in plans if plan.record is not None]
     if records:
-        found.append((("import", "-", "--json"), "\n".join(records) + "\n"))
+        commands.append((("import", "-", "--json"), "\n".join(records) + "\n"))
     batch = [line for plan in plans for line in plan.batch]
     if batch:
-        found.append((("batch",), "\n".join(batch) + "\n"))
-    found += [(("update", plan.id, *plan.flags), None) for plan in plans if plan.flags]
-    return found
+        commands.append((("batch",), "\n".join(batch) + "\n"))
+    commands += [(("update", plan.id, *plan.flags), None) for plan in plans if plan.flags]
+    return commands
 
 
 def _check_import(out: bytes) -> None:
-    """bd says in its answer, not in its exit code, what an import left out."""
-    answer = _document(out, "import") if out.strip() else {}
+    """Raise TaskError for what an import skipped: bd reports that in its output alone."""
+    answer = _parse_output(out, "import") if out.strip() else {}
     stale = answer.get("stale_skipped_ids")
     if stale:
-        raise TaskError(f"{', '.join(map(str, stale))} changed in bd meanwhile", hint=_AGAIN)
+        raise TaskError(f"bd has newer versions of {', '.join(map(str, stale))}", hint=_AGAIN)
     links = answer.get("skipped_dependencies")
     if links:
         raise TaskError(
-            f"bd refused a dependency: {links[0]}", hint="the rest is kept; bd dep tree shows links"
+            f"bd refused a dependency: {links[0]}",
+            hint="the other changes took effect; bd dep tree shows links",
         )
 
 
-def _document(out: bytes, command: str) -> dict[str, Any]:
+def _parse_output(out: bytes, command: str) -> dict[str, Any]:
     try:
         value = json.loads(out)
     except (ValueError, RecursionError):
@@ -199,27 +198,27 @@ def _document(out: bytes, command: str) -> dict[str, Any]:
     if isinstance(value, dict) and "schema_version" in value:
         value = value.get("data", value)  # wrapped where BD_JSON_ENVELOPE=1 is set
     if not isinstance(value, dict):
-        raise ProgramError(f"bd {command} printed something that is not JSON", hint=_DOCTOR)
+        raise ProgramError(f"the output of bd {command} is not JSON", hint=_DOCTOR)
     return value
 
 
-def _complaint(done: proc.Finished) -> tuple[str, str | None]:
-    """bd's own message and hint: a JSON object on either stream, or a line of standard error."""
+def _read_error(done: proc.ProgramResult) -> tuple[str, str | None]:
+    """Return bd's message and hint, from a JSON object on either stream or from stderr's lines."""
     for stream in (done.stdout, done.stderr):
         try:
-            value = _document(stream, "")
+            value = _parse_output(stream, "")
         except ProgramError:
             continue
         if isinstance(value.get("error"), str):
-            return _line(value["error"]), _line(str(value.get("hint") or "")) or None
+            return _one_line(value["error"]), _one_line(str(value.get("hint") or "")) or None
     lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-    said = [line for line in lines if line.startswith("Error")] or lines
+    errors = [line for line in lines if line.startswith("Error")] or lines
     hints = [line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")]
-    if not said:
+    if not errors:
         return f"exit code {done.code}", None
-    return _line(said[0].removeprefix("Error: ")), _line(hints[0]) if hints else None
+    return _one_line(errors[0].removeprefix("Error: ")), _one_line(hints[0]) if hints else None
 
 
-def _line(text: str, limit: int = 300) -> str:
+def _one_line(text: str, limit: int = 300) -> str:
     line = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

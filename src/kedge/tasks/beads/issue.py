@@ -1,10 +1,11 @@
-"""Issues of beads as tasks of kedge. `plan` has the way back.
+"""Convert issues of beads to tasks. `plan` converts changes of tasks back to commands of bd.
 
-What bd has a field for is kept there. The rest is in the issue's `metadata` under the one key
-"kedge": scope, checks and area, why a task is blocked, that it failed (to bd it is blocked, so
-that what waits for it stays unready), and the exact form of what bd rounds or sorts: stamps, the
-order of labels and dependencies, acceptance items that a Markdown list cannot tell apart. Such a
-form counts only while bd holds the value that it stands for: a change made with bd wins.
+A value that bd has a field for is stored there. The rest is in the issue's `metadata` under the key
+"kedge": scope, checks and area; why a task is blocked; that it failed (bd stores it as blocked, so
+that tasks which depend on it stay unready); and the exact form of what bd rounds or sorts: time
+stamps, the order of labels and dependencies, acceptance items that a Markdown list cannot keep
+apart. An exact form is used only while it matches the value in bd's field: a change made with bd
+wins.
 """
 
 from __future__ import annotations
@@ -14,15 +15,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
 
 from kedge.errors import BrokenTasks, InvalidValue
 from kedge.host.clock import now
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import FIELDS, PRIORITIES, Block, BlockType, Status, Task, unique
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeAlias
 
 Issue: TypeAlias = "dict[str, Any]"
 
@@ -30,7 +28,7 @@ KEY = "kedge"
 BLOCKS = "blocks"
 PARENT = "parent-child"
 WAITS = frozenset({BLOCKS, "conditional-blocks", "waits-for"})
-QUIET = frozenset({"closed", "pinned"})  # the states that bd waits for no longer
+QUIET = frozenset({"closed", "pinned"})  # states in which an issue no longer blocks others
 STAMPS = ("created_at", "updated_at", "started_at", "closed_at")
 COUNTS = ("dependency_count", "dependent_count", "comment_count", "parent")
 
@@ -45,56 +43,56 @@ _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s")
 _CONFLICT = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 _BOM = b"\xef\xbb\xbf"
-_MEND = "mend that line, or write the file anew with bd export -o .beads/issues.jsonl"
+_FIX = "fix that line, or write the file again with bd export -o .beads/issues.jsonl"
 
 
 def read_export(data: bytes, name: str) -> tuple[list[Task], list[str]]:
-    """The tasks in an export of bd, and what was left out, one line each."""
+    """Return the tasks in an export of bd, and a warning for each issue that was skipped."""
     issues, warnings = read_issues(data, name)
     tasks, left_out = to_tasks(issues, now())
     return tasks, [*warnings, *left_out]
 
 
 def read_issues(data: bytes, name: str) -> tuple[dict[str, Issue], list[str]]:
-    """The issues by id. Raises BrokenTasks for a line that is no JSON object."""
+    """Return the issues by id, and warnings. Raises BrokenTasks for a line that is not JSON."""
     issues: dict[str, Issue] = {}
     warnings = []
     for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
         if not line.strip():
             continue
-        issue = _object(line, f"{name}:{number}")
-        no_issue = "_schema" in issue or issue.get("_type", "issue") != "issue"
-        if no_issue or issue.get("status") == "tombstone":
+        issue = _parse_line(line, f"{name}:{number}")
+        is_other = "_schema" in issue or issue.get("_type", "issue") != "issue"
+        if is_other or issue.get("status") == "tombstone":
             continue
         key = issue.get("id")
         if not isinstance(key, str):
-            warnings.append(f"{name}:{number}: an issue without an id is left out")
+            warnings.append(f"{name}:{number}: skipped an issue without an id")
             continue
         if key in issues:
-            warnings.append(f"{name}:{number}: {key} is there twice; this line counts")
+            warnings.append(f"{name}:{number}: duplicate of {key}; this line is used")
         issues[key] = issue
     return issues, warnings
 
 
 def to_tasks(issues: Mapping[str, Issue], at: str) -> tuple[list[Task], list[str]]:
-    """The issues as tasks at a moment, and those that kedge cannot use, one line each."""
+    """Return the issues as tasks at the time `at`, and a warning for each that is skipped."""
     alone: dict[str, Task] = {}
     warnings = []
     for key, issue in issues.items():
         try:
             alone[key] = _task(issue, at)
         except InvalidValue as error:
-            warnings.append(f"an issue of beads is left out: {key[:80]!r}: {error.message}")
-    return [_linked(task, issues, alone) for task in alone.values()], warnings
+            warnings.append(f"skipped the beads issue {key[:80]!r}: {error.message}")
+    return [_add_links(task, issues, alone) for task in alone.values()], warnings
 
 
 def list_text(items: Sequence[str]) -> str:
-    """Items as a Markdown list; further lines of an item are indented."""
+    """Return the items as a Markdown list; further lines of an item are indented."""
     return "\n".join("- " + re.sub(r"\n(?=[^\n])", "\n  ", item) for item in items)
 
 
 def list_items(text: str) -> tuple[str, ...]:
-    """The items of a Markdown list, or of free text one for each line. Headings are none."""
+    """Return the items of a Markdown list, or the lines of free text. Headings are skipped."""
     items: list[list[str]] = []
     inside = False
     for raw in text.split("\n"):
@@ -112,83 +110,84 @@ def list_items(text: str) -> tuple[str, ...]:
 
 
 def own_values(issue: Issue) -> Issue:
-    """What kedge keeps in the issue's metadata."""
+    """Return the values that kedge stored in the issue's metadata."""
     metadata = issue.get("metadata")
     own = metadata.get(KEY) if isinstance(metadata, dict) else None
     return own if isinstance(own, dict) else {}
 
 
-def stored_status(issue: Issue) -> str:
+def bd_status(issue: Issue) -> str:
+    """Return the status in bd's own words."""
     return str(issue.get("status") or "open")
 
 
 def links_of(issue: Issue) -> list[tuple[str, str, Issue]]:
-    """What the issue is linked to: the other's id, the kind, and all that bd says of the link."""
-    found = []
+    """Return the issue's links: the other issue's id, the kind, and the whole record of bd."""
+    links = []
     edges = issue.get("dependencies")
     for edge in edges if isinstance(edges, list) else ():
         if isinstance(edge, dict) and edge.get("issue_id", issue["id"]) == issue["id"]:
             other, kind = edge.get("depends_on_id"), edge.get("type", BLOCKS)
             if isinstance(other, str) and isinstance(kind, str) and other != issue["id"]:
-                found.append((other, kind, edge))
-    return found
+                links.append((other, kind, edge))
+    return links
 
 
-def moment(text: Any) -> datetime | None:
+def parse_time(text: Any) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _object(line: bytes, place: str) -> Issue:
+def _parse_line(line: bytes, place: str) -> Issue:
     if line.startswith(_CONFLICT):
-        raise BrokenTasks(f"{place}: a merge conflict", hint=_MEND)
+        raise BrokenTasks(f"{place}: a merge conflict", hint=_FIX)
     if b"\0" in line:
-        raise BrokenTasks(f"{place}: a NUL byte", hint=_MEND)
+        raise BrokenTasks(f"{place}: a NUL byte", hint=_FIX)
     try:
         value = json.loads(line.decode())
     except UnicodeDecodeError as error:
-        raise BrokenTasks(f"{place}: not UTF-8", hint=_MEND) from error
+        raise BrokenTasks(f"{place}: not UTF-8", hint=_FIX) from error
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply")
-        raise BrokenTasks(f"{place}: not JSON ({reason})", hint=_MEND) from error
+        raise BrokenTasks(f"{place}: not JSON ({reason})", hint=_FIX) from error
     if not isinstance(value, dict):
-        raise BrokenTasks(f"{place}: not a JSON object", hint=_MEND)
+        raise BrokenTasks(f"{place}: not a JSON object", hint=_FIX)
     return value
 
 
 def _task(issue: Issue, at: str) -> Task:
-    """The issue without its links to others; `depends_on` is their order as kedge kept it."""
+    """Return the issue as a task without links; `depends_on` is the order that kedge stored."""
     own = own_values(issue)
     status, blocked = _state(issue, own, at)
     end = {Status.DONE: issue, Status.FAILED: own}.get(status, {})
-    title = " ".join(_text(issue, "title").splitlines()).strip()
+    title = " ".join(_string(issue, "title").splitlines()).strip()
     if not title:
-        raise InvalidValue("it has no title")
-    kind = _text(issue, "issue_type") or "task"
-    criteria = _text(issue, "acceptance_criteria")
-    items = _texts(own, "acceptance")
-    labels = unique(_texts(issue, "labels"))
-    ordered = _texts(own, "labels")
+        raise InvalidValue("no title")
+    kind = _string(issue, "issue_type") or "task"
+    criteria = _string(issue, "acceptance_criteria")
+    items = _strings(own, "acceptance")
+    labels = unique(_strings(issue, "labels"))
+    ordered = _strings(own, "labels")
     return Task(
-        id=task_id(_text(issue, "id")),
+        id=task_id(_string(issue, "id")),
         title=title,
         type=kind if _TYPE.match(kind) else "task",
         status=status,
         priority=_priority(issue),
-        description=_text(issue, "description"),
+        description=_string(issue, "description"),
         acceptance=items if items and list_text(items) == criteria else list_items(criteria),
         labels=ordered if sorted(ordered) == sorted(labels) else labels,
-        depends_on=tuple(map(TaskId, _texts(own, "depends_on"))),
-        scope_in=_texts(own, "scope_in"),
-        scope_out=_texts(own, "scope_out"),
-        checks=_texts(own, "checks"),
-        area=_text(own, "area") or None,
-        assignee=_text(issue, "assignee") or None,
+        depends_on=tuple(map(TaskId, _strings(own, "depends_on"))),
+        scope_in=_strings(own, "scope_in"),
+        scope_out=_strings(own, "scope_out"),
+        checks=_strings(own, "checks"),
+        area=_string(own, "area") or None,
+        assignee=_string(issue, "assignee") or None,
         blocked=blocked,
-        close_reason=_text(end, "close_reason") or None,
+        close_reason=_string(end, "close_reason") or None,
         created_at=_stamp(issue, own, "created_at"),
         updated_at=_stamp(issue, own, "updated_at"),
         started_at=_stamp(issue, own, "started_at"),
@@ -198,7 +197,8 @@ def _task(issue: Issue, at: str) -> Task:
 
 
 def _state(issue: Issue, own: Issue, at: str) -> tuple[Status, Block | None]:
-    stored = stored_status(issue)
+    """Return the task's status at the time `at`, and why it is blocked."""
+    stored = bd_status(issue)
     if stored == "closed":
         return Status.DONE, None
     if stored == "blocked":
@@ -207,9 +207,9 @@ def _state(issue: Issue, own: Issue, at: str) -> tuple[Status, Block | None]:
         return Status.BLOCKED, _block(own.get("blocked"))
     if stored in _STARTED:
         return Status.IN_PROGRESS, None
-    until = moment(issue.get("defer_until"))
-    later = until is not None and until > (moment(at) or until)
-    kind = _text(issue, "issue_type")
+    until = parse_time(issue.get("defer_until"))
+    later = until is not None and until > (parse_time(at) or until)
+    kind = _string(issue, "issue_type")
     if stored == "deferred" or (stored == "open" and later):
         why = "deferred in beads" + (f" until {issue['defer_until']}" if until else "")
     elif stored == "pinned" or issue.get("pinned"):
@@ -217,20 +217,20 @@ def _state(issue: Issue, own: Issue, at: str) -> tuple[Status, Block | None]:
     elif stored != "open":
         why = f"its status in beads is {stored!r}"
     elif kind in _NO_WORK:
-        why = f"beads does not offer a {kind} as work"
+        why = f"beads never lists a {kind} as ready"
     else:
         return Status.OPEN, None
     return Status.BLOCKED, Block(BlockType.EXTERNAL, why)
 
 
-def _linked(task: Task, issues: Mapping[str, Issue], alone: Mapping[str, Task]) -> Task:
-    """The task with its epic and dependencies, as far as bd waits for them."""
+def _add_links(task: Task, issues: Mapping[str, Issue], alone: Mapping[str, Task]) -> Task:
+    """Return the task with its epic and those dependencies that bd waits for."""
     epic: TaskId | None = None
     waits: list[TaskId] = []
     held_by: str | None = None
     rest = []
     for other, kind, edge in links_of(issues[task.id]):
-        state = stored_status(issues.get(other, {}))
+        state = bd_status(issues.get(other, {}))
         if kind == PARENT and epic is None and other in alone:
             epic = alone[other].id
         elif kind in WAITS and other in alone and state != "pinned":
@@ -247,7 +247,7 @@ def _linked(task: Task, issues: Mapping[str, Issue], alone: Mapping[str, Task]) 
         extra={**task.extra, "dependencies": rest} if rest else task.extra,
     )
     if held_by is not None and task.status is Status.OPEN:
-        why = Block(BlockType.DEPENDENCY, f"waits in beads for {held_by!r}, which is left out")
+        why = Block(BlockType.DEPENDENCY, f"waits in beads for {held_by!r}, which was skipped")
         return replace(task, status=Status.BLOCKED, blocked=why)
     return task
 
@@ -263,35 +263,36 @@ def _extra(issue: Issue, own: Issue) -> Issue:
 def _priority(issue: Issue) -> str:
     value = issue.get("priority", 2)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 4:
-        raise InvalidValue(f"its priority is {value!r}")
+        raise InvalidValue(f"its priority is {value!r}, not 0 to 4")
     return PRIORITIES[value]
 
 
 def _block(value: Any) -> Block | None:
     if not isinstance(value, dict) or value.get("type") not in [kind.value for kind in BlockType]:
         return None
-    return Block(BlockType(value["type"]), _text(value, "reason"))
+    return Block(BlockType(value["type"]), _string(value, "reason"))
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
+def _string(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     if value is not None and not isinstance(value, str):
-        raise InvalidValue(f"{name!r} is not a text")
+        raise InvalidValue(f"{name!r} must be a string")
     return _NOT_TEXT.sub("\ufffd", value or "")
 
 
-def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _strings(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = values.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise InvalidValue(f"{name!r} is not a list of texts")
+        raise InvalidValue(f"{name!r} must be a list of strings")
     return tuple(_NOT_TEXT.sub("\ufffd", item) for item in value)
 
 
 def _stamp(issue: Mapping[str, Any], own: Issue, name: str) -> str | None:
-    held = _text(issue, name)
-    exact = own.get("at")
-    kept = _text(exact, name) if isinstance(exact, dict) else ""
-    one, other = moment(kept), moment(held)
+    """Return the exact stamp that kedge stored if bd's rounded one still matches it."""
+    rounded = _string(issue, name)
+    stamps = own.get("at")
+    exact = _string(stamps, name) if isinstance(stamps, dict) else ""
+    one, other = parse_time(exact), parse_time(rounded)
     if one and other and abs(one - other) < timedelta(seconds=1):
-        return kept
-    return held or None
+        return exact
+    return rounded or None

@@ -1,14 +1,15 @@
-"""What bd is to be told to make a change of a task. `issue` reads what it then holds."""
+"""Plan the bd commands for a change of a task. `issue` reads the result back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kedge.errors import ReadOnly
 from kedge.model.ids import TaskId
 from kedge.model.task import PRIORITIES, Status, Task
-from kedge.tasks.backend import Change
+from kedge.tasks.backend import TaskChange
 from kedge.tasks.beads.issue import (
     BLOCKS,
     COUNTS,
@@ -18,16 +19,12 @@ from kedge.tasks.beads.issue import (
     STAMPS,
     WAITS,
     Issue,
+    bd_status,
     links_of,
     list_items,
     list_text,
-    moment,
-    stored_status,
+    parse_time,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _STORED = {
     Status.OPEN: "open",
@@ -48,13 +45,13 @@ _OWN = frozenset(
     {*_OWN_LISTS, "area", "blocked", "status", "close_reason", "closed_at", "at"}
     | {"labels", "depends_on", "acceptance"}
 )
-# Kept by bd in tables of their own, to which an import only adds.
+# bd stores these in tables of their own; an import adds rows and removes none.
 _ADDED = frozenset({"_type", "labels", "dependencies", "comments", *COUNTS})
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A line for `bd import`, lines for `bd batch`, flags for `bd update`."""
+class IssuePlan:
+    """The changes of one issue: a line for `bd import`, lines for `bd batch`, `bd update` flags."""
 
     id: TaskId
     record: Issue | None = None
@@ -62,30 +59,29 @@ class Plan:
     flags: tuple[str, ...] = ()
 
 
-def plan(change: Change, issue: Issue, types: Mapping[str, str]) -> Plan:
-    """How bd is to make the change; `issue` is what it holds, `types` those of all issues.
+def plan_change(change: TaskChange, issue: Issue, types: Mapping[str, str]) -> IssuePlan:
+    """Return the plan for a change. `issue` is bd's current record, `types` has all issues' types.
 
-    Nothing is asked for when nothing that bd holds differs. `bd import` takes texts of any size
-    and keeps them exactly, but it removes nothing, and it does not look at what waits for an
-    issue whose state it sets. So the ways into and out of `closed` and `pinned`, and links
-    between issues, are left to `bd batch`, which sees to that.
+    The plan is empty if nothing in bd differs. `bd import` takes texts of any size and stores them
+    exactly, but it removes nothing, and it does not update the issues that wait for one whose
+    status it sets. So `bd batch` makes links, and changes to and from `closed` and `pinned`.
     """
     before, after = change.before, change.after
     if before is None:
-        return Plan(after.id, record=_new(after))
-    stored = stored_status(issue)
+        return IssuePlan(after.id, record=_new(after))
+    stored = bd_status(issue)
     moved = after.status is not before.status or (
         after.status is Status.BLOCKED and after.blocked != before.blocked
     )
     status = _STORED[after.status] if moved else stored
     by_bd = moved and (stored in QUIET or status in QUIET or bool(issue.get("pinned")))
-    fields = _differing(before, after)
+    fields = _field_changes(before, after)
     lost, links, edges = _link_changes(before, after, issue, types)
     batch = [f"dep remove {after.id} {other}" for other in lost]
     batch += [f"dep add {after.id} {other} {kind}" for other, kind in links]
     reason = after.close_reason or ""
     if by_bd and status == "closed" and "\n" not in reason:
-        batch.append(f"close {after.id} {_escaped(reason)}")
+        batch.append(f"close {after.id} {_quote(reason)}")
     else:
         if status == "closed" and after.close_reason != before.close_reason:
             fields["close_reason"] = reason
@@ -95,18 +91,18 @@ def plan(change: Change, issue: Issue, types: Mapping[str, str]) -> Plan:
             fields["status"] = status
     labels = [label for label in after.labels if label not in before.labels]
     record = None
-    if fields or labels or edges or _kept(before, stored) != _kept(after, status):
+    if fields or labels or edges or _own_values(before, stored) != _own_values(after, status):
         record = {key: value for key, value in issue.items() if key not in _ADDED} | fields
         record |= {"labels": labels, "dependencies": edges}
         record["updated_at"] = _later(after.updated_at, issue.get("updated_at"))
         record["metadata"] = _metadata(issue, after, status)
-        record = _filled(record)
+        record = _drop_empty(record)
     awake = moved and status in ("open", "in_progress") and bool(issue.get("defer_until"))
     flags = ["--defer="] if awake else []
     dropped = [label for label in before.labels if label not in after.labels]
     if dropped:
         flags.append("--remove-label=" + ",".join(map(_csv, dropped)))
-    return Plan(after.id, record, tuple(batch), tuple(flags))
+    return IssuePlan(after.id, record, tuple(batch), tuple(flags))
 
 
 def _new(task: Task) -> Issue:
@@ -126,10 +122,10 @@ def _new(task: Task) -> Issue:
         "dependencies": [_edge(task.id, other, kind) for other, kind in _links(task).items()],
         "metadata": _metadata({}, task, status),
     }
-    return _filled(record)
+    return _drop_empty(record)
 
 
-def _differing(before: Task, after: Task) -> Issue:
+def _field_changes(before: Task, after: Task) -> Issue:
     fields: Issue = {
         key: getattr(after, name)
         for name, key in _PLAIN.items()
@@ -145,10 +141,10 @@ def _differing(before: Task, after: Task) -> Issue:
 def _link_changes(
     before: Task, after: Task, issue: Issue, types: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, str]], list[Issue]]:
-    """Links to remove, links for bd to add, and edges that only an import can add.
+    """Return the links to remove, the links for bd to add, and edges that only an import can add.
 
-    `bd dep add` refuses a task that waits for an epic (or the reverse), and takes an id of
-    another prefix for an issue of another project, which never blocks.
+    `bd dep add` refuses a task that waits for an epic (or the reverse), and treats an id with
+    another prefix as an issue of another project, which never blocks.
     """
     had, wanted = _links(before), _links(after)
     held = {other: kind for other, kind, _ in links_of(issue)}
@@ -161,7 +157,7 @@ def _link_changes(
             continue
         if there is not None and other not in lost:
             raise ReadOnly(
-                f"{after.id} is linked to {other} as {there!r}, and bd keeps one link between two",
+                f"{after.id} is linked to {other} as {there!r}; bd allows one link between two",
                 hint=f"bd dep remove {after.id} {other}",
             )
         alike = (after.type == "epic") == (types.get(other) == "epic")
@@ -172,31 +168,31 @@ def _link_changes(
     return lost, links, edges
 
 
-def _kept(task: Task, status: str) -> Issue:
-    """What only the metadata can hold, while bd holds that status."""
-    kept: Issue = {name: list(getattr(task, name)) for name in _OWN_LISTS}
-    kept["area"] = task.area
+def _own_values(task: Task, status: str) -> Issue:
+    """Return what only the metadata can store while bd has that status."""
+    own: Issue = {name: list(getattr(task, name)) for name in _OWN_LISTS}
+    own["area"] = task.area
     for name in ("labels", "depends_on"):
         items = list(getattr(task, name))
-        kept[name] = items if items != sorted(items) else None
+        own[name] = items if items != sorted(items) else None
     if list_items(list_text(task.acceptance)) != task.acceptance:
-        kept["acceptance"] = list(task.acceptance)
+        own["acceptance"] = list(task.acceptance)
     if task.status is Status.FAILED:
-        kept |= {"status": task.status.value, "closed_at": task.closed_at}
-        kept["close_reason"] = task.close_reason
+        own |= {"status": task.status.value, "closed_at": task.closed_at}
+        own["close_reason"] = task.close_reason
     elif status == "blocked" and task.blocked is not None:
-        kept["blocked"] = {"type": task.blocked.type.value, "reason": task.blocked.reason}
-    return {key: value for key, value in kept.items() if value}
+        own["blocked"] = {"type": task.blocked.type.value, "reason": task.blocked.reason}
+    return {key: value for key, value in own.items() if value}
 
 
 def _metadata(issue: Issue, task: Task, status: str) -> Any:
     held = issue.get("metadata") or {}
-    kept = _kept(task, status)
+    values = _own_values(task, status)
     if not isinstance(held, dict) or not isinstance(held.get(KEY, {}), dict):
-        if kept:
+        if values:
             raise ReadOnly(
                 f"the metadata of {task.id} is in use for something else",
-                hint=f"kedge keeps a JSON object under {KEY!r} in it; see bd show {task.id} --json",
+                hint=f"make room for an object under {KEY!r} in it; see bd show {task.id} --json",
             )
         return held
     stamps = {name: getattr(task, name) for name in STAMPS}
@@ -204,7 +200,7 @@ def _metadata(issue: Issue, task: Task, status: str) -> Any:
         del stamps["closed_at"]
     exact = {name: at for name, at in stamps.items() if at and "." in at and at != issue.get(name)}
     unknown = {key: value for key, value in held.get(KEY, {}).items() if key not in _OWN}
-    own = {**unknown, **kept, **({"at": exact} if exact else {})}
+    own = {**unknown, **values, **({"at": exact} if exact else {})}
     rest = {key: value for key, value in held.items() if key != KEY}
     return {**rest, KEY: own} if own else rest
 
@@ -223,12 +219,12 @@ def _prefix(issue_id: str) -> str:
 
 
 def _later(stamp: str | None, held: Any) -> str | None:
-    """bd leaves out an import that seems older than what it holds, and it rounds to seconds."""
-    one, other = moment(stamp), moment(held)
+    """Return the later stamp: bd rounds to seconds and skips an import older than its record."""
+    one, other = parse_time(stamp), parse_time(held)
     return str(held) if other and (one is None or other > one) else stamp
 
 
-def _escaped(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -236,6 +232,6 @@ def _csv(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _filled(record: Issue) -> Issue:
-    """Without what is empty: to bd a field that is left out is an empty one."""
+def _drop_empty(record: Issue) -> Issue:
+    """Return the record without empty fields: bd treats a missing field as an empty one."""
     return {key: value for key, value in record.items() if value not in (None, "", [], {})}

@@ -1,1 +1,1 @@
-"""Tasks in `tasks/*.task.yaml`: `fields` reads them, `write` changes them, byte by byte."""
+"""The backend for `tasks/*.task.yaml`: `fields` reads a file, `write` edits it in place."""

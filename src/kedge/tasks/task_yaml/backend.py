@@ -1,7 +1,7 @@
-"""Tasks in `tasks/*.task.yaml`, one per file, also in folders below, edited in place.
+"""The backend for `tasks/**/*.task.yaml`, one task per file, edited in place.
 
-The files are the user's: a change touches the lines of what changed, and is kept only when the
-file then says exactly what was meant.
+The files belong to the user: a change touches only the lines of the changed values, and is written
+only if the new text parses to exactly the intended task.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from kedge.errors import BrokenTasks, ReadOnly, TaskExists
-from kedge.host import files
+from kedge.host import documents, files
+from kedge.host.documents import BOM
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import FIELDS, Status, Task
-from kedge.tasks import documents
-from kedge.tasks.backend import Change, Listing
-from kedge.tasks.documents import BOM
+from kedge.tasks.backend import TaskChange, TaskListing
 from kedge.tasks.task_yaml import fields
 from kedge.tasks.task_yaml import write as writing
-from kedge.tasks.task_yaml.edit import CannotEdit
+from kedge.tasks.task_yaml.edit import YamlEditError
 from kedge.tasks.task_yaml.nodes import BadYaml
 
 ENDINGS = (".task.yaml", ".task.yml")
@@ -38,68 +37,68 @@ class TaskYaml:
         self.prefix = prefix
         self.lock_timeout = lock_timeout
         self._paths: dict[TaskId, Path] = {}
-        self._words: dict[Status, str] = {}
+        self._status_words: dict[Status, str] = {}
 
     def lock(self) -> AbstractContextManager[None]:
         path = Project(self.root, None).own("locks", "task_yaml.lock")
         return files.lock(path, timeout=self.lock_timeout)
 
-    def read(self) -> Listing:
+    def read(self) -> TaskListing:
         tasks: list[Task] = []
         warnings: list[str] = []
         used: Counter[tuple[Status, str]] = Counter()
         self._paths = {}
         for path in self._files(self.directory, warnings):
             try:
-                found = self._parse(path, documents.read(self.root, path))
+                file = self._parse(path, documents.read(self.root, path))
             except BrokenTasks as error:
                 warnings.append(error.message)
                 continue
-            task = found.task
+            task = file.task
             if task.id in self._paths:
-                place = f"{self._shown(path)}:{found.line}"
-                first = self._shown(self._paths[task.id])
-                warnings.append(f"{place}: {task.id!r} is the id of {first} already")
+                place = f"{self._name(path)}:{file.line}"
+                first = self._name(self._paths[task.id])
+                warnings.append(f"{place}: {first} has the id {task.id!r} already")
                 continue
             self._paths[task.id] = path
             tasks.append(task)
-            if found.status_word:
-                used[task.status, found.status_word] += 1
-        # the word that most files use, so that other tools of the project go on reading them
-        self._words = dict(sorted(used, key=lambda pair: (used[pair], pair[1])))
-        return Listing(tuple(tasks), tuple(warnings))
+            if file.status_word:
+                used[task.status, file.status_word] += 1
+        # the word that most files use, so that the project's other tools can still read them
+        self._status_words = dict(sorted(used, key=lambda pair: (used[pair], pair[1])))
+        return TaskListing(tuple(tasks), tuple(warnings))
 
-    def write(self, changes: Sequence[Change]) -> None:
-        documents.write_all([self._staged(change) for change in changes])
+    def write(self, changes: Sequence[TaskChange]) -> None:
+        documents.write_all([self._prepare(change) for change in changes])
 
     def new_id(self, taken: Collection[str]) -> TaskId:
-        # also the names of files that cannot be read, which a new task must not meet
+        # names of unreadable files count as well: a new file must not collide with one
         names = (path.name for path in self._files(self.directory, []))
         number = re.compile(re.escape(self.prefix) + r"-([0-9]{1,9})(?![0-9])")
         numbers = [int(m.group(1)) for name in (*taken, *names) if (m := number.match(name))]
         return TaskId(f"{self.prefix}-{max(numbers, default=0) + 1:04d}")
 
-    def _staged(self, change: Change) -> tuple[Path, bytes | None, bytes]:
-        """The file, its bytes, and the bytes that say what the change wants."""
+    def _prepare(self, change: TaskChange) -> tuple[Path, bytes | None, bytes]:
+        """Return the file, its current bytes, and its bytes after the change."""
         after = change.after
         old: bytes | None = None
         what = _difference(change)
         if change.before is None:
             path = self._new_path(after.id)
-            new = writing.write(after, self._words).encode()
+            new = writing.write(after, self._status_words).encode()
         else:
-            path, old, new = self._edited(change.before, after, what)
+            path, old, new = self._edit(change.before, after, what)
         if len(new) > documents.MAX_BYTES:
-            raise self._refused(path, what, "it would be too large to be read")
+            raise self._error(path, what, f"it would exceed {documents.MAX_BYTES >> 20} MiB")
         try:
-            said: Task | None = self._parse(path, new).task
+            result: Task | None = self._parse(path, new).task
         except BrokenTasks:
-            said = None
-        if said != after:
-            raise self._refused(path, what, "it would not say what is meant")
+            result = None
+        if result != after:
+            raise self._error(path, what, "the result would not parse to the intended task")
         return path, old, new
 
-    def _edited(self, before: Task, after: Task, what: str) -> tuple[Path, bytes, bytes]:
+    def _edit(self, before: Task, after: Task, what: str) -> tuple[Path, bytes, bytes]:
         if before.id not in self._paths:
             self.read()
         path = self._paths.get(before.id)
@@ -108,44 +107,44 @@ class TaskYaml:
         old = documents.read(self.root, path)
         if self._parse(path, old).task != before:
             raise BrokenTasks(
-                f"{self._shown(path)} was changed by somebody else meanwhile", hint="try again"
+                f"{self._name(path)} was changed by another process", hint="try again"
             )
         text = old.decode()
         body = text.removeprefix(BOM)
         try:
-            new = writing.edit(body, before, after, self._words)
-        except (CannotEdit, BadYaml) as error:
-            raise self._refused(path, what, str(error)) from error
+            new = writing.edit(body, before, after, self._status_words)
+        except (YamlEditError, BadYaml) as error:
+            raise self._error(path, what, str(error)) from error
         mark = BOM if body != text else ""
         return path, old, (mark + new).encode()
 
-    def _refused(self, path: Path, what: str, why: str) -> ReadOnly:
+    def _error(self, path: Path, what: str, why: str) -> ReadOnly:
         return ReadOnly(
-            f"cannot {what} {self._shown(path)} safely: {why}", hint="edit the file by hand"
+            f"cannot {what} {self._name(path)} safely: {why}", hint="edit the file by hand"
         )
 
     def _new_path(self, task_id: TaskId) -> Path:
-        if documents.leads_out(self.root, self.directory):
-            raise ReadOnly(f"{self._shown(self.directory)} leads out of the repository")
+        if documents.is_outside(self.root, self.directory):
+            raise ReadOnly(f"{self._name(self.directory)} leads out of the repository")
         for ending in ENDINGS:
             path = self.directory / (task_id + ending)
             if os.path.lexists(path):
                 raise TaskExists(
-                    f"there is a file {self._shown(path)} already", hint="choose another id"
+                    f"the file {self._name(path)} exists already", hint="choose another id"
                 )
         return self.directory / (task_id + ENDINGS[0])
 
     def _files(self, directory: Path, warnings: list[str]) -> Iterator[Path]:
-        """The task files in the order of their names; what cannot be looked at is a warning."""
+        """Yield the task files, sorted by name. Adds a warning for each unreadable directory."""
         try:
-            if documents.leads_out(self.root, directory):
-                warnings.append(f"{self._shown(directory)}: leads out of the repository")
+            if documents.is_outside(self.root, directory):
+                warnings.append(f"{self._name(directory)}: leads out of the repository")
                 return
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except FileNotFoundError:
             return
         except OSError as error:
-            warnings.append(f"{self._shown(directory)}: {(error.strerror or str(error)).lower()}")
+            warnings.append(f"{self._name(directory)}: {(error.strerror or str(error)).lower()}")
             return
         for entry in entries:
             if entry.name.startswith("."):
@@ -156,7 +155,7 @@ class TaskYaml:
             elif entry.is_dir(follow_symlinks=False):
                 yield from self._files(path, warnings)
 
-    def _parse(self, path: Path, data: bytes) -> fields.Found:
+    def _parse(self, path: Path, data: bytes) -> fields.TaskFile:
         name = path.name
         for ending in ENDINGS:
             name = name.removesuffix(ending)
@@ -164,13 +163,14 @@ class TaskYaml:
         try:
             return fields.read(text.removeprefix(BOM), name)
         except BadYaml as error:
-            raise BrokenTasks(f"{self._shown(path)}:{error.line}: {error.problem}") from error
+            raise BrokenTasks(f"{self._name(path)}:{error.line}: {error.problem}") from error
 
-    def _shown(self, path: Path) -> str:
-        return documents.shown(self.root, path)
+    def _name(self, path: Path) -> str:
+        return documents.display_path(self.root, path)
 
 
-def _difference(change: Change) -> str:
+def _difference(change: TaskChange) -> str:
+    """Return what the change does to its file, as a verb phrase for messages."""
     before, after = change.before, change.after
     if before is None:
         return "write"

@@ -1,7 +1,7 @@
-"""Edits of YAML text that change one value and leave every other byte as it is.
+"""Edit YAML text in place: change one value and no other byte.
 
-Nobody relies on this being right: the caller parses the result and compares it with what was
-meant. A place that is not plain is refused here, or there.
+An edit is a best effort: the caller parses the result and compares it with the intended task.
+Aliases, anchors, tags and comments inside a value are refused here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any
 
 from kedge.tasks.task_yaml.nodes import (
     children,
@@ -22,11 +23,9 @@ from kedge.tasks.task_yaml.nodes import (
     pair,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     import yaml
+
 
 Edit = tuple[int, int, str]
 
@@ -39,88 +38,88 @@ _DASH = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?P<line>[ \t]*-)[ \t]*\Z")
 _DOCUMENT_END = re.compile(r"^\.\.\.(?=\s|\Z)", re.MULTILINE)
 
 
-class Text(str):
-    """A text whose last line break counts, also to those who read it from a literal block."""
+class ExactText(str):
+    """A string whose final line break is significant, also in a literal block."""
 
     __slots__ = ()
 
 
-class CannotEdit(Exception):
-    """The value stands where it cannot be changed without touching something else."""
+class YamlEditError(Exception):
+    """The value cannot be changed without touching something else."""
 
 
 def document(values: Mapping[str, Any]) -> str:
+    """Return a new YAML document."""
     return "".join(_pair(name, value, 0) for name, value in values.items())
 
 
 def set_value(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with the value at the path replaced, or added with what is missing above it."""
+    """Return the text with the value at the path replaced, or added with its missing parents."""
     mapping = compose(text)
     for depth, name in enumerate(path):
         rest = path[depth + 1 :]
         if not is_mapping(mapping):
-            raise CannotEdit("it is not in a mapping")
-        found = pair(mapping, name)
-        if found is None:
-            return _added(text, mapping, name, _nested(rest, value), top=depth == 0)
-        key, node = found
+            raise YamlEditError("it is not in a mapping")
+        entry = pair(mapping, name)
+        if entry is None:
+            return _add(text, mapping, name, _nest(rest, value), top=depth == 0)
+        key, node = entry
         if not rest or is_null(node):
             _check_own(text, key, node)
-            return _replaced(text, key, node, _nested(rest, value), flow=bool(mapping.flow_style))
+            return _replace(text, key, node, _nest(rest, value), flow=bool(mapping.flow_style))
         mapping = node
-    raise CannotEdit("it has no name")
+    raise YamlEditError("it has no name")
 
 
 def set_list(text: str, path: Sequence[str], old: Sequence[str | None], new: Sequence[str]) -> str:
-    """The text with the list at the path changed item by item: what stays keeps its bytes.
+    """Return the text with the list at the path changed; items that stay keep their bytes.
 
-    `old` is what each item of the text says; None is an item that stays whatever it is.
+    `old` has the string that each item stands for, or None for an item that must stay.
     """
     node, key = compose(text), None
     for name in path:
-        found = pair(node, name)
-        key, node = found or (None, None)
+        key, node = pair(node, name) or (None, None)
     if key is None or not is_sequence(node) or not node.value:
         return set_value(text, path, list(new))
     _check_own(text, key, node)
     if node.flow_style:
         _check_nothing_hidden(text, node)
-        return _spliced(text, [(*_span(text, node), _flow_items(text, node, old, new))])
+        return _splice(text, [(*_span(text, node), _flow_items(text, node, old, new))])
     edits = list(_item_edits(text, node, old, new))
     if not new and None not in old:
         colon = text.index(":", key.end_mark.index) + 1
         edits.append((colon, colon, " []"))
-    return _spliced(text, edits)
+    return _splice(text, edits)
 
 
 def inline(value: Any, *, flow: bool = False) -> str:
-    """A value on one line; in a flow, inside brackets."""
+    """Return a value as YAML on one line. `flow` is for values inside brackets."""
     if isinstance(value, str):
         plain = _PLAIN.match(value) and not _WORD.match(value) and not (flow and "," in value)
-        return value if plain else quoted(value)
+        return value if plain else quote(value)
     if isinstance(value, list | tuple):
         return "[" + ", ".join(inline(item, flow=True) for item in value) + "]"
     if isinstance(value, Mapping):
         both = (f"{inline(k, flow=True)}: {inline(v, flow=True)}" for k, v in value.items())
         return "{" + ", ".join(both) + "}"
-    return re.sub(r"\A(-?\d+)e", r"\1.0e", json.dumps(value))  # YAML 1.1 takes 1e5 for a text
+    return re.sub(r"\A(-?\d+)e", r"\1.0e", json.dumps(value))  # YAML 1.1 reads 1e5 as a string
 
 
-def quoted(text: str) -> str:
-    """JSON's quotes, with those characters escaped at which YAML breaks lines or gives up."""
+def quote(text: str) -> str:
+    """Quote as JSON does, and escape characters that break lines or are illegal in YAML."""
     return _ODD.sub(lambda m: f"\\u{ord(m.group()):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _block(value: Any, indent: int) -> str:
-    """A value after its name or dash: text of several lines as a literal where that is exact."""
+    """Return a value as it follows its name or dash: a literal block for text of several lines."""
     if not isinstance(value, str) or "\n" not in value:
         return inline(value)
     body = value.removesuffix("\n")
-    exact = body == value or isinstance(value, Text)
+    exact = body == value or isinstance(value, ExactText)
     if body.rstrip(" \t") != body or body.endswith("\n"):
-        exact = False  # where such a block ends is not to be seen
+        exact = False  # trailing white space: a reader cannot see where such a block ends
     if not exact or not _LITERAL.match(value) or _ODD.search(value):
-        return quoted(value)
+        return quote(value)
     lines = (" " * indent + line if line else "" for line in body.split("\n"))
     return ("|-\n" if body == value else "|\n") + "\n".join(lines)
 
@@ -138,46 +137,46 @@ def _items(values: Iterable[str], column: int) -> str:
     return "".join(f"{' ' * column}- {_block(value, column + 2)}\n" for value in values)
 
 
-def _nested(path: Sequence[str], value: Any) -> Any:
+def _nest(path: Sequence[str], value: Any) -> Any:
     for name in reversed(path):
         value = {name: value}
     return value
 
 
-def _replaced(text: str, key: yaml.Node, node: yaml.Node, value: Any, *, flow: bool) -> str:
+def _replace(text: str, key: yaml.Node, node: yaml.Node, value: Any, *, flow: bool) -> str:
     _check_nothing_hidden(text, node)
     start, end = _span(text, node)
     new = inline(value, flow=True) if flow else _block(value, key.start_mark.column + 2)
     comment = ""
     if is_scalar(node) and isinstance(value, str) and "\n" not in new:
         if node.style == '"':
-            new = quoted(value)
+            new = quote(value)
         elif node.style == "'" and _PLAIN.match(value) and "'" not in value:
             new = f"'{value}'"
     if is_scalar(node) and node.style in ("|", ">"):
-        found = re.search(r"[ \t]+#[^\r\n]*", text[start:end].partition("\n")[0])
-        comment = found.group() if found else ""
+        match = re.search(r"[ \t]+#[^\r\n]*", text[start:end].partition("\n")[0])
+        comment = match.group() if match else ""
     colon = text.index(":", key.end_mark.index) + 1
     gap = text[colon:start]
     head, newline, tail = new.partition("\n")
     head += comment
     if newline:
-        # lines of a block go below whatever else stands on the line of the name
+        # a block's lines go below the rest of the line that has the name
         line_end = len(text[: _line_end(text, end)].rstrip("\r\n"))
         tail = text[end:line_end] + newline + tail + ("" if line_end < len(text) else "\n")
         end = line_end
     if gap and "\n" not in gap:
-        return _spliced(text, [(start, end, head + tail)])
-    return _spliced(text, [(colon, end, f" {head}{gap.rstrip()}{tail}")])
+        return _splice(text, [(start, end, head + tail)])
+    return _splice(text, [(colon, end, f" {head}{gap.rstrip()}{tail}")])
 
 
-def _added(text: str, mapping: yaml.MappingNode, name: str, value: Any, *, top: bool) -> str:
+def _add(text: str, mapping: yaml.MappingNode, name: str, value: Any, *, top: bool) -> str:
     if mapping.flow_style:
         new = f"{inline(name, flow=True)}: {inline(value, flow=True)}"
         place = mapping.start_mark.index + 1
         if mapping.value:
             place, new = content_end(text, mapping.value[-1][1]), ", " + new
-        return _spliced(text, [(place, place, new)])
+        return _splice(text, [(place, place, new)])
     new = _pair(name, value, mapping.value[0][0].start_mark.column)
     if not top:
         place = _line_end(text, content_end(text, mapping))
@@ -191,18 +190,20 @@ def _added(text: str, mapping: yaml.MappingNode, name: str, value: Any, *, top: 
             place = _line_start(text, key.start_mark.index)
     if place and text[place - 1] != "\n":
         new = "\n" + new
-    return _spliced(text, [(place, place, new)])
+    return _splice(text, [(place, place, new)])
 
 
 def _flow_items(
     text: str, node: yaml.SequenceNode, old: Sequence[str | None], new: Sequence[str]
 ) -> str:
     sources: dict[str, list[str]] = {}
-    for said, item in zip(old, node.value, strict=True):
+    for words, item in zip(old, node.value, strict=True):
         start, end = _span(text, item)
-        sources.setdefault(said or "", []).append(text[start:end])
-    kept = [sources[said].pop(0) if sources.get(said) else inline(said, flow=True) for said in new]
-    return "[" + ", ".join(kept + sources.get("", [])) + "]"
+        sources.setdefault(words or "", []).append(text[start:end])
+    items = [
+        sources[words].pop(0) if sources.get(words) else inline(words, flow=True) for words in new
+    ]
+    return "[" + ", ".join(items + sources.get("", [])) + "]"
 
 
 def _item_edits(
@@ -214,7 +215,7 @@ def _item_edits(
         start, end = _span(text, item)
         dash = _DASH.match(text[low:start])
         if not dash:
-            raise CannotEdit("its items do not stand one below the other")
+            raise YamlEditError("its items are not on lines of their own")
         lines.append((low + dash.start("line"), low := _line_end(text, end)))
     matcher = SequenceMatcher(None, list(old), list(new), autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
@@ -230,12 +231,12 @@ def _item_edits(
 
 
 def _check_own(text: str, key: yaml.Node, node: yaml.Node) -> None:
-    """Refuse what stands elsewhere (an alias), or what others may point to (an anchor)."""
+    """Refuse a value that is elsewhere (an alias) or that others may refer to (an anchor)."""
     start = node.start_mark.index
     if start < key.end_mark.index or not _GAP.match(text[key.end_mark.index : start]):
-        raise CannotEdit("it is an alias, or not a plain pair of name and value")
+        raise YamlEditError("it is an alias, or not a simple `name: value` pair")
     if text[start : start + 1] in ("&", "!") and start < node.end_mark.index:
-        raise CannotEdit("it has an anchor or a tag")
+        raise YamlEditError("it has an anchor or a tag")
 
 
 def _check_nothing_hidden(text: str, node: yaml.Node) -> None:
@@ -246,7 +247,7 @@ def _check_nothing_hidden(text: str, node: yaml.Node) -> None:
         rest += text[low:left]
         low = max(low, right)
     if set(rest + text[low:end]) & set("#&*!") and not is_scalar(node):
-        raise CannotEdit("there is a comment, an anchor or an alias in it")
+        raise YamlEditError("it contains a comment, an anchor or an alias")
 
 
 def _leaves(text: str, node: yaml.Node) -> Iterator[tuple[int, int]]:
@@ -269,7 +270,7 @@ def _line_end(text: str, index: int) -> int:
     return text.find("\n", index) + 1 or len(text)
 
 
-def _spliced(text: str, edits: Iterable[Edit]) -> str:
+def _splice(text: str, edits: Iterable[Edit]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + re.sub(r"\r?\n", newline, new) + text[end:]

@@ -1,12 +1,14 @@
-"""What a task file says, under all the names that such files use."""
+"""Read a task from a YAML file, under all the field names that such files use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId
+from kedge.model.status_words import is_synonym, status_of
 from kedge.model.task import (
     FIELDS,
     LISTS,
@@ -14,8 +16,8 @@ from kedge.model.task import (
     Block,
     BlockType,
     Task,
-    block_type,
-    checked,
+    parse_block_type,
+    validate,
 )
 from kedge.tasks.task_yaml.nodes import (
     BadYaml,
@@ -30,17 +32,14 @@ from kedge.tasks.task_yaml.nodes import (
     pairs,
     plain,
 )
-from kedge.tasks.words import is_synonym, status_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     import yaml
+
 
 Path = tuple[str, ...]
 
-# The first name is the one that is written where a file has none of them.
+# The first name is used where a file has none of them.
 TEXT_NAMES: dict[str, Path] = {
     **{name: (name,) for name in FIELDS if name not in (*LISTS, "blocked")},
     "epic": ("epic", "parent"),
@@ -59,7 +58,7 @@ LIST_NAMES: dict[str, tuple[Path, ...]] = {
     ),
 }
 _PATHS = {path for paths in LIST_NAMES.values() for path in paths}
-_WORDS = ("id", "type", "status", "priority", "epic")  # nothing in quotes is nothing, too
+_WORDS = ("id", "type", "status", "priority", "epic")  # an empty string means unset
 _BLOCKS = ("blocked", "blocked_type", "block_type", "blocked_reason")
 _COMMAND_NAMES = ("command", "cmd", "run")
 _ITEM_NAMES = ("criterion", "criteria", "text", "description")
@@ -78,36 +77,36 @@ _PRIORITY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A task, the line of its id and, if it is a plain one, the file's word for the status."""
+class TaskFile:
+    """A task, the line of its id, and the file's word for the status if it is a plain synonym."""
 
     task: Task
     line: int
     status_word: str | None
 
 
-def read(text: str, name: str) -> Found:
-    """The task that the text describes; `name` is its id where it gives none."""
+def read(text: str, name: str) -> TaskFile:
+    """Return the task in the text; `name` is its id if the text has none."""
     root = compose(text)
     if root is None:
-        raise BadYaml(1, "there is no task in it")
+        raise BadYaml(1, "the file contains no task")
     if not is_mapping(root):
-        raise BadYaml(line_of(root), "a task must be a mapping of names to values")
+        raise BadYaml(line_of(root), "a task must be a mapping")
     seen: set[str] = set()
     for key, node, _ in pairs(root):
         if key in seen:
-            raise BadYaml(line_of(node), f"{key!r} is there twice")
+            raise BadYaml(line_of(node), f"duplicate key {key!r}")
         seen.add(key)
-    values: dict[str, Any] = {"id": name, **dict(_texts(root))}
+    values: dict[str, Any] = {"id": name, **dict(_read_strings(root))}
     if "title" not in values:
         raise BadYaml(line_of(root), "a task needs a 'title'")
-    values |= {field: _list(text, root, field) for field in LISTS}
-    task = _checked(root, Task(**values, blocked=_blocked(root), extra=_extra(root)))
+    values |= {field: _read_list(text, root, field) for field in LISTS}
+    task = _validate(root, Task(**values, blocked=_read_block(root), extra=_extra(root)))
     word = text_at(root, "status")
-    return Found(task, _line(root, "id"), word if word and is_synonym(word) else None)
+    return TaskFile(task, _line(root, "id"), word if word and is_synonym(word) else None)
 
 
-def _texts(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
+def _read_strings(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
     for field in TEXT_NAMES:
         name = name_of(root, field)
         value = text_at(root, name, verbatim=field == "description")
@@ -126,16 +125,16 @@ def _texts(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
             yield field, value
 
 
-def _list(text: str, root: yaml.Node, field: str) -> tuple[str, ...]:
-    found: list[str] = []
+def _read_list(text: str, root: yaml.Node, field: str) -> tuple[str, ...]:
+    items: list[str] = []
     for _, node in sources(root, field):
-        known = set(found)
-        found += [item for item in said(text, node, field) if item not in known]
-    return tuple(found)
+        known = set(items)
+        items += [item for item in list_items(text, node, field) if item not in known]
+    return tuple(items)
 
 
 def sources(root: yaml.Node | None, field: str) -> Iterator[tuple[Path, yaml.Node]]:
-    """The places of the text that the field's items come from."""
+    """Yield the path and node of each list that holds items of the field."""
     for path in LIST_NAMES[field]:
         node = root
         for name in path:
@@ -150,29 +149,30 @@ def sources(root: yaml.Node | None, field: str) -> Iterator[tuple[Path, yaml.Nod
             yield path, node
 
 
-def said(text: str, node: yaml.Node, field: str) -> list[str]:
+def list_items(text: str, node: yaml.Node, field: str) -> list[str]:
+    """Return the items of a list, or the one item of a scalar, without empty ones."""
     if is_mapping(node):
-        raise BadYaml(line_of(node), f"{field!r} must be a list of texts")
+        raise BadYaml(line_of(node), f"{field!r} must be a list of strings")
     items = node.value if is_sequence(node) else [node]
     return [words for item in items if (words := item_text(text, item, field)) is not None]
 
 
 def item_text(text: str, node: yaml.Node, field: str) -> str | None:
-    """An item as a text: as it is written, or the part of it that says what it is."""
+    """Return the string that an item stands for: a scalar, or the text or command of a mapping."""
     if is_scalar(node):
-        words = _unended(node)
+        words = _scalar_text(node)
         return None if is_null(node) or not words.strip() else words
     if is_mapping(node):
         for name in _COMMAND_NAMES if field == "checks" else _ITEM_NAMES:
             if part := text_at(node, name):
                 return part
         if field != "checks" or len(node.value) == 1:
-            # a text with a colon in it that nobody put into quotes
+            # a string with a colon in it that lacks quotes
             return " ".join(text[node.start_mark.index : content_end(text, node)].split())
-    raise BadYaml(line_of(node), f"an item of {field!r} must be a text")
+    raise BadYaml(line_of(node), f"an item of {field!r} must be a string")
 
 
-def _blocked(root: yaml.MappingNode) -> Block | None:
+def _read_block(root: yaml.MappingNode) -> Block | None:
     kind = text_at(root, "blocked_type") or text_at(root, "block_type")
     reason = text_at(root, "blocked_reason")
     both = pair(root, "blocked")
@@ -187,7 +187,7 @@ def _blocked(root: yaml.MappingNode) -> Block | None:
         return None
     word = (kind or BlockType.EXTERNAL).strip().lower().replace("_", "-")
     try:
-        return Block(block_type(word), reason or "")
+        return Block(parse_block_type(word), reason or "")
     except InvalidValue as error:
         raise BadYaml(_line(root, *_BLOCKS), error.message) from error
 
@@ -207,14 +207,15 @@ def _extra(root: yaml.MappingNode) -> dict[str, Any]:
     return extra
 
 
-def _checked(root: yaml.MappingNode, task: Task) -> Task:
+def _validate(root: yaml.MappingNode, task: Task) -> Task:
+    """Return the task if it keeps every rule. BadYaml has the line of the field that does not."""
     try:
-        return checked(task)
+        return validate(task)
     except InvalidValue as error:
         blank = Task(TaskId("x"), "x")
         for field in FIELDS:
             try:
-                checked(replace(blank, **{field: getattr(task, field)}))
+                validate(replace(blank, **{field: getattr(task, field)}))
             except InvalidValue:
                 names = TEXT_NAMES.get(field) or tuple(
                     path[0] for path in LIST_NAMES.get(field, ())
@@ -224,28 +225,29 @@ def _checked(root: yaml.MappingNode, task: Task) -> Task:
 
 
 def name_of(root: yaml.Node | None, field: str) -> str:
-    """The name that the text uses: one that has a value, else one that is there."""
+    """Return the key this file uses for the field: one with a value, else one that is present."""
     names = TEXT_NAMES[field]
-    there = [(name, both[1]) for name in names if (both := pair(root, name))]
-    filled = [name for name, node in there if not is_null(node)]
-    return (filled or [name for name, _ in there] or [names[0]])[0]
+    present = [(name, both[1]) for name in names if (both := pair(root, name))]
+    filled = [name for name, node in present if not is_null(node)]
+    return (filled or [name for name, _ in present] or [names[0]])[0]
 
 
 def text_at(root: yaml.Node | None, name: str, *, verbatim: bool = False) -> str | None:
+    """Return the string under a key. A block's final line breaks count only if `verbatim`."""
     both = pair(root, name)
     if both is None or is_null(both[1]):
         return None
     if not is_scalar(both[1]):
-        raise BadYaml(line_of(both[1]), f"{name!r} must be a text")
-    return both[1].value if verbatim else _unended(both[1])
+        raise BadYaml(line_of(both[1]), f"{name!r} must be a string")
+    return both[1].value if verbatim else _scalar_text(both[1])
 
 
-def _unended(node: yaml.ScalarNode) -> str:
-    # a block of one line ends with a line break that nobody meant
+def _scalar_text(node: yaml.ScalarNode) -> str:
+    # a block ends with a line break that its author did not mean
     value: str = node.value
     return value.rstrip("\n") if node.style in ("|", ">") else value
 
 
 def _line(root: yaml.Node, *names: str) -> int:
-    found = (both[0] for name in names if (both := pair(root, name)))
-    return line_of(next(found, root))
+    keys = (both[0] for name in names if (both := pair(root, name)))
+    return line_of(next(keys, root))

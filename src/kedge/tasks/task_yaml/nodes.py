@@ -1,7 +1,7 @@
-"""YAML from files that nobody vouches for: composed into nodes, with limits, never executed.
+"""Parse YAML from untrusted files into PyYAML nodes, which carry the positions that edits need.
 
-PyYAML's C parser has no limit on nesting and ends the whole process when its stack ends, so
-what could be nested deeply is measured before it is composed.
+PyYAML's C parser has no limit on nesting and crashes the process when its stack is exhausted, so
+the depth of suspicious text is checked first.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeGuard
-
     import yaml
+
 
 MAX_DEPTH = 64
 MAX_NODES = 100_000
@@ -26,7 +25,7 @@ _SCALARS = ("bool", "int", "float", "null", "timestamp")
 
 
 class BadYaml(Exception):
-    """What is wrong with the text, and in which line, counted from 1."""
+    """A text that cannot be used. `line` counts from 1."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -35,13 +34,13 @@ class BadYaml(Exception):
 
 
 def compose(text: str) -> yaml.Node | None:
-    """The one document in the text, or None when there is none."""
+    """Return the root node of the one document in the text, or None if it is empty."""
     import yaml
 
-    found = _UNPRINTABLE.search(text)
-    if found:
-        line = text.count("\n", 0, found.start()) + 1
-        raise BadYaml(line, f"YAML does not allow the character U+{ord(found.group()):04X}")
+    bad = _UNPRINTABLE.search(text)
+    if bad:
+        line = text.count("\n", 0, bad.start()) + 1
+        raise BadYaml(line, f"YAML does not allow the character U+{ord(bad.group()):04X}")
     loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         if _may_be_deep(text):
@@ -52,9 +51,9 @@ def compose(text: str) -> yaml.Node | None:
         finally:
             loader.dispose()
         if root is not None and _ANCHOR.search(text):
-            _expanded(root, {})
+            _count_nodes(root, {})
     except RecursionError:
-        raise BadYaml(1, "it is nested too deeply") from None
+        raise BadYaml(1, "nested too deeply") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(part for part in (error.context, error.problem) if part)
@@ -86,10 +85,10 @@ def is_null(node: yaml.Node | None) -> bool:
 
 
 def pairs(node: yaml.MappingNode) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-    """Names as they are written, with their keys and values."""
+    """Yield each key's text, its node and its value's node."""
     for key, value in node.value:
         if not is_scalar(key) or key.tag == _MERGE:
-            raise BadYaml(line_of(key), "a name must be a text, not a collection or a merge")
+            raise BadYaml(line_of(key), "a key must be a string, not a collection or a merge")
         yield key.value, key, value
 
 
@@ -108,20 +107,20 @@ def children(node: yaml.Node) -> list[yaml.Node]:
 
 
 def content_end(text: str, node: yaml.Node) -> int:
-    """Where the node's own text ends: a block's mark stands behind the comments after it."""
+    """Return where the node's text ends; a block's own end mark is past the comments after it."""
     end: int = node.end_mark.index
     if is_scalar(node):
         return len(text[:end].rstrip(" \t\r\n")) if node.style in ("|", ">") else end
     if getattr(node, "flow_style", None) is True:
         return end
     start: int = node.start_mark.index
-    # an alias is composed as the node that it names, with the marks of that other place
+    # an alias is the node that it refers to, with the marks of that other place
     inside = [part for part in children(node) if start <= part.start_mark.index < end]
     return max((content_end(text, part) for part in inside), default=start)
 
 
 def plain(node: yaml.Node) -> Any:
-    """The node as JSON values: dates as ISO text, names as written."""
+    """Return the node as JSON values: dates as ISO strings, keys as written."""
     from yaml.constructor import SafeConstructor
 
     if is_sequence(node):
@@ -143,7 +142,7 @@ def plain(node: yaml.Node) -> Any:
 
 
 def _may_be_deep(text: str) -> bool:
-    # a level of a flow needs a bracket, a level of a block a column of its own
+    # each level of a flow needs a bracket, each level of a block a column of its own
     brackets = text.count("[") + text.count("{")
     return brackets > MAX_DEPTH or max(map(len, text.split("\n"))) > 4 * MAX_DEPTH
 
@@ -157,20 +156,20 @@ def _check_depth(events: Iterator[yaml.Event]) -> None:
             depth += 1
             if depth > MAX_DEPTH:
                 mark = event.start_mark
-                raise BadYaml(mark.line + 1 if mark else 1, "it is nested too deeply")
+                raise BadYaml(mark.line + 1 if mark else 1, "nested too deeply")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
-def _expanded(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """How many nodes there are when each alias is replaced by what it stands for."""
+def _count_nodes(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """Return how many nodes there are when each alias is expanded; refuse more than MAX_NODES."""
     if id(node) in sizes:
         if sizes[id(node)] == 0:
-            raise BadYaml(line_of(node), "it contains itself")
+            raise BadYaml(line_of(node), "an alias refers to its own parent")
         return sizes[id(node)]
     sizes[id(node)] = 0
-    size = 1 + sum(_expanded(part, sizes) for part in children(node))
+    size = 1 + sum(_count_nodes(part, sizes) for part in children(node))
     if size > MAX_NODES:
-        raise BadYaml(line_of(node), "its aliases expand to more than can be read")
+        raise BadYaml(line_of(node), f"its aliases expand to more than {MAX_NODES:,} values")
     sizes[id(node)] = size
     return size

@@ -1,8 +1,9 @@
-"""The text of a task file: a new one, or one with a change in it."""
+"""Write the text of a new task file, or edit an existing one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from kedge.model.task import FIELDS, LISTS, Block, Status, Task
 from kedge.tasks.task_yaml import edit as editing
@@ -10,26 +11,24 @@ from kedge.tasks.task_yaml.fields import (
     LIST_NAMES,
     Path,
     item_text,
+    list_items,
     name_of,
-    said,
     sources,
     text_at,
 )
 from kedge.tasks.task_yaml.nodes import compose, is_mapping, is_null, is_sequence, pair
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     import yaml
 
-Words = Mapping[Status, str]
+
+StatusWords = Mapping[Status, str]
 
 _PRIORITY_WORDS = {"P0": "critical", "P1": "high", "P2": "medium", "P3": "low"}
 
 
-def write(task: Task, words: Words) -> str:
-    """The text of a new file."""
+def write(task: Task, words: StatusWords) -> str:
+    """Return the text of a new file. `words` has the project's own words for a status."""
     values: dict[str, Any] = {
         "id": task.id,
         "title": task.title,
@@ -41,10 +40,10 @@ def write(task: Task, words: Words) -> str:
         "labels": task.labels or None,
         "depends_on": task.depends_on or None,
         "assignee": task.assignee,
-        "description": editing.Text(task.description) if task.description else None,
+        "description": editing.ExactText(task.description) if task.description else None,
         "acceptance_criteria": task.acceptance or None,
-        "scope": _filled({"in": task.scope_in, "out": task.scope_out}),
-        "qa": _filled({"commands": task.checks}),
+        "scope": _drop_empty({"in": task.scope_in, "out": task.scope_out}),
+        "qa": _drop_empty({"commands": task.checks}),
         "blocked_type": task.blocked.type.value if task.blocked else None,
         "blocked_reason": task.blocked.reason if task.blocked else None,
         "close_reason": task.close_reason,
@@ -61,8 +60,8 @@ def write(task: Task, words: Words) -> str:
     return editing.document(values)
 
 
-def edit(text: str, before: Task, after: Task, words: Words) -> str:
-    """The text with what differs between the two tasks changed, and nothing else."""
+def edit(text: str, before: Task, after: Task, words: StatusWords) -> str:
+    """Return the text with only those values changed that differ between the two tasks."""
     for field in FIELDS:
         value = getattr(after, field)
         if value == getattr(before, field):
@@ -79,13 +78,13 @@ def edit(text: str, before: Task, after: Task, words: Words) -> str:
     return text
 
 
-def _edit_text(text: str, field: str, value: Any, words: Words) -> str:
+def _edit_text(text: str, field: str, value: Any, words: StatusWords) -> str:
     root = compose(text)
     name = name_of(root, field)
     if field == "status":
         value = words.get(value, value.value)
     elif field == "description":
-        value = editing.Text(value)
+        value = editing.ExactText(value)
     elif field == "priority":
         word = text_at(root, name) or ""
         if word.isdigit():
@@ -96,26 +95,27 @@ def _edit_text(text: str, field: str, value: Any, words: Words) -> str:
 
 
 def _edit_list(text: str, field: str, wanted: tuple[str, ...]) -> str:
-    """Where several names share a field, each item stays, and a new one follows its neighbour."""
+    """Edit a list. If several keys share the field, items stay under their key, and a new item goes
+    to the key of the item before it."""
     root = compose(text)
     places = list(sources(root, field))
     if not places:
         return editing.set_value(text, _new_path(root, field), list(wanted))
-    saying = [said(text, node, field) for _, node in places]
-    homes = {item: index for index in reversed(range(len(places))) for item in saying[index]}
+    current = [list_items(text, node, field) for _, node in places]
+    homes = {item: index for index in reversed(range(len(places))) for item in current[index]}
     shares: list[list[str]] = [[] for _ in places]
-    here = next((homes[item] for item in wanted if item in homes), len(places) - 1)
+    home = next((homes[item] for item in wanted if item in homes), len(places) - 1)
     for item in wanted:
-        here = homes.get(item, here)
-        shares[here].append(item)
+        home = homes.get(item, home)
+        shares[home].append(item)
     edits = []
     for index, (path, node) in enumerate(places):
         items = node.value if is_sequence(node) else [node]
         old = [item_text(text, item, field) for item in items]
-        for place, item in enumerate(saying[index]):
-            if homes[item] != index and item in wanted:  # said twice, and still true
+        for place, item in enumerate(current[index]):
+            if homes[item] != index and item in wanted:  # listed twice, and still wanted
                 shares[index].insert(place, item)
-        if shares[index] != saying[index]:
+        if shares[index] != current[index]:
             edits.append((path, old, shares[index]))
     for path, old, new in edits:
         text = editing.set_list(text, path, old, new)
@@ -145,5 +145,5 @@ def _new_path(root: yaml.Node | None, field: str) -> Path:
     return (field,)
 
 
-def _filled(values: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]] | None:
+def _drop_empty(values: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]] | None:
     return {name: value for name, value in values.items() if value} or None

@@ -1,4 +1,4 @@
-"""Task files: what they say is read, and what is not changed keeps its bytes."""
+"""Task files: every spelling is read, and unchanged parts keep their bytes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from support import in_time
 
 from kedge.errors import BrokenTasks, FileError, LockTimeout, ReadOnly, TaskExists, WrongState
 from kedge.model.ids import TaskId
-from kedge.model.task import Block, BlockType, Status, Task, checked
-from kedge.tasks.backend import Backend, Change
+from kedge.model.task import Block, BlockType, Status, Task, validate
+from kedge.tasks.backend import Backend, TaskChange
 from kedge.tasks.board import Board
 from kedge.tasks.task_yaml.backend import TaskYaml
 from kedge.testing.tasks import BackendSuite, draft
@@ -36,7 +36,7 @@ class TestTaskYaml(BackendSuite):
 
 @pytest.fixture(params=["c", "python"])
 def _any_loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyYAML may be there without its C parser: both must do the same."""
+    """PyYAML may be installed without its C parser: both must behave alike."""
     if request.param == "python":
         monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     elif not yaml.__with_libyaml__:
@@ -62,10 +62,10 @@ def read_one(root: Path, text: str | bytes, name: str = "a.task.yaml") -> Task:
 
 
 def change(root: Path, **values: Any) -> str:
-    """Change the only task there is, see that it was kept, and give the file's text."""
+    """Change the only task, check that the change was stored, and return the file's text."""
     backend = TaskYaml(root)
     (task,) = backend.read().tasks
-    backend.write([Change(task, replace(task, **values))])
+    backend.write([TaskChange(task, replace(task, **values))])
     (found,) = TaskYaml(root).read().tasks
     assert found == replace(task, **values)
     (path,) = (root / "tasks").iterdir()
@@ -73,13 +73,13 @@ def change(root: Path, **values: Any) -> str:
 
 
 def diff(old: str, new: str) -> list[str]:
-    """The lines that went and came, in order, with their sign."""
+    """Return the removed and added lines in order, with their signs."""
     lines = ndiff(old.splitlines(keepends=True), new.splitlines(keepends=True))
     return [line for line in lines if line[0] in "+-"]
 
 
 @both_loaders
-def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
+def test_every_field_of_a_file_is_read(tmp_path: Path) -> None:
     text = """\
         # written by hand
         schema_version: "1.1"
@@ -215,7 +215,9 @@ def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
         ("blocked_reason: null", "blocked", None),
     ],
 )
-def test_the_ways_to_say_it(tmp_path: Path, said: str, field: str, value: Any) -> None:
+def test_every_spelling_of_a_field_is_read(
+    tmp_path: Path, said: str, field: str, value: Any
+) -> None:
     title = "" if "title:" in said else "title: x\n"
     task = read_one(tmp_path, title + said + "\n", "T-1.task.yaml")
     assert getattr(task, field) == value
@@ -232,12 +234,12 @@ def test_the_ways_to_say_it(tmp_path: Path, said: str, field: str, value: Any) -
         (Status.DONE, ["done", "Completed", "complete", "closed"]),
     ],
 )
-def test_the_words_for_a_status(tmp_path: Path, status: Status, words: list[str]) -> None:
+def test_every_word_for_a_status_is_read(tmp_path: Path, status: Status, words: list[str]) -> None:
     for word in words:
         assert read_one(tmp_path, f"title: x\nstatus: {word}\n").status is status
 
 
-def test_the_name_of_the_file_is_the_id_where_it_has_none(tmp_path: Path) -> None:
+def test_the_file_name_is_the_id_if_the_file_has_none(tmp_path: Path) -> None:
     put(tmp_path, "title: x", "TASK-0007-crop.task.yaml")
     put(tmp_path, "title: y", "TASK-8.task.yml")
     put(tmp_path, "title: z\nid: other", "mobile/ui/z.task.yaml")
@@ -271,9 +273,9 @@ BOMB = "title: x\na: &a [1,2,3,4,5,6,7,8,9,10]\n" + "".join(
         ("just text\n", 1, "mapping"),
         ("title: x\n---\ntitle: y\n", 2, "document"),
         ("id: x\n", 1, "title"),
-        ("id: x\ntitle: [a]\n", 2, "'title' must be a text"),
+        ("id: x\ntitle: [a]\n", 2, "'title' must be a string"),
         ("id: x\ntitle: y\nlabels: {a: b}\n", 3, "'labels' must be a list"),
-        ("id: x\ntitle: y\nlabels:\n  - a\n  - [b]\n", 5, "'labels' must be a text"),
+        ("id: x\ntitle: y\nlabels:\n  - a\n  - [b]\n", 5, "'labels' must be a string"),
         ("id: x\ntitle: y\nchecks:\n  - {name: a, does: b}\n", 4, "'checks'"),
         ("id: x\ntitle: y\n\nstatus: someday\n", 4, "'someday' is not a status"),
         ("id: x\ntitle: y\npriority: P9\n", 3, "'P9' is not a priority"),
@@ -282,10 +284,10 @@ BOMB = "title: x\na: &a [1,2,3,4,5,6,7,8,9,10]\n" + "".join(
         ("title: x\nid: ../x\n", 2, "'../x' is not a valid id"),
         ("title: x\nepic: a b\n", 2, "'a b' is not a valid id"),
         ("title: x\ndepends_on:\n  - ok\n  - not/ok\n", 2, "'not/ok' is not a valid id"),
-        ("title: x\nstatus: open\nstatus: done\n", 3, "'status' is there twice"),
-        ("title: x\n? [a, b]\n: c\n", 2, "a name must be a text"),
-        ("base: &b {title: x}\n<<: *b\n", 2, "a name must be a text"),
-        ("title: x\nloop: &l [*l]\n", 2, "contains itself"),
+        ("title: x\nstatus: open\nstatus: done\n", 3, "duplicate key 'status'"),
+        ("title: x\n? [a, b]\n: c\n", 2, "a key must be a string"),
+        ("base: &b {title: x}\n<<: *b\n", 2, "a key must be a string"),
+        ("title: x\nloop: &l [*l]\n", 2, "refers to its own parent"),
         ('title: "a\\0b"\n', 1, "U+0000"),
         ("title: x\ny: a\x07b\n", 2, "U+0007"),
         (b"title: x\ny: a\0b\n", 2, "NUL"),
@@ -297,7 +299,7 @@ BOMB = "title: x\na: &a [1,2,3,4,5,6,7,8,9,10]\n" + "".join(
         (BOMB, 6, "expand"),
     ],
 )
-def test_a_broken_file_is_one_warning_with_its_line(
+def test_a_malformed_file_is_one_warning_with_its_line(
     tmp_path: Path, data: str | bytes, line: int, says: str
 ) -> None:
     put(tmp_path, data)
@@ -310,17 +312,15 @@ def test_a_broken_file_is_one_warning_with_its_line(
     assert "\n" not in warning
 
 
-def test_a_second_file_with_the_same_id_is_left_out(tmp_path: Path) -> None:
+def test_a_second_file_with_the_same_id_is_skipped(tmp_path: Path) -> None:
     put(tmp_path, "id: T-1\ntitle: first", "a.task.yaml")
     put(tmp_path, "title: second\nid: T-1", "b.task.yaml")
     listing = TaskYaml(tmp_path).read()
     assert [task.title for task in listing.tasks] == ["first"]
-    assert listing.warnings == (
-        "tasks/b.task.yaml:2: 'T-1' is the id of tasks/a.task.yaml already",
-    )
+    assert listing.warnings == ("tasks/b.task.yaml:2: tasks/a.task.yaml has the id 'T-1' already",)
 
 
-def test_what_is_no_file_of_the_repository_is_one_warning_each(tmp_path: Path) -> None:
+def test_links_and_special_files_are_one_warning_each(tmp_path: Path) -> None:
     root = tmp_path / "repo"
     put(root, "title: fine", "fine.task.yaml")
     outside = tmp_path / "outside.task.yaml"
@@ -540,7 +540,7 @@ CHUNKS = {
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_change_touches_its_own_lines(
+def test_a_change_touches_only_its_own_lines(
     tmp_path: Path, values: dict[str, Any], lines: list[str], end: str, mark: str
 ) -> None:
     text = mark + STYLED.replace("\n", end)
@@ -551,7 +551,7 @@ def test_a_change_touches_its_own_lines(
     assert new.count("\r") == (new.count("\n") if end == "\r\n" else 0)
 
 
-def test_several_changes_at_once_touch_their_own_lines(tmp_path: Path) -> None:
+def test_several_changes_at_once_touch_only_their_own_lines(tmp_path: Path) -> None:
     text = STYLED
     put(tmp_path, text)
     board = Board(TaskYaml(tmp_path))
@@ -655,7 +655,7 @@ def test_several_changes_at_once_touch_their_own_lines(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_odd_places_are_changed(
+def test_values_in_unusual_places_can_be_changed(
     tmp_path: Path, text: str, values: dict[str, Any], wanted: str
 ) -> None:
     put(tmp_path, text)
@@ -678,7 +678,7 @@ def test_odd_places_are_changed(
         ("title: y\n", {"extra": {"tags": ["a"]}}),
     ],
 )
-def test_what_cannot_be_changed_safely_is_refused(
+def test_a_value_that_cannot_be_changed_safely_is_refused(
     tmp_path: Path, text: str, values: dict[str, Any]
 ) -> None:
     path = put(tmp_path, text)
@@ -687,12 +687,12 @@ def test_what_cannot_be_changed_safely_is_refused(
     names = ", ".join(values)
     says = rf"cannot change {names} in tasks/a\.task\.yaml safely: "
     with pytest.raises(ReadOnly, match=says) as caught:
-        backend.write([Change(task, replace(task, **values))])
+        backend.write([TaskChange(task, replace(task, **values))])
     assert caught.value.hint == "edit the file by hand"
     assert path.read_text() == text
 
 
-def test_dependencies_under_two_names_stay_where_they_are(tmp_path: Path) -> None:
+def test_dependencies_under_two_keys_stay_under_their_key(tmp_path: Path) -> None:
     text = "title: y\nblocked_by: [B, C]  # hard\ndepends_on:\n  - A\n"
     put(tmp_path, text)
     new = change(tmp_path, depends_on=(TaskId("A"), TaskId("C"), TaskId("D")))
@@ -702,7 +702,7 @@ def test_dependencies_under_two_names_stay_where_they_are(tmp_path: Path) -> Non
     assert "blocked_by: [E]" in change(tmp_path, depends_on=(TaskId("E"),))
 
 
-def test_the_project_s_words_are_used(tmp_path: Path) -> None:
+def test_the_project_s_words_for_a_status_are_used(tmp_path: Path) -> None:
     for number, word in enumerate(["completed", "completed", "done", "cancelled", "draft"]):
         put(tmp_path, f"title: x\nstatus: {word}\n", f"T-{number}.task.yaml")
     path = put(tmp_path, "title: x\nstatus: todo # or so\n", "T-9.task.yaml")
@@ -729,7 +729,7 @@ def test_a_new_file_reads_well(tmp_path: Path) -> None:
         labels=("harbour",),
         extra={"standards": ["a.md"], "budget": {"files": 3, "why": None}},
     )
-    TaskYaml(tmp_path).write([Change(None, task)])
+    TaskYaml(tmp_path).write([TaskChange(None, task)])
     assert (tmp_path / "tasks" / "TASK-0001.task.yaml").read_text() == dedent("""\
         id: TASK-0001
         title: "Tie up: now"
@@ -765,7 +765,7 @@ def test_a_new_file_reads_well(tmp_path: Path) -> None:
         """)
 
 
-def test_a_file_that_is_there_is_never_replaced(tmp_path: Path) -> None:
+def test_a_new_task_never_replaces_an_existing_file(tmp_path: Path) -> None:
     path = put(tmp_path, "broken: [", "TASK-0001.task.yml")
     board = Board(TaskYaml(tmp_path))
     with pytest.raises(TaskExists, match=r"tasks/TASK-0001\.task\.yml"):
@@ -777,14 +777,14 @@ def test_a_file_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     assert board.add(draft("x")).task.id == "TASK-0002"
 
 
-def test_a_file_that_is_too_large_to_be_read_is_not_written(tmp_path: Path) -> None:
+def test_a_file_too_large_to_read_is_not_written(tmp_path: Path) -> None:
     many = tuple(f"{number} {'x' * 1_000_000}" for number in range(9))
-    with pytest.raises(ReadOnly, match="too large"):
-        TaskYaml(tmp_path).write([Change(None, Task(TaskId("T-1"), "x", acceptance=many))])
+    with pytest.raises(ReadOnly, match="exceed 8 MiB"):
+        TaskYaml(tmp_path).write([TaskChange(None, Task(TaskId("T-1"), "x", acceptance=many))])
     assert not (tmp_path / "tasks").exists()
 
 
-def test_new_ids_go_on_from_the_highest_number(tmp_path: Path) -> None:
+def test_new_ids_continue_after_the_highest_number(tmp_path: Path) -> None:
     backend = TaskYaml(tmp_path)
     assert backend.new_id([]) == "TASK-0001"
     assert backend.new_id(["TASK-0009", "TASK-0010-slug", "OTHER-0099", "TASK-x"]) == "TASK-0011"
@@ -805,32 +805,36 @@ def test_a_link_inside_the_repository_stays_a_link(tmp_path: Path) -> None:
     assert kept.read_text().startswith("title: x\narea: sea\n")
 
 
-def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_changed_by_another_process_is_not_overwritten(tmp_path: Path) -> None:
     path = put(tmp_path, "title: x\n")
     backend = TaskYaml(tmp_path)
     (task,) = backend.read().tasks
     path.write_text("title: edited\n")
-    with pytest.raises(BrokenTasks, match="changed by somebody else"):
-        backend.write([Change(task, replace(task, area="sea"))])
+    with pytest.raises(BrokenTasks, match="changed by another process"):
+        backend.write([TaskChange(task, replace(task, area="sea"))])
     assert path.read_text() == "title: edited\n"
     path.unlink()
     with pytest.raises(BrokenTasks):
-        backend.write([Change(task, replace(task, area="sea"))])
+        backend.write([TaskChange(task, replace(task, area="sea"))])
     with pytest.raises(BrokenTasks, match="is gone"):
-        TaskYaml(tmp_path).write([Change(task, replace(task, area="sea"))])
+        TaskYaml(tmp_path).write([TaskChange(task, replace(task, area="sea"))])
     assert list((tmp_path / "tasks").iterdir()) == []
 
 
-def test_all_changes_are_kept_or_none(tmp_path: Path) -> None:
+def test_all_changes_are_written_or_none(tmp_path: Path) -> None:
     good = put(tmp_path, "title: one\n", "T-1.task.yaml")
     bad = put(tmp_path, "title: &x two\n", "T-2.task.yaml")
     backend = TaskYaml(tmp_path)
     one, two = backend.read().tasks
-    new = Change(None, Task(TaskId("T-0"), "new"))
-    changes = [new, Change(one, replace(one, title="1")), Change(two, replace(two, title="2"))]
+    new = TaskChange(None, Task(TaskId("T-0"), "new"))
+    changes = [
+        new,
+        TaskChange(one, replace(one, title="1")),
+        TaskChange(two, replace(two, title="2")),
+    ]
     with pytest.raises(ReadOnly):
         backend.write(changes)
-    # the second file cannot be written: a directory stands where its new bytes would go
+    # the second file cannot be written: a directory has the name of its temporary file
     bad.write_text("title: two\n")
     (tmp_path / "tasks" / ".T-2.task.yaml.kedge-new").mkdir()
     with pytest.raises(FileError):
@@ -840,7 +844,7 @@ def test_all_changes_are_kept_or_none(tmp_path: Path) -> None:
     assert not (tmp_path / "tasks" / "T-0.task.yaml").exists()
 
 
-def test_writers_take_turns(tmp_path: Path) -> None:
+def test_a_second_writer_waits_for_the_lock(tmp_path: Path) -> None:
     def add() -> None:
         for number in range(10):
             Board(TaskYaml(tmp_path)).add(draft(f"number {number}"))
@@ -856,7 +860,7 @@ def test_writers_take_turns(tmp_path: Path) -> None:
         Board(TaskYaml(tmp_path, lock_timeout=0.05)).add(draft("x"))
 
 
-def test_a_whole_life(tmp_path: Path) -> None:
+def test_a_task_goes_through_all_its_states(tmp_path: Path) -> None:
     put(tmp_path, "# the epic\nid: E-1\ntitle: Dock\ntype: epic\n", "e.task.yaml")
     first = put(tmp_path, "# first\ntitle: one\nepic: E-1\nstatus: todo\n", "T-1.task.yaml")
     put(tmp_path, "title: two\nparent: E-1\ndepends_on: T-1\nstatus: todo\n", "T-2.task.yaml")
@@ -886,7 +890,7 @@ def test_a_whole_life(tmp_path: Path) -> None:
     assert first.read_text().startswith("# first\ntitle: one\nepic: E-1\nstatus: ")
 
 
-def test_a_thousand_files_are_read_in_a_moment(tmp_path: Path) -> None:
+def test_a_thousand_files_are_read_quickly(tmp_path: Path) -> None:
     if not yaml.__with_libyaml__:
         pytest.skip("this PyYAML has no C parser")
     for number in range(1000):
@@ -895,7 +899,7 @@ def test_a_thousand_files_are_read_in_a_moment(tmp_path: Path) -> None:
         assert len(TaskYaml(tmp_path).read().tasks) == 1000
 
 
-def test_the_import_is_cheap() -> None:
+def test_importing_the_backend_does_not_import_yaml() -> None:
     code = "import sys, kedge.tasks.task_yaml; sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
@@ -967,10 +971,10 @@ tasks = st.builds(
 @given(tasks)
 @settings(max_examples=300)
 def test_every_task_comes_back_from_a_new_file(task: Task) -> None:
-    checked(task)
+    validate(task)
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        TaskYaml(root).write([Change(None, task)])
+        TaskYaml(root).write([TaskChange(None, task)])
         assert TaskYaml(root).read().tasks == (task,)
         data = (root / "tasks" / f"{task.id}.task.yaml").read_bytes()
         assert yaml.safe_load(data)["id"] == task.id
@@ -985,7 +989,9 @@ def test_every_task_comes_back_from_a_new_file(task: Task) -> None:
     st.sampled_from(["\n", "\r\n"]),
 )
 @settings(max_examples=300)
-def test_a_row_of_updates_leaves_the_rest_alone(updates: list[tuple[str, Any]], end: str) -> None:
+def test_any_sequence_of_updates_leaves_the_rest_alone(
+    updates: list[tuple[str, Any]], end: str
+) -> None:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         path = put(root, STYLED.replace("\n", end))
@@ -993,8 +999,8 @@ def test_a_row_of_updates_leaves_the_rest_alone(updates: list[tuple[str, Any]], 
         for field, value in updates:
             backend = TaskYaml(root)
             (task,) = backend.read().tasks
-            wanted = checked(replace(task, **{field: value}))
-            backend.write([Change(task, wanted)])
+            wanted = validate(replace(task, **{field: value}))
+            backend.write([TaskChange(task, wanted)])
             assert TaskYaml(root).read().tasks == (wanted,)
             touched.add(field)
         text = path.read_bytes().decode()
@@ -1012,7 +1018,7 @@ def test_a_row_of_updates_leaves_the_rest_alone(updates: list[tuple[str, Any]], 
 
 @given(st.binary(max_size=60) | texts.map(str.encode))
 @settings(max_examples=200)
-def test_no_file_stops_the_others(data: bytes) -> None:
+def test_any_malformed_file_leaves_the_others_readable(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         put(root, data)
@@ -1022,7 +1028,7 @@ def test_no_file_stops_the_others(data: bytes) -> None:
         assert len(listing.tasks) + len(listing.warnings) == 2
 
 
-def test_a_text_that_ends_in_blanks_can_be_replaced(tmp_path: Path) -> None:
+def test_text_with_trailing_blanks_can_be_replaced(tmp_path: Path) -> None:
     (tmp_path / "tasks").mkdir()
     path = tmp_path / "tasks" / "a.task.yaml"
     path.write_text("id: a\ntitle: x\narea: b  # where\nlabels: [q]\n")
