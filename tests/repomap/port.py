@@ -1,4 +1,4 @@
-"""A small repository to be mapped."""
+"""A small repository to map."""
 
 from __future__ import annotations
 

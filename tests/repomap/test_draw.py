@@ -1,4 +1,4 @@
-"""The picture of the map."""
+"""The SVG drawing of the map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Graph = tuple[list[Node], Edges]
 
 
 def mesh(count: int) -> Edges:
-    """Edges both ways, to itself, and twice."""
+    """Edges in both directions, loops and duplicates."""
     pairs = [(i, (i * i + 3) % count, 1.0 + i % 7) for i in range(count)]
     return [*pairs, *((i, (i * 7 + 1) % count, 2.0) for i in range(count)), *pairs[:2]]
 
@@ -84,12 +84,12 @@ def classes(element: ET.Element) -> list[str]:
     return element.get("class", "").split()
 
 
-def named(root: ET.Element, name: str) -> list[ET.Element]:
+def find_classed(root: ET.Element, name: str) -> list[ET.Element]:
     return [element for element in root.iter() if name in classes(element)]
 
 
-def said(element: ET.Element) -> str:
-    """What is drawn of a text: not its title."""
+def visible_text(element: ET.Element) -> str:
+    """The visible text of an element, without its tooltip."""
     return ((element.text or "") + "".join(child.tail or "" for child in element)).strip()
 
 
@@ -104,12 +104,12 @@ def number(element: ET.Element, name: str) -> float:
 def text_area(text: ET.Element) -> Area:
     kinds = classes(text)
     size = 20 if "title" in kinds else 12 if "small" in kinds else 13
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in said(text))
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in visible_text(text))
     usual = 0.5 if "quiet" in kinds else 0.6  # prose has many narrow letters
-    width = size * (usual * (len(said(text)) - wide) + wide)
+    width = size * (usual * (len(visible_text(text)) - wide) + wide)
     x, y = number(text, "x"), number(text, "y")
     left = x - width if "place" in kinds else x
-    return Area(said(text), left, y - 0.75 * size, left + width, y + 0.25 * size)
+    return Area(visible_text(text), left, y - 0.75 * size, left + width, y + 0.25 * size)
 
 
 def rect_area(rect: ET.Element) -> Area:
@@ -118,7 +118,7 @@ def rect_area(rect: ET.Element) -> Area:
 
 
 def arc(path: ET.Element) -> tuple[float, float, float, float]:
-    """Where it starts, how far to the side it goes, and how far down."""
+    """The start of an arc, its extent to the side, and its length."""
     found = re.fullmatch(r"M(\S+) (\S+)c(\S+) 0 (\S+) (\S+) (\S+) (\S+)", path.attrib["d"])
     assert found
     x, y, far, _, _, _, drop = map(float, found.groups())
@@ -126,22 +126,22 @@ def arc(path: ET.Element) -> tuple[float, float, float, float]:
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_every_file_is_there_once(name: str) -> None:
+def test_every_file_is_drawn_once(name: str) -> None:
     nodes, edges = GRAPHS[name]
     root = parse(draw("harbour", nodes, edges))
-    files = named(root, "file")
+    files = find_classed(root, "file")
     assert sorted(hover(file).split("\n")[0] for file in files) == sorted(n.path for n in nodes)
-    assert len(named(root, "name")) == len(nodes)
-    assert len(named(root, "edge")) == len({(a, b) for a, b, _ in edges if a != b})
+    assert len(find_classed(root, "name")) == len(nodes)
+    assert len(find_classed(root, "edge")) == len({(a, b) for a, b, _ in edges if a != b})
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nothing_overlaps(name: str) -> None:
     root = parse(draw("harbour", *GRAPHS[name]))
     texts = [text_area(text) for text in root.iter(f"{SVG}text")]
-    boxes = [rect_area(rect) for rect in named(root, "box")]
-    bars = [rect_area(rect) for rect in named(root, "bar")]
-    places = [text_area(text) for text in named(root, "place")]
+    boxes = [rect_area(rect) for rect in find_classed(root, "box")]
+    bars = [rect_area(rect) for rect in find_classed(root, "bar")]
+    places = [text_area(text) for text in find_classed(root, "place")]
     assert all(text.what for text in texts)
     for one, other in [*combinations(texts, 2), *combinations(boxes, 2)]:
         assert not one.meets(other), (one, other)
@@ -159,60 +159,62 @@ def test_nothing_overlaps(name: str) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_no_line_crosses_the_column(name: str) -> None:
     root = parse(draw("harbour", *GRAPHS[name]))
-    boxes = [rect_area(rect) for rect in named(root, "box")]
+    boxes = [rect_area(rect) for rect in find_classed(root, "box")]
     width = float(root.attrib["viewBox"].split()[2])
-    for path in named(root, "edge"):
+    for path in find_classed(root, "edge"):
         x, _, side, drop = arc(path)
         assert x == (boxes[0].right if side > 0 else boxes[0].left)
         assert 0 < x + side < width
         assert (drop > 0) == (side > 0)  # down on the right, up on the left
 
 
-def test_lines_lead_from_the_user_to_the_used() -> None:
+def test_edges_lead_from_a_file_to_its_dependency() -> None:
     nodes = [Node("low.py", 2.0), Node("high.py", 1.0)]
     root = parse(draw("harbour", nodes, [(1, 0, 5.0), (0, 1, 1.0)]))
-    rows = {said(text): number(text, "y") for text in named(root, "name")}
-    assert rows["high.py"] < rows["low.py"]  # most use leads down
-    weak, strong = named(root, "edge")
+    rows = {visible_text(text): number(text, "y") for text in find_classed(root, "name")}
+    assert rows["high.py"] < rows["low.py"]  # most edges lead down
+    weak, strong = find_classed(root, "edge")
     assert (hover(strong), hover(weak)) == ("high.py uses low.py", "low.py uses high.py")
     for path, user, used in [(strong, "high.py", "low.py"), (weak, "low.py", "high.py")]:
         _, y, _, drop = arc(path)
         assert abs(y - rows[user]) < 10
         assert abs(y + drop - rows[used]) < 10
     assert classes(strong)[1] > classes(weak)[1]
-    assert len(named(root, "tip")) == 2
+    assert len(find_classed(root, "tip")) == 2
 
 
-def test_hovering_tells_who_uses_a_file() -> None:
+def test_the_tooltip_lists_the_users_of_a_file() -> None:
     nodes = [Node("a/core.py", 2.5), Node("b/one.py", 1.0), Node("tests/two.py", 0.5, True)]
     root = parse(draw("harbour", nodes, [(1, 0, 1.0), (2, 0, 3.0)]))
-    core, two = (next(f for f in named(root, "file") if f.get("id") == i) for i in ("f0", "f2"))
+    core, two = (
+        next(f for f in find_classed(root, "file") if f.get("id") == i) for i in ("f0", "f2")
+    )
     assert hover(core) == "a/core.py\nscore 2.50\nused by:\ntests/two.py\nb/one.py"
     assert hover(two) == "tests/two.py\nscore 0.50, a test"
 
 
-def test_what_matters_more_has_a_longer_bar() -> None:
+def test_a_higher_score_has_a_longer_bar() -> None:
     root = parse(draw("harbour", [Node(f"{i}.py", 4.0 - i) for i in range(4)], []))
-    bars = [number(bar, "width") for bar in named(root, "bar")]
+    bars = [number(bar, "width") for bar in find_classed(root, "bar")]
     assert bars[0] > 150
     assert bars == pytest.approx([bars[0] * share for share in (1, 0.75, 0.5, 0.25)], abs=0.1)
 
 
-def test_files_of_a_directory_stand_together_in_its_colour() -> None:
+def test_files_of_a_directory_share_a_box_and_a_colour() -> None:
     nodes = [Node(f"{'abc'[i % 3]}/{i}.py", 9.0 - i) for i in range(9)]
     root = parse(draw("harbour", nodes, mesh(9)))
-    groups = [g for g in root if named(g, "box")]
-    assert sorted(said(named(g, "head")[0]) for g in groups) == ["a/", "b/", "c/"]
+    groups = [g for g in root if find_classed(g, "box")]
+    assert sorted(visible_text(find_classed(g, "head")[0]) for g in groups) == ["a/", "b/", "c/"]
     for group in groups:
-        home = said(named(group, "head")[0])
-        assert [hover(file)[:2] for file in named(group, "file")] == [home] * 3
+        home = visible_text(find_classed(group, "head")[0])
+        assert [hover(file)[:2] for file in find_classed(group, "file")] == [home] * 3
     assert len({group.get("class") for group in groups}) == 3
 
 
-def test_long_names_lose_their_middle_and_keep_both_ends() -> None:
+def test_long_names_are_shortened_in_the_middle() -> None:
     name = "Abstract" + "Singleton" * 20 + "Factory.java"
-    (label,) = named(parse(draw("harbour", [Node(f"src/{name}", 1.0)], [])), "name")
-    start, end = said(label).split("…")
+    (label,) = find_classed(parse(draw("harbour", [Node(f"src/{name}", 1.0)], [])), "name")
+    start, end = visible_text(label).split("…")
     assert 10 < len(start + end) < 60
     assert name.startswith(start)
     assert name.endswith(end)
@@ -232,26 +234,26 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_text(name: str) -> None:
+def test_hostile_names_are_escaped(name: str) -> None:
     svg = draw(name, [Node(f"{name}/{name}", 1.0), Node(f"{name}/b", 0.5)], [(1, 0, 1.0)])
     root = parse(svg)
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert tags == {"svg", "style", "rect", "text", "title", "path", "g"}
     shown = re.sub("[\x00-\x1f\x85\u202e\ud800-\udfff\ufffe\uffff]", "", name)
-    assert [said(text) for text in named(root, "name")][-1] == (shown or "?")
+    assert [visible_text(text) for text in find_classed(root, "name")][-1] == (shown or "?")
     assert root.attrib["aria-label"] == f"Map of {shown or '?'}"
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(), max_size=8), st.lists(st.integers(0, 7), max_size=20), st.text())
-def test_any_names_and_edges_make_a_picture(paths: list[str], ends: list[int], title: str) -> None:
+def test_any_names_and_edges_can_be_drawn(paths: list[str], ends: list[int], title: str) -> None:
     nodes = [Node(path, float(len(path))) for path in paths]
     edges = [(a, b, 1.0) for a, b in pairwise(ends) if max(a, b) < len(paths)]
     root = parse(draw(title, nodes, edges))
-    assert len(named(root, "file")) == len(paths)
+    assert len(find_classed(root, "file")) == len(paths)
 
 
-def test_it_stands_alone() -> None:
+def test_the_drawing_needs_no_other_files() -> None:
     svg = draw("harbour", *project(40))
     assert "prefers-color-scheme:dark" in svg
     assert "system-ui" in svg
@@ -261,7 +263,7 @@ def test_it_stands_alone() -> None:
     assert len(svg.encode()) < 60_000
 
 
-def test_the_bytes_depend_on_nothing_but_the_input() -> None:
+def test_the_same_input_gives_the_same_bytes() -> None:
     code = "import sys, test_draw as t; sys.stdout.write(t.draw('harbour', *t.project(40)))"
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     made = [

@@ -1,4 +1,4 @@
-"""What git's past says of files, from the commits alone."""
+"""Git's history: churn, subjects and files that change together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support import git
 
 from kedge.host import project
 from kedge.repomap import history
-from kedge.repomap.history import History, build
+from kedge.repomap.history import History, build_history
 
 LATIN = os.fsdecode(b"docs/latin-\xe4.py")
 COMMITS = [
@@ -38,33 +38,33 @@ def _scores(
     past: History, query: dict[str, float], b: float, number: dict[str, int]
 ) -> dict[int, float]:
     own = [number.get(path, -1) for path in past.paths]
-    return past.about(query, b, own, number.values())
+    return past.score_subjects(query, b, own, number.values())
 
 
 def _about(past: History, *terms: str) -> list[str]:
-    """The files that the terms are about, the best first."""
+    """The files whose commits match the terms, best first."""
     scores = _scores(past, dict.fromkeys(terms, 1.0), 0.5, NUMBER)
     names = {number: path for path, number in NUMBER.items()}
     return [names[n] for n in sorted(scores, key=lambda n: (-scores[n], n))]
 
 
 def test_a_file_that_changes_more_often_has_more_churn() -> None:
-    churn = _churn(build(COMMITS))
+    churn = _churn(build_history(COMMITS))
     assert list(churn) == ["tide.py", "gauge.py", "berth.py", "a_table.py", LATIN]
     assert churn["tide.py"] > churn["gauge.py"] > churn["a_table.py"] > 0
 
 
-def test_a_change_counts_less_with_time_and_among_many() -> None:
+def test_old_changes_and_wide_commits_count_less() -> None:
     past = [("new", ["new.py"]), *[("x", ["x.py"])] * 400, ("old", ["old.py"])]
-    churn = _churn(build(past))
+    churn = _churn(build_history(past))
     assert churn["new.py"] == 1
     assert churn["old.py"] == pytest.approx(0.5, rel=0.01)
-    wide = _churn(build([("all", WIDE), ("one", ["one.py"])]))
+    wide = _churn(build_history([("all", WIDE), ("one", ["one.py"])]))
     assert 0 < wide["wide0.py"] < 0.5 * wide["one.py"]
 
 
-def test_subjects_tell_what_files_are_about() -> None:
-    past = build(COMMITS)
+def test_files_are_found_by_the_subjects_of_their_commits() -> None:
+    past = build_history(COMMITS)
     assert set(_about(past, "gauge")) == {"tide.py", "gauge.py"}
     assert _about(past, "mooring") == ["berth.py"]
     assert _about(past, "table", "north")[0] == "a_table.py"
@@ -73,44 +73,44 @@ def test_subjects_tell_what_files_are_about() -> None:
 
 
 def test_the_first_and_the_last_subject_are_found() -> None:
-    past = build([("alpha", ["tide.py"]), ("beta", ["gauge.py"]), ("gamma", ["berth.py"])])
+    past = build_history([("alpha", ["tide.py"]), ("beta", ["gauge.py"]), ("gamma", ["berth.py"])])
     assert _about(past, "alpha") == ["tide.py"]
     assert _about(past, "gamma") == ["berth.py"]
 
 
-def test_files_that_nobody_asks_about_have_no_score() -> None:
-    scores = _scores(build(COMMITS), {"tide": 1.0}, 0.5, {"gauge.py": 7})
+def test_only_files_with_a_number_have_a_score() -> None:
+    scores = _scores(build_history(COMMITS), {"tide": 1.0}, 0.5, {"gauge.py": 7})
     alone = [
         (subject, [path for path in paths if path == "gauge.py"]) for subject, paths in COMMITS
     ]
     assert set(scores) == {7}
-    assert scores == _scores(build(alone), {"tide": 1.0}, 0.5, {"gauge.py": 7})
+    assert scores == _scores(build_history(alone), {"tide": 1.0}, 0.5, {"gauge.py": 7})
 
 
-def test_a_short_subject_says_more_than_a_long_one() -> None:
-    past = build([("tide and a lot of other things", ["tide.py"]), ("tide", ["gauge.py"])])
+def test_a_short_subject_scores_higher_than_a_long_one() -> None:
+    past = build_history([("tide and a lot of other things", ["tide.py"]), ("tide", ["gauge.py"])])
     assert _about(past, "tide") == ["gauge.py", "tide.py"]
 
 
-def test_a_subject_is_found_after_one_that_grows_in_lower_case() -> None:
-    past = build([("İ" * 9, ["tide.py"]), ("tides", ["gauge.py"]), ("x", ["berth.py"])])
+def test_a_subject_is_found_after_one_that_is_longer_in_lower_case() -> None:
+    past = build_history([("İ" * 9, ["tide.py"]), ("tides", ["gauge.py"]), ("x", ["berth.py"])])
     assert _about(past, "tide") == ["gauge.py"]
 
 
-def test_a_wide_commit_says_nothing_of_its_files() -> None:
-    past = build([("tide", [*WIDE, "tide.py"]), ("tide", ["gauge.py"])])
+def test_a_wide_commit_is_ignored() -> None:
+    past = build_history([("tide", [*WIDE, "tide.py"]), ("tide", ["gauge.py"])])
     assert _about(past, "tide") == ["gauge.py"]
-    assert past.together(["tide.py"]) == {"tide.py": []}
+    assert past.find_partners(["tide.py"]) == {"tide.py": []}
 
 
-def test_a_word_said_a_hundred_times_counts_no_more_than_a_few() -> None:
-    few, many = (build([("tide", ["tide.py"]), *[("x", ["x.py"])]] * n) for n in (8, 100))
+def test_the_count_of_a_word_is_capped() -> None:
+    few, many = (build_history([("tide", ["tide.py"]), *[("x", ["x.py"])]] * n) for n in (8, 100))
     scores = [_scores(past, {"tide": 1.0}, 0.0, NUMBER) for past in (few, many)]
     assert scores[0] == scores[1]
 
 
-def test_files_change_together_the_closest_first() -> None:
-    together = build(COMMITS).together(["tide.py", "berth.py", "nowhere.py"])
+def test_partners_are_sorted_by_their_share() -> None:
+    together = build_history(COMMITS).find_partners(["tide.py", "berth.py", "nowhere.py"])
     assert [path for path, _ in together["tide.py"]] == ["gauge.py", LATIN, "a_table.py"]
     shares = [share for _, share in together["tide.py"]]
     assert shares == sorted(shares, reverse=True)
@@ -121,18 +121,18 @@ def test_files_change_together_the_closest_first() -> None:
 
 def test_only_the_closest_partners_are_kept() -> None:
     past = [("pair", ["hub.py", f"{n}.py"]) for n in range(20) for _ in range(n + 1)]
-    partners = build(past).together(["hub.py"])["hub.py"]
+    partners = build_history(past).find_partners(["hub.py"])["hub.py"]
     assert [path for path, _ in partners] == [f"{n}.py" for n in range(19, 11, -1)]
 
 
-def test_the_last_subjects_are_told() -> None:
-    past = build([("one\ntwo", ["a"]), ("three", ["b"]), ("four", [])])
-    assert past.recent(2) == ["one two", "three"]
-    assert past.recent(9)[:3] == ["one two", "three", "four"]
+def test_recent_subjects() -> None:
+    past = build_history([("one\ntwo", ["a"]), ("three", ["b"]), ("four", [])])
+    assert past.recent_subjects(2) == ["one two", "three"]
+    assert past.recent_subjects(9)[:3] == ["one two", "three", "four"]
 
 
-def test_it_comes_back_as_it_was() -> None:
-    past = build(COMMITS)
+def test_a_history_survives_serialisation() -> None:
+    past = build_history(COMMITS)
     again = History.load(past.dump())
     assert again == past
     assert LATIN in again.paths
@@ -140,18 +140,20 @@ def test_it_comes_back_as_it_was() -> None:
     assert _scores(again, {"tide": 1.0}, 0.5, NUMBER) == _scores(past, {"tide": 1.0}, 0.5, NUMBER)
 
 
-def test_no_past_says_nothing() -> None:
-    for past in (build([]), History.load(build([]).dump())):
+def test_an_empty_history() -> None:
+    for past in (build_history([]), History.load(build_history([]).dump())):
         assert past.paths == []
         assert _churn(past) == {}
         assert _scores(past, {"tide": 1.0}, 0.5, NUMBER) == {}
         assert _scores(past, {"tide": 1.0}, 0.5, {}) == {}
-        assert past.together(["tide.py"]) == {}
+        assert past.find_partners(["tide.py"]) == {}
 
 
 @given(any_commits)
-def test_any_past_comes_back_and_is_found_again(commits: list[tuple[str, list[str]]]) -> None:
-    past = build(commits)
+def test_any_history_survives_serialisation_and_is_searchable(
+    commits: list[tuple[str, list[str]]],
+) -> None:
+    past = build_history(commits)
     assert History.load(past.dump()) == past
     assert set(_churn(past)) == {path for _, paths in commits for path in paths}
     number = {path: n for n, path in enumerate(past.paths)}
@@ -161,7 +163,7 @@ def test_any_past_comes_back_and_is_found_again(commits: list[tuple[str, list[st
         assert set(scores) <= {number[path] for paths in said for path in paths}
 
 
-def test_the_log_has_subjects_and_paths_the_newest_first(repo: Path) -> None:
+def test_the_log_has_subjects_and_paths_newest_first(repo: Path) -> None:
     (repo / "docs").mkdir()
     for subject, names in reversed(COMMITS[:4]):
         for name in names:
@@ -171,6 +173,6 @@ def test_the_log_has_subjects_and_paths_the_newest_first(repo: Path) -> None:
         git(repo, "commit", "--quiet", "-m", subject)
     found = project.find(repo).repo
     assert found is not None
-    assert [(s, sorted(p)) for s, p in history.log(found)][:4] == [
+    assert [(s, sorted(p)) for s, p in history.read_log(found)][:4] == [
         (subject, sorted(names)) for subject, names in COMMITS[:4]
     ]

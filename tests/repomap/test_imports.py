@@ -1,4 +1,4 @@
-"""Files that import each other are told by their keys, in each language's own way."""
+"""Imports and files are matched by their keys, in each language."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.repomap.imports import answers_to, asked_for, imports
+from kedge.repomap.imports import find_import_keys, find_imports, find_own_keys
 from kedge.repomap.languages import LANGUAGES, language_of
 
 
 def _keys(path: str, source: str) -> set[str]:
     language = language_of(path)
     assert language is not None
-    return set(asked_for(path, imports(language.name, b"\n" + source.encode())))
+    return set(find_import_keys(path, find_imports(language.name, b"\n" + source.encode())))
 
 
 def _meet(user: str, source: str, used: str) -> bool:
-    return not _keys(user, source).isdisjoint(answers_to(used))
+    return not _keys(user, source).isdisjoint(find_own_keys(used))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def _meet(user: str, source: str, used: str) -> bool:
         ("bin/run.sh", "source $HERE/tide.sh\n", "bin/tide.sh"),
     ],
 )
-def test_they_meet(user: str, source: str, used: str) -> None:
+def test_an_import_matches_its_file(user: str, source: str, used: str) -> None:
     assert _meet(user, source, used)
 
 
@@ -167,37 +167,37 @@ def test_they_meet(user: str, source: str, used: str) -> None:
         ("bin/run.sh", "echo source ./tide.sh\n", "bin/tide.sh"),
     ],
 )
-def test_they_do_not_meet(user: str, source: str, used: str) -> None:
-    assert answers_to(used) or used.endswith(".go")
+def test_an_import_does_not_match_another_file(user: str, source: str, used: str) -> None:
+    assert find_own_keys(used) or used.endswith(".go")
     assert not _meet(user, source, used)
 
 
-def test_what_is_imported_is_told_once_and_in_order() -> None:
-    assert imports("javascript", b"\nimport a from './b'\nimport './a'\nrequire('./b')\n") == [
+def test_imports_are_unique_and_in_order() -> None:
+    assert find_imports("javascript", b"\nimport a from './b'\nimport './a'\nrequire('./b')\n") == [
         "./b",
         "./a",
     ]
-    assert imports("python", b"\nimport a; import b\nimport c.d\n") == ["a", "c.d"]
-    assert imports("python", b"\nimport a  # as the import of a\n") == ["a"]
-    assert imports("python", b"\r\nfrom a.b import c\r\n") == ["a.b", "a.b.c"]
-    assert imports("rust", b"\nuse a::{b, c::{d, e as f,}, g};\n") == [
+    assert find_imports("python", b"\nimport a; import b\nimport c.d\n") == ["a", "c.d"]
+    assert find_imports("python", b"\nimport a  # as the import of a\n") == ["a"]
+    assert find_imports("python", b"\r\nfrom a.b import c\r\n") == ["a.b", "a.b.c"]
+    assert find_imports("rust", b"\nuse a::{b, c::{d, e as f,}, g};\n") == [
         *("use::a::b", "use::a::c::d", "use::a::c::e", "use::a::g")
     ]
 
 
-def test_a_file_at_the_root_answers_to_its_name() -> None:
-    assert answers_to("tide.py") == ["/tide"]
-    assert answers_to("tide") == ["/tide"]
-    assert answers_to("tide.h") == ["/tide.h"]
-    assert answers_to("__init__.py") == []
+def test_a_file_at_the_root_has_its_name_as_key() -> None:
+    assert find_own_keys("tide.py") == ["/tide"]
+    assert find_own_keys("tide") == ["/tide"]
+    assert find_own_keys("tide.h") == ["/tide.h"]
+    assert find_own_keys("__init__.py") == []
 
 
 @given(st.text(min_size=1), st.sampled_from([s for row in LANGUAGES for s in ("", *row.suffixes)]))
-def test_every_path_has_keys_that_a_search_can_read(stem: str, suffix: str) -> None:
-    """A search takes text in lower case for as long as it was."""
+def test_every_key_is_searchable(stem: str, suffix: str) -> None:
+    """A search needs lower case to have the same length."""
     keys = [
-        *answers_to(stem + suffix),
-        *asked_for("İ/" + stem + suffix, [stem, f"./{stem}", "mod::x"]),
+        *find_own_keys(stem + suffix),
+        *find_import_keys("İ/" + stem + suffix, [stem, f"./{stem}", "mod::x"]),
     ]
     assert all(key.isascii() and "/" in key for key in keys)
 
@@ -208,6 +208,6 @@ def test_every_path_has_keys_that_a_search_can_read(stem: str, suffix: str) -> N
     st.sampled_from(["import ", "from .", "use ", "mod ", "require ", "#include ", "source "]),
 )
 def test_broken_imports_never_raise(language: str, text: str, word: str) -> None:
-    names = imports(language, f"\n{word}{text}\n{word}{text}".encode())
+    names = find_imports(language, f"\n{word}{text}\n{word}{text}".encode())
     for path in ("a/b.py", "a/b.rs", "a/b.go", "a/b.php", "a/b.java", "a/b.ts", "b.sh", "b"):
-        assert all("\n" not in key for key in asked_for(path, names))
+        assert all("\n" not in key for key in find_import_keys(path, names))

@@ -1,4 +1,4 @@
-"""The index: however it came about, it gives the same answers."""
+"""A patched or loaded index gives the same answers as a new one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kedge.repomap import history
 from kedge.repomap.index import DEFINED, IMPORTED, Document, Index
-from kedge.repomap.rank import Known
+from kedge.repomap.rank import Ranker
 from kedge.repomap.search import relevance
 
 NAMES = ("berth", "Berth", "tide_table", "high_water", "moor", "quay/berth", "anchorage", "depth")
@@ -20,15 +20,17 @@ bytes_ = st.builds(
 documents_ = st.dictionaries(
     st.sampled_from(PATHS), st.dictionaries(st.sampled_from(NAMES), bytes_, min_size=1)
 )
-PAST = history.build([("berth: moor deeper", ["port/a.py", "port/b.py"]), ("tide", ["port/c.py"])])
+PAST = history.build_history(
+    [("berth: moor deeper", ["port/a.py", "port/b.py"]), ("tide", ["port/c.py"])]
+)
 
 
 def answers(index: Index) -> object:
-    known = Known(index, PAST)
+    known = Ranker(index, PAST)
     query = {"berth": 1.0, "water": 2.0, "tide": 1.0}
     scores = relevance(index, query, b=0.75)
-    with_text = known.ranking("moor at the berth at high water")
-    plain = Known(index, PAST).ranking("")
+    with_text = known.rank("moor at the berth at high water")
+    plain = Ranker(index, PAST).rank("")
     return (
         {known.path(number): score for number, score in scores.items()},
         [(known.path(number), with_text.scores[number]) for number in with_text.order],
@@ -37,12 +39,12 @@ def answers(index: Index) -> object:
             path: [(known.path(other), weight) for other, weight in known.graph.neighbours(number)]
             for path, number in known.number.items()
         },
-        {path: sorted(known.offers(path).items()) for path in known.number},
+        {path: sorted(known.definitions(path).items()) for path in known.number},
     )
 
 
 @given(documents_, documents_)
-def test_one_that_is_patched_is_as_good_as_new(
+def test_a_patched_index_equals_a_new_one(
     before: dict[str, Document], after: dict[str, Document]
 ) -> None:
     index = Index.load(Index.build([b"line"], dict(sorted(before.items()))).dump())
@@ -56,13 +58,13 @@ def test_one_that_is_patched_is_as_good_as_new(
 
 
 @given(documents_)
-def test_it_gives_back_what_it_was_made_from(documents: dict[str, Document]) -> None:
+def test_an_index_returns_its_documents(documents: dict[str, Document]) -> None:
     index = Index.load(Index.build([b"one", b"two"], documents).dump())
     assert index.documents(set(PATHS)) == documents
     assert index.lines == {b"one", b"two"}
 
 
-def test_edges_at_once_are_the_edges_one_by_one() -> None:
+def test_edges_computed_at_once_equal_edges_computed_one_by_one() -> None:
     documents = {
         f"port/{n}.py": {
             f"name_{n}": 5 | DEFINED,
@@ -72,7 +74,7 @@ def test_edges_at_once_are_the_edges_one_by_one() -> None:
         for n in range(30)
     }
     index = Index.build([], documents)
-    all_, each = Known(index, PAST).graph, Known(index, PAST).graph
+    all_, each = Ranker(index, PAST).graph, Ranker(index, PAST).graph
     all_.rank()
     for number in range(30):
         assert all_.neighbours(number) == each.neighbours(number)

@@ -1,4 +1,4 @@
-"""What a map leaves behind: which files are near which, found without the map."""
+"""Related files that a map stores for hooks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def look(root: Path, path: str) -> Seen:
 
 
 def near(root: Path, path: str) -> dict[str, str]:
-    """What is near, where nothing is wrong and nothing lacks."""
+    """The neighbours, without warnings and without missing maps."""
     found = look(root, path)
     assert (found.lacks, found.warnings) == ((), [])
     return found.near
@@ -58,10 +58,10 @@ def commit(root: Path, files: Mapping[str, str], subject: str = "more") -> None:
 
 
 def make(root: Path) -> None:
-    """A map, as `kedge map` makes it, without a new process."""
+    """Make a map as `kedge map` does, in this process."""
     here = project.find(root)
     with contextlib.closing(Cache(here.home())) as cache:
-        assert build.make(here, build.Ask(), cache).warnings == []
+        assert build.make_map(here, build.MapRequest(), cache).warnings == []
 
 
 @contextlib.contextmanager
@@ -101,11 +101,11 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_files_are_near_by_imports_and_names_both_ways(
+def test_imports_and_names_relate_files_in_both_directions(
     repo: Path, kedge: Kedge, language: str
 ) -> None:
     files, (user, used, other) = LANGUAGES[language]
-    for path, text in files.items():  # one at a time, so that nothing changed together
+    for path, text in files.items():  # one commit each, so that no files change together
         commit(repo, {path: text})
     kedge("map")
     assert near(repo, user) == {used: NAMES}
@@ -113,7 +113,7 @@ def test_files_are_near_by_imports_and_names_both_ways(
     assert near(repo, other) == {}
 
 
-def test_files_are_near_that_change_together(repo: Path, kedge: Kedge) -> None:
+def test_files_that_change_together_are_related(repo: Path, kedge: Kedge) -> None:
     for path in ("lantern.py", "bell.py", "rope.py"):
         commit(repo, {path: f"{path[:-3]}_count = 0\n"})
     for number in range(3):
@@ -130,9 +130,7 @@ def test_files_are_near_that_change_together(repo: Path, kedge: Kedge) -> None:
     assert near(repo, "lantern.py") == {"bell.py": BOTH, "rope.py": NAMES}
 
 
-def test_of_what_changes_together_all_files_count_that_are_there_and_ours(
-    repo: Path, kedge: Kedge
-) -> None:
+def test_only_existing_files_that_are_not_vendored_are_partners(repo: Path, kedge: Kedge) -> None:
     others = ("deploy.conf", "gone.py", "vendor/lib.py")
     for number in range(2):
         commit(repo, dict.fromkeys(("lantern.py", *others), f"light = {number}\n"))
@@ -143,7 +141,7 @@ def test_of_what_changes_together_all_files_count_that_are_there_and_ours(
     assert near(repo, "deploy.conf") == {"lantern.py": PAST}
 
 
-def test_a_file_has_only_so_many_neighbours_and_the_nearest_come_first(
+def test_the_number_of_neighbours_is_limited_and_the_nearest_come_first(
     repo: Path, kedge: Kedge
 ) -> None:
     users = {f"user_{n}.py": "from berth import Berth\n" + "Berth()\n" * (n % 3) for n in range(40)}
@@ -155,7 +153,7 @@ def test_a_file_has_only_so_many_neighbours_and_the_nearest_come_first(
     assert found[0] == "close.py"
 
 
-def test_what_is_not_known_is_near_nothing(harbour: Path, kedge: Kedge) -> None:
+def test_an_unknown_path_has_no_neighbours(harbour: Path, kedge: Kedge) -> None:
     kedge("map")
     for path in ("nowhere.py", "", "/etc/passwd", "../outside.py", "vendor/tide/tide.py"):
         assert near(harbour, path) == {}
@@ -163,7 +161,7 @@ def test_what_is_not_known_is_near_nothing(harbour: Path, kedge: Kedge) -> None:
 
 @example("\ud800\udc80")
 @given(st.text(st.characters(exclude_categories=())))
-def test_any_text_may_be_asked_for(path: str) -> None:
+def test_any_text_can_be_looked_up(path: str) -> None:
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         migrate(db)
         found = Neighbours(db, str(Path(__file__).parent))
@@ -171,15 +169,17 @@ def test_any_text_may_be_asked_for(path: str) -> None:
         assert found.warnings == []
 
 
-def test_without_a_map_the_map_lacks(harbour: Path, kedge: Kedge) -> None:
+def test_without_a_map_the_map_is_reported_as_missing(harbour: Path, kedge: Kedge) -> None:
     assert look(harbour, TIDE) == Seen({}, ("map",), [])
-    kedge("map", "--for", "high water")  # looks around a few files alone
+    kedge("map", "--for", "high water")  # only computes the neighbours of a few files
     assert look(harbour, TIDE) == Seen({}, ("map",), [])
     kedge("map")
     assert BERTH in near(harbour, TIDE)
 
 
-def test_after_a_commit_the_last_map_answers_and_the_map_lacks(harbour: Path, kedge: Kedge) -> None:
+def test_after_a_commit_the_last_map_answers_and_is_reported_as_outdated(
+    harbour: Path, kedge: Kedge
+) -> None:
     kedge("map")
     commit(harbour, {UNUSED: "from harbour.tide import high_water\n"})
     found = look(harbour, TIDE)
@@ -224,7 +224,7 @@ def test_work_trees_share_a_commit_and_keep_their_changes_apart(
     assert "src/harbour/ferry.py" in near(second, TIDE)
 
 
-def test_branches_are_known_again(harbour: Path, kedge: Kedge) -> None:
+def test_neighbours_of_another_branch_are_kept(harbour: Path, kedge: Kedge) -> None:
     kedge("map")
     git(harbour, "checkout", "--quiet", "-b", "other")
     commit(harbour, {UNUSED: "from harbour.tide import high_water\n"})
@@ -254,7 +254,7 @@ def test_outside_git(tmp_path: Path, kedge: Kedge) -> None:
     assert near(plain, TIDE)[BERTH] == NAMES
 
 
-def test_few_rows_are_written_where_little_changed(repo: Path) -> None:
+def test_only_changed_rows_are_written(repo: Path) -> None:
     commit(repo, {f"ship_{n}.py": f"def sail_{n}(): return sail_{n - 1}\n" for n in range(60)})
     make(repo)
     with database(repo) as db:
@@ -270,7 +270,7 @@ def test_few_rows_are_written_where_little_changed(repo: Path) -> None:
         assert 0 < db.execute("SELECT count(*) FROM written").fetchone()[0] <= 4
 
 
-def test_only_the_last_trees_are_kept(harbour: Path) -> None:
+def test_only_the_newest_trees_are_kept(harbour: Path) -> None:
     for number in range(11):
         commit(harbour, {UNUSED: f"count = {number}\n"})
         make(harbour)
@@ -282,7 +282,7 @@ def test_only_the_last_trees_are_kept(harbour: Path) -> None:
     assert BERTH in near(harbour, TIDE)
 
 
-def test_a_map_that_was_kept_without_neighbours_is_made_anew(harbour: Path, kedge: Kedge) -> None:
+def test_a_cached_map_without_neighbours_is_rebuilt(harbour: Path, kedge: Kedge) -> None:
     kedge("map")
     with database(harbour) as db:
         db.execute("DELETE FROM map_tree")
@@ -291,13 +291,13 @@ def test_a_map_that_was_kept_without_neighbours_is_made_anew(harbour: Path, kedg
     assert BERTH in near(harbour, TIDE)
 
 
-def test_what_could_not_be_read_is_not_kept(harbour: Path, kedge: Kedge) -> None:
+def test_neighbours_are_not_stored_if_a_file_could_not_be_read(harbour: Path, kedge: Kedge) -> None:
     commit(harbour, {TIDE: "def high_water(): pass\n"})
     first = git(harbour, "rev-parse", "HEAD~1").strip()
     lost = harbour / ".git" / "objects" / first[:2] / first[2:]
     data = lost.read_bytes()
     lost.unlink()
-    assert "the past of the files is not known" in kedge("map").err
+    assert "git's history cannot be read" in kedge("map").err
     assert look(harbour, TIDE).lacks == ("map",)
     lost.write_bytes(data)
     kedge("map")
@@ -314,7 +314,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_damage_gives_nothing_is_told_once_and_mended(
+def test_damaged_rows_give_one_warning_and_are_repaired(
     harbour: Path, kedge: Kedge, how: str
 ) -> None:
     kedge("map")
@@ -323,14 +323,14 @@ def test_damage_gives_nothing_is_told_once_and_mended(
     found = look(harbour, TIDE)
     assert (found.near, found.lacks) == ({}, ("map",))
     assert len(found.warnings) == 1
-    assert "was damaged; the next map makes it anew" in found.warnings[0]
+    assert "was damaged; the next map rebuilds it" in found.warnings[0]
     told = list(itertools.takewhile(bool, (look(harbour, TIDE).warnings for _ in range(4))))
-    assert len(told) <= 1  # a tree and a past can be damaged
+    assert len(told) <= 1  # tree and history may both be damaged
     kedge("map")
     assert near(harbour, TIDE)[BERTH] == NAMES
 
 
-def test_damage_in_a_neighbour_gives_the_others(harbour: Path, kedge: Kedge) -> None:
+def test_a_damaged_neighbour_does_not_hide_the_others(harbour: Path, kedge: Kedge) -> None:
     kedge("map")
     with database(harbour) as db:
         for file, data in db.execute("SELECT file, data FROM map_near").fetchall():
@@ -350,9 +350,7 @@ def test_damage_in_a_neighbour_gives_the_others(harbour: Path, kedge: Kedge) -> 
         "UPDATE map_tree SET past = x'ff00'",
     ],
 )
-def test_what_another_kedge_left_lacks_and_is_replaced(
-    harbour: Path, kedge: Kedge, change: str
-) -> None:
+def test_rows_of_another_version_are_replaced(harbour: Path, kedge: Kedge, change: str) -> None:
     kedge("map")
     with database(harbour) as db:
         db.execute("DELETE FROM map_tree WHERE place = ''")
@@ -364,9 +362,7 @@ def test_what_another_kedge_left_lacks_and_is_replaced(
 
 
 @pytest.mark.parametrize("table", ["map_near", "map_tree"])
-def test_a_table_that_is_gone_is_told_and_stops_nothing(
-    harbour: Path, kedge: Kedge, table: str
-) -> None:
+def test_a_missing_table_is_only_a_warning(harbour: Path, kedge: Kedge, table: str) -> None:
     kedge("map")
     with database(harbour) as db:
         db.execute(f"DROP TABLE {table}")
@@ -389,7 +385,7 @@ print(json.dumps([dict(found.near(sys.argv[4])), found.lacks, sorted(sys.modules
 """
 
 
-def test_a_fresh_process_needs_neither_git_nor_the_map(harbour: Path, kedge: Kedge) -> None:
+def test_a_lookup_imports_neither_git_nor_the_map(harbour: Path, kedge: Kedge) -> None:
     kedge("map")
     source = Path(neighbours.__file__).parents[2]
     done = subprocess.run(

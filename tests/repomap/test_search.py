@@ -1,4 +1,4 @@
-"""Which names a term is a part of, and which documents are about it."""
+"""Matching of terms with names, and BM25 scores."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.repomap import terms
 from kedge.repomap.index import DEFINED, IMPORTED, Index
-from kedge.repomap.search import matching, relevance
+from kedge.repomap.search import find_matches, relevance
+from kedge.text import words
 
 
-def _matched(term: str, *names: str) -> list[str]:
+def _match(term: str, *names: str) -> list[str]:
     lines = "\n".join(("", *names, ""))
-    places = matching(lines, lines.lower(), term)
+    places = find_matches(lines, lines.lower(), term)
     return [names[lines.count("\n", 0, place) - 1] for place in places]
 
 
@@ -48,7 +48,7 @@ def _best(documents: Mapping[str, Mapping[str, int]], query: Mapping[str, float]
     ],
 )
 def test_a_term_is_found_as_a_part_of_a_name(term: str, names: list[str]) -> None:
-    assert _matched(term, *names) == names
+    assert _match(term, *names) == names
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_a_term_is_found_as_a_part_of_a_name(term: str, names: list[str]) -> Non
         ("claim", ["clai", "claimant", "disclaim", "claimsome", "disclaims2x"]),
     ],
 )
-def test_no_term_is_found_inside_of_a_word(term: str, names: list[str]) -> None:
-    assert _matched(term, *names) == []
+def test_a_term_is_not_found_inside_a_word(term: str, names: list[str]) -> None:
+    assert _match(term, *names) == []
 
 
 def test_a_line_counts_once() -> None:
-    assert _matched("claim", "claim_claim claims", "other", "claim") == [
+    assert _match("claim", "claim_claim claims", "other", "claim") == [
         "claim_claim claims",
         "claim",
     ]
@@ -74,8 +74,8 @@ def test_a_line_counts_once() -> None:
 
 @given(st.from_regex(r"[A-Z]?[a-z]{3,8}(?:_[a-z]{3,8}|[A-Z][a-z]{2,8}|[A-Z]{3})*", fullmatch=True))
 def test_every_term_of_a_name_finds_the_name(name: str) -> None:
-    for term in terms.of_name(name):
-        assert _matched(term, "before", name, "after").count(name) == 1, term
+    for term in words.split_name(name):
+        assert _match(term, "before", name, "after").count(name) == 1, term
 
 
 def test_documents_without_the_terms_have_no_score() -> None:
@@ -92,7 +92,7 @@ def test_a_rarer_term_weighs_more() -> None:
     assert _best(documents, {"common": 20.0, "rare": 1.0}) != "rare.py"
 
 
-def test_the_shorter_document_is_better_and_how_much_is_up_to_the_caller() -> None:
+def test_shorter_documents_score_higher_depending_on_b() -> None:
     filler = {f"filler{n}": 1 for n in range(50)}
     documents = {"long.py": {"claim": 2, **filler}, "short.py": {"claim": 2, "xyz": 1}}
     scores = _scores(documents, {"claim": 1.0})
@@ -101,7 +101,7 @@ def test_the_shorter_document_is_better_and_how_much_is_up_to_the_caller() -> No
     assert flat["short.py"] == flat["long.py"]
 
 
-def test_saying_it_more_often_helps_less_each_time() -> None:
+def test_repetitions_count_less_each_time() -> None:
     documents = {f"{n}.py": {"claim": n, "xyz": 1} for n in (1, 2, 3, 8)} | {"z.py": {"xyz": 1}}
     one, two, three, eight = _scores(documents, {"claim": 1.0}).values()
     assert one < two < three < eight
@@ -114,13 +114,13 @@ def test_several_names_with_the_term_add_up() -> None:
     assert _best(documents, {"claim": 1.0}) == "b.py"
 
 
-def test_keys_of_imports_are_no_words() -> None:
+def test_import_keys_do_not_count_as_words() -> None:
     documents = {"a.py": {"tasks/claim": IMPORTED}, "b.py": {"tasks/claim": DEFINED}}
     assert _scores(documents, {"claim": 1.0}) == {}
     assert list(_scores({"a.py": {"claim": 3 | DEFINED}}, {"claim": 1.0})) == ["a.py"]
 
 
-def test_no_order_of_the_documents_or_terms_matters() -> None:
+def test_the_order_of_documents_and_terms_does_not_matter() -> None:
     documents = {
         "a.py": {"claimTask": 1, "berth": 3, "shipPort": 2},
         "b.py": {"claims": 2, "tide": 1, "tides": 4, "port": 5},

@@ -1,4 +1,4 @@
-"""What a file talks about and seems to define, in every language, and input that means harm."""
+"""Names and definitions in every language, and hostile input."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from support import in_time
 
 from kedge.repomap.index import MOST
 from kedge.repomap.languages import LANGUAGES, Language
-from kedge.repomap.words import LONGEST, words
+from kedge.repomap.words import LONGEST, find_words
 
 SAMPLES = Path(__file__).parents[1] / "data" / "languages"
 PARSED = [language for language in LANGUAGES if language.grammar]
-# Constants, variables, properties and namespaces are left out: many are local, and none is called.
+# Constants, variables, properties and namespaces are not expected: many are local.
 COUNTED = {"object", "class", "interface", "struct", "enum", "trait", "type", "function", "method"}
-# `#secret`, `afloat?` and `name=` are words with a sign; `operator+` and `ns::open` are none.
+# `#secret`, `afloat?` and `name=` are words with a sign; `operator+` and `ns::open` are not.
 WORD = re.compile(r"#?([A-Za-z_][A-Za-z0-9_]{3,})[?!=]?")
 MEGABYTE = 1_000_000
 RUNS = [
@@ -54,28 +54,28 @@ def _source(language: Language) -> bytes:
     return path.read_bytes()
 
 
-def _listed(language: Language) -> set[str]:
+def _list_definitions(language: Language) -> set[str]:
     text = (SAMPLES / f"{language.name}.golden.txt").read_text(encoding="utf-8")
     rows = (line.partition(" | ")[0].split(" ", 3) for line in text.splitlines())
     found = (WORD.fullmatch(name) for _, kind, _, name in rows if kind in COUNTED)
     return {match[1] for match in found if match}
 
 
-def _defined(language: str, source: str) -> list[str]:
-    return words(language, source.encode())[1]
+def _find_defined(language: str, source: str) -> list[str]:
+    return find_words(language, source.encode())[1]
 
 
 @each_parsed
-def test_most_of_what_a_parser_finds_is_found_without_one(language: Language) -> None:
-    listed = _listed(language)
-    missing = listed.difference(words(language.name, _source(language))[1])
+def test_most_definitions_are_found_without_a_parser(language: Language) -> None:
+    listed = _list_definitions(language)
+    missing = listed.difference(find_words(language.name, _source(language))[1])
     assert len(listed) > 5
     assert len(missing) <= 0.15 * len(listed), sorted(missing)
 
 
 @each_parsed
-def test_what_is_defined_is_among_the_names(language: Language) -> None:
-    names, defined, _ = words(language.name, _source(language))
+def test_definitions_are_among_the_names(language: Language) -> None:
+    names, defined, _ = find_words(language.name, _source(language))
     assert defined
     assert set(defined) <= set(names)
     assert len(defined) == len(set(defined))
@@ -114,24 +114,26 @@ def test_what_is_defined_is_among_the_names(language: Language) -> None:
         ("python", "MAX_BERTHS = 4\nundefined(class_name)\n", ["MAX_BERTHS"]),
     ],
 )
-def test_a_definition_is_told_from_a_use(language: str, source: str, expected: list[str]) -> None:
-    assert _defined(language, source) == expected
+def test_definitions_are_distinguished_from_uses(
+    language: str, source: str, expected: list[str]
+) -> None:
+    assert _find_defined(language, source) == expected
 
 
-def test_lines_may_end_as_on_windows() -> None:
+def test_windows_line_endings() -> None:
     source = "public class Ship\r\n{\r\n    public int Sail(\r\n        int to)\r\n    {\r\n"
-    assert _defined("csharp", source) == ["Ship", "Sail"]
+    assert _find_defined("csharp", source) == ["Ship", "Sail"]
 
 
-def test_keywords_numbers_and_short_and_overlong_words_are_no_names() -> None:
+def test_keywords_numbers_and_too_short_or_long_words_are_not_names() -> None:
     fits = "x" * LONGEST
     source = f"class if else ab abc 1234 0xffff _private {fits} {fits}x größe return None".encode()
-    assert set(words("python", source)[0]) == {"abc", "_private", fits}
-    assert words("python", b"def return(): pass\nclass ab: pass\n")[1] == []
+    assert set(find_words("python", source)[0]) == {"abc", "_private", fits}
+    assert find_words("python", b"def return(): pass\nclass ab: pass\n")[1] == []
 
 
 def test_counts_are_capped() -> None:
-    names = words("python", b"twice twice " + b"often " * 1000)[0]
+    names = find_words("python", b"twice twice " + b"often " * 1000)[0]
     assert names == {"twice": 2, "often": MOST}
 
 
@@ -159,52 +161,52 @@ def test_counts_are_capped() -> None:
         ("scala", b"\nimport a.{"),
     ],
 )
-def test_what_never_closes_takes_no_time(language: str, unit: bytes) -> None:
+def test_unclosed_constructs_take_no_time(language: str, unit: bytes) -> None:
     source = unit * (MEGABYTE // len(unit))
     with in_time(1):
-        words(language, source)
+        find_words(language, source)
 
 
 @each_parsed
 def test_a_megabyte_in_one_line_takes_no_time(language: Language) -> None:
     source = b"class Ship(int a) { moor(); } <({[".ljust(40) * (MEGABYTE // 40)
     with in_time(1):
-        words(language.name, source)
+        find_words(language.name, source)
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
-def test_no_run_of_anything_takes_long(language: Language) -> None:
+def test_repeated_patterns_take_no_time(language: Language) -> None:
     with in_time(3):
         for unit in RUNS:
-            words(language.name, (unit * (100_000 // len(unit))))
+            find_words(language.name, (unit * (100_000 // len(unit))))
 
 
 @each_parsed
-def test_nothing_says_nothing(language: Language) -> None:
-    assert words(language.name, b"") == ({}, [], [])
-    assert words(language.name, b"\n\0\xff\n") == ({}, [], [])
+def test_an_empty_file_has_no_words(language: Language) -> None:
+    assert find_words(language.name, b"") == ({}, [], [])
+    assert find_words(language.name, b"\n\0\xff\n") == ({}, [], [])
 
 
 @given(st.sampled_from([language.name for language in LANGUAGES]), st.binary(max_size=300))
 def test_junk_never_raises(language: str, junk: bytes) -> None:
-    names, defined, _ = words(language, junk)
+    names, defined, _ = find_words(language, junk)
     assert set(defined) <= set(names)
 
 
 @each_parsed
 @given(st.data())
-def test_a_torn_file_never_raises(language: Language, data: st.DataObject) -> None:
+def test_a_truncated_file_never_raises(language: Language, data: st.DataObject) -> None:
     source = _source(language)
     begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(source))] * 2)))
-    names, defined, _ = words(language.name, source[:begin] + source[end:])
+    names, defined, _ = find_words(language.name, source[:begin] + source[end:])
     assert set(defined) <= set(names)
 
 
-def test_no_hash_seed_changes_the_result() -> None:
+def test_the_hash_seed_does_not_matter() -> None:
     program = (
-        "import sys; from pathlib import Path; from kedge.repomap.words import words\n"
+        "import sys; from pathlib import Path; from kedge.repomap.words import find_words\n"
         "for name, path in zip(sys.argv[1::2], sys.argv[2::2]):\n"
-        "    print(words(name, Path(path).read_bytes()))\n"
+        "    print(find_words(name, Path(path).read_bytes()))\n"
     )
     named = [("rust", "rust.rs.txt"), ("typescript", "typescript.ts.txt"), ("cpp", "cpp.cpp.txt")]
     arguments = [part for name, file in named for part in (name, str(SAMPLES / file))]

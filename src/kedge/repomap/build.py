@@ -1,4 +1,4 @@
-"""Making the map: list, read, rank, show."""
+"""Making the map: list the files, read them, rank them, render the best."""
 
 from __future__ import annotations
 
@@ -6,131 +6,129 @@ import marshal
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kedge import __version__
 from kedge.errors import FileError
 from kedge.host.digest import blob, digest
 from kedge.host.project import Project
-from kedge.host.record import NamedTuple
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
-from kedge.repomap.files import File, Listing
+from kedge.repomap.files import File
+from kedge.repomap.listing import Listing, list_files
+from kedge.repomap.neighbours import has_neighbours
 from kedge.repomap.progress import Tick, no_tick
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from kedge.repomap.rank import Ranker
+    from kedge.repomap.render import RenderedMap
+    from kedge.repomap.symbol import Symbol
+    from kedge.repomap.tree_data import Overview
 
-    from kedge.repomap.knowledge import Overview
-    from kedge.repomap.rank import Known
-    from kedge.repomap.render import Shown
-    from kedge.repomap.symbols import Symbol
 
 TOKENS = 1500
-_USERS = 3  # files named as users of a file
+_USERS = 3  # files that are shown as users of a file
 _BRANCH = 100  # tokens of the budget for each line of the tree
 _DRAWN = 40  # files in the drawing
-_MANY = 20  # files that have a name, above which more do not matter
-_NAMED_BY_FILE = ("vue", "svelte", "astro")  # components
+_MANY = 20  # files with a name: more than that make it no more important
+_NAMED_BY_FILE = ("vue", "svelte", "astro")  # a component has the name of its file
 _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
 
 
-class Ask(NamedTuple):
-    """What the map is to be about, and how many tokens it may have; 0 for what fits the size."""
+@dataclass(frozen=True, slots=True)
+class MapRequest:
+    """A text to rank for, and a budget of tokens; 0 lets the budget grow with the repository."""
 
     text: str = ""
     budget: int = TOKENS
     health: str | None = None
 
-    def key(self, listing: Listing) -> str:
+    def cache_key(self, listing: Listing) -> str:
         what = (__version__, listing.state, self.text, repr(self.budget), repr(self.health))
         return digest(part.encode("utf-8", "surrogatepass") for part in what)
 
-    def tokens(self, listing: Listing) -> int:
+    def token_budget(self, listing: Listing) -> int:
         size = len(listing.lines)
         return self.budget or min(10 * TOKENS, 100 * round(10 + math.sqrt(size) / 5))
 
 
-class Map(NamedTuple):
-    """The map and what it was made from; `data` is what `--json` prints."""
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A finished map; `data` is what `--json` prints."""
 
     text: str
     data: dict[str, Any]
     warnings: list[str]
-    listing: Listing
-    settled: bool = True  # whether the files stayed as they were while they were read
+    settled: bool = True  # False if files changed while they were read
 
 
-def make(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> Map:
-    listing = files.listing(project, cache)
-    key = ask.key(listing)
-    memo = cache.memo("map", key, marshal.loads)
-    if memo is not None and (ask.text or _neighbours_kept(project, cache, listing)):
+def make_map(project: Project, request: MapRequest, cache: Cache, progress: Tick = no_tick) -> Map:
+    listing = list_files(project)
+    key = request.cache_key(listing)
+    memo = cache.load_memo("map", key, marshal.loads)
+    if memo is not None and (request.text or has_neighbours(cache, project, listing)):
         data, problems = memo
-        return Map(data["text"], data, [*cache.warnings, *problems], listing)
-    made = _make(project, ask, cache, listing, progress)
-    if made.settled and not made.data["failed"]:
-        cache.keep_memo("map", key, marshal.dumps((made.data, made.warnings)))
-    return made._replace(warnings=[*cache.warnings, *made.warnings])
+        return Map(data["text"], data, [*cache.warnings, *problems])
+    result = _build_map(project, request, cache, listing, progress)
+    if result.settled and not result.data["failed"]:
+        cache.keep_memo("map", key, marshal.dumps((result.data, result.warnings)))
+    return replace(result, warnings=[*cache.warnings, *result.warnings])
 
 
-def _neighbours_kept(project: Project, cache: Cache, listing: Listing) -> bool:
-    from kedge.repomap import neighbours
-
-    return neighbours.are_kept(cache, project, listing)
-
-
-def _make(project: Project, ask: Ask, cache: Cache, listing: Listing, progress: Tick) -> Map:
-    from kedge.repomap.knowledge import Knowledge
+def _build_map(
+    project: Project, request: MapRequest, cache: Cache, listing: Listing, progress: Tick
+) -> Map:
     from kedge.repomap.render import WITH_TEXT, WITHOUT, render
-    from kedge.repomap.tree import branches
+    from kedge.repomap.tree import select_branches
+    from kedge.repomap.tree_data import TreeData
 
-    known = Knowledge(project, listing, cache, progress)
-    ranks, overview = known.ranks, known.overview()
-    ranked = ranks.ranking(ask.text)
-    budget = ask.tokens(listing)
-    foreign = _foreign(ask.text, listing, ranks)
-    scores = foreign | {ranks.path(number): ranked.scores[number] for number in ranked.order}
-    reader = Reader(project.root, listing, cache)
-    shown = render(
+    tree = TreeData(project, listing, cache, progress)
+    ranker, overview = tree.ranker, tree.load_overview()
+    ranking = ranker.rank(request.text)
+    budget = request.token_budget(listing)
+    excluded = _find_excluded(request.text, listing, ranker)
+    scores = excluded | {ranker.path(number): ranking.scores[number] for number in ranking.order}
+    reader = SymbolReader(project.root, listing, cache)
+    rendered = render(
         overview.structure,
-        branches(_code(ranks, ranked.scores, foreign), budget // _BRANCH),
+        select_branches(_weigh_code(ranker, ranking.scores, excluded), budget // _BRANCH),
         list(scores),
-        lambda path: reader.best(path, ask.text, ranks.offers(path)),
-        lambda path: _users(ranks, path),
+        lambda path: reader.select(path, request.text, ranker.definitions(path)),
+        lambda path: _list_users(ranker, path),
         budget=budget,
-        shares=WITH_TEXT if ask.text else WITHOUT,
-        health=ask.health,
+        shares=WITH_TEXT if request.text else WITHOUT,
+        health=request.health,
     )
     reader.keep()
-    if not ask.text and not known.failed:
-        from kedge.repomap import nearest
+    if not request.text and not tree.failed:
+        from kedge.repomap import neighbour_writer
 
-        nearest.keep(cache, project, listing, ranks)
-    reader.failed |= known.failed
-    data = _data(shown, overview, reader, budget, scores)
+        neighbour_writer.keep_neighbours(cache, project, listing, ranker)
+    reader.failed |= tree.failed
+    data = _to_json(rendered, overview, reader, budget, scores)
     problems = [*overview.structure.problems, *reader.failed.values()]
-    if overview.unnamed:
-        problems.append(f"{overview.unnamed} files whose names cannot be printed are left out")
-    return Map(shown.text, data, problems, listing, known.settled)
+    if overview.unprintable:
+        problems.append(f"{overview.unprintable} files whose names cannot be printed are left out")
+    return Map(rendered.text, data, problems, tree.settled)
 
 
-def _foreign(text: str, listing: Listing, ranks: Known) -> dict[str, float]:
-    """Files that nobody here wrote, which the text asks for by their full paths."""
-    from kedge.repomap import terms
+def _find_excluded(text: str, listing: Listing, ranker: Ranker) -> dict[str, float]:
+    """Score the vendored or generated files that the text names by their full paths."""
+    from kedge.text import words
 
-    asked = [path for path in terms.paths_in(text) if path not in ranks.number]
-    return dict.fromkeys(sorted(listing.find(asked)), 2.0)
+    paths = [path for path in words.find_paths(text) if path not in ranker.number]
+    return dict.fromkeys(sorted(listing.find(paths)), 2.0)
 
 
-def _code(
-    ranks: Known, scores: Mapping[int, float], foreign: Mapping[str, float]
+def _weigh_code(
+    ranker: Ranker, scores: Mapping[int, float], excluded: Mapping[str, float]
 ) -> dict[str, float]:
-    """What code weighs: without prose, and so that a few good files beat many others."""
-    prose = ranks.index.prose
-    own = {ranks.path(n): score * score for n, score in scores.items() if not prose(n)}
-    return own | {path: score * score for path, score in foreign.items() if _is_code(path)}
+    """The squared score of each file of code, so that few good files outweigh many poor ones."""
+    prose = ranker.index.is_prose
+    own = {ranker.path(n): score * score for n, score in scores.items() if not prose(n)}
+    return own | {path: score * score for path, score in excluded.items() if _is_code(path)}
 
 
 def _is_parsed(path: str) -> bool:
@@ -148,57 +146,59 @@ def _is_code(path: str) -> bool:
 
 
 def explain(
-    project: Project, ask: Ask, cache: Cache, path: str, progress: Tick = no_tick
+    project: Project, request: MapRequest, cache: Cache, path: str, progress: Tick = no_tick
 ) -> dict[str, Any]:
-    """Why a file stands where it does: its place, its score, and what that is made of."""
-    from kedge.repomap.knowledge import Knowledge
+    """Explain the rank of a file: its place, its score and the parts of that score."""
+    from kedge.repomap.tree_data import TreeData
 
-    listing = files.listing(project, cache)
-    ranks = Knowledge(project, listing, cache, progress).ranks
-    number = ranks.number.get(path)
+    listing = list_files(project)
+    ranker = TreeData(project, listing, cache, progress).ranker
+    number = ranker.number.get(path)
     if number is None:
-        raise FileError(f"{path} is not in the map", hint=_why_not(listing, path))
-    ranked = ranks.ranking(ask.text)
-    near = ranks.graph.neighbours(number)[:8]
+        raise FileError(f"{path} is not in the map", hint=_explain_absence(listing, path))
+    ranking = ranker.rank(request.text)
+    near = ranker.graph.neighbours(number)[:8]
     return {
         "path": path,
-        "place": ranked.order.index(number) + 1,
-        "of": len(ranked.order),
-        "score": round(ranked.scores[number], 4),
-        "parts": {name: round(values.get(number, 0), 4) for name, values in ranked.parts.items()},
-        "factor": ranked.factor.get(number, 1.0),
-        "near": [ranks.path(other) for other, _ in near],
-        "changes_with": [other for other, _ in ranks.partners(path)],
+        "place": ranking.order.index(number) + 1,
+        "of": len(ranking.order),
+        "score": round(ranking.scores[number], 4),
+        "parts": {name: round(values.get(number, 0), 4) for name, values in ranking.parts.items()},
+        "factor": ranking.factor.get(number, 1.0),
+        "near": [ranker.path(other) for other, _ in near],
+        "changes_with": [other for other, _ in ranker.partners(path)],
     }
 
 
-def drawing(project: Project, ask: Ask, cache: Cache, progress: Tick = no_tick) -> str:
-    """The files that matter most and who uses whom, as an SVG."""
+def draw_graph(
+    project: Project, request: MapRequest, cache: Cache, progress: Tick = no_tick
+) -> str:
+    """Draw the most important files and their dependencies as SVG."""
     from kedge.repomap.draw import Node, draw
-    from kedge.repomap.knowledge import Knowledge
+    from kedge.repomap.tree_data import TreeData
 
-    ranks = Knowledge(project, files.listing(project, cache), cache, progress).ranks
-    ranked = ranks.ranking(ask.text)
-    top = [number for number in ranked.order if _is_code(ranks.path(number))][:_DRAWN]
+    ranker = TreeData(project, list_files(project), cache, progress).ranker
+    ranking = ranker.rank(request.text)
+    top = [number for number in ranking.order if _is_code(ranker.path(number))][:_DRAWN]
     place = {number: at for at, number in enumerate(top)}
     nodes = [
-        Node(ranks.path(number), ranked.scores[number], ranks.index.weak(number)) for number in top
+        Node(ranker.path(number), ranking.scores[number], ranker.index.is_test_file(number))
+        for number in top
     ]
     edges = [
         (place[user], place[used], float(weight))
         for user in top
-        for used, weight in ranks.graph.uses(user)
+        for used, weight in ranker.graph.dependencies(user)
         if used in place
     ]
     edges.sort(key=lambda edge: (-edge[2], edge))
     return draw(project.root.name, nodes, edges[: _DRAWN * 4])
 
 
-def _why_not(listing: Listing, path: str) -> str:
-    found = next((file for file in listing.files if file.path == path), None)
-    if found is not None:
+def _explain_absence(listing: Listing, path: str) -> str:
+    if any(file.path == path for file in listing.files):
         return "it is empty, too large, generated, or in no language that kedge reads"
-    if files.is_foreign(path):
+    if files.is_excluded(path):
         return "its name says that it is vendored, generated or minified"
     from difflib import get_close_matches
 
@@ -208,24 +208,24 @@ def _why_not(listing: Listing, path: str) -> str:
     return "give its path from the root of the repository; ignored files are left out"
 
 
-def _users(ranks: Known, path: str) -> list[str]:
-    if path not in ranks.number:
+def _list_users(ranker: Ranker, path: str) -> list[str]:
+    if path not in ranker.number:
         return []
-    users = ranks.graph.used_by(ranks.number[path])
-    strong = [ranks.path(other) for other, _ in users if not ranks.index.weak(other)]
-    return [_near(other, path) for other in strong if _is_parsed(other)][:_USERS]
+    users = ranker.graph.dependents(ranker.number[path])
+    strong = [ranker.path(other) for other, _ in users if not ranker.index.is_test_file(other)]
+    return [_shorten_path(other, path) for other in strong if _is_parsed(other)][:_USERS]
 
 
-def _near(path: str, other: str) -> str:
-    """The path in short, seen from another."""
+def _shorten_path(path: str, other: str) -> str:
+    """The file's name, with its directory unless both files are in the same one."""
     folder, _, name = path.rpartition("/")
     if folder == other.rpartition("/")[0] or not folder:
         return name
     return f"{folder.rpartition('/')[2]}/{name}"
 
 
-class Reader:
-    """Definitions of the files that are shown, read when they are asked for."""
+class SymbolReader:
+    """Reads the definitions of files, cached by content, and counts what it read."""
 
     def __init__(self, root: Path, listing: Listing, cache: Cache) -> None:
         self._root = root
@@ -237,49 +237,52 @@ class Reader:
 
     def symbols(self, path: str) -> list[Symbol]:
         from kedge.repomap.render import plain
-        from kedge.repomap.symbols import Symbol, extract
+        from kedge.repomap.symbol import Symbol
+        from kedge.repomap.symbols import extract
 
         file = self._listing.find([path]).get(path)
         if file is None or file.language is None:
             return []
         key = _key(file)
-        kept = self._cache.content("map_symbols", key)
+        kept = self._cache.load_content("map_symbols", key)
         if kept is None:
             data = files.read(self._root, path)
             if data is None:
                 return []
-            found = extract(file.language, data, path)
-            if found.failed:
-                self.failed[path] = f"{path}: {found.failed}"
+            result = extract(file.language, data, path)
+            if result.failed:
+                self.failed[path] = f"{path}: {result.failed}"
                 return []
             kept = [
-                tuple(plain(one) if isinstance(one, str) else one for one in symbol)
-                for symbol in found.symbols
+                tuple(plain(one) if isinstance(one, str) else one for one in astuple(symbol))
+                for symbol in result.symbols
             ]
-            if blob(data, file.key) == file.key:  # else a filter or an edit came between
+            if blob(data, file.key) == file.key:  # not if a filter or an edit changed the bytes
                 self._fresh[key] = kept
         self.read[file.language.title] += 1
         return [Symbol(*values) for values in kept]
 
-    def best(self, path: str, text: str, known: Mapping[str, int]) -> list[Symbol]:
-        """The symbols that say most about the file, for this text if there is one. `known` tells
-        how many files have each of its names."""
-        from kedge.repomap import terms
+    def select(self, path: str, text: str, known: Mapping[str, int]) -> list[Symbol]:
+        """Sort the symbols of a file by importance, also for the text if there is one. `known`
+        has the number of files that contain each name."""
+        from kedge.text import words
 
-        asked = terms.of_text(text) if text else {}
-        found = self.symbols(path)
+        query = words.weigh_terms(text) if text else {}
+        symbols = self.symbols(path)
 
-        def worth(place: int) -> tuple[float, int]:
-            symbol = found[place]
-            told = sum(asked.get(term, 0.0) for term in terms.of_name(symbol.name)) if asked else 0
+        def sort_key(place: int) -> tuple[float, int]:
+            symbol = symbols[place]
+            names = words.split_name(symbol.name) if query else ()
+            relevant = sum(query.get(term, 0.0) for term in names)
             used = min(known.get(symbol.name, 1), _MANY) / _MANY
             public = 0.0 if symbol.name.startswith("_") else 0.5
             kind = 0.6 if symbol.kind in _TYPES else 0.3 if symbol.parent is None else 0.0
-            return -(told + used + public + kind), place
+            return -(relevant + used + public + kind), place
 
-        once: dict[tuple[str, str | None], Symbol] = {}  # an overload says no more
-        for place in sorted(range(len(found)), key=worth):
-            once.setdefault((found[place].name, found[place].parent), found[place])
+        once: dict[tuple[str, str | None], Symbol] = {}  # overloads count once
+        for place in sorted(range(len(symbols)), key=sort_key):
+            symbol = symbols[place]
+            once.setdefault((symbol.name, symbol.parent), symbol)
         return list(once.values())
 
     def keep(self) -> None:
@@ -287,28 +290,33 @@ class Reader:
 
 
 def _key(file: File) -> str:
-    """The content and all else that its definitions depend on."""
+    """The cache key of the file's definitions: its content, and what else they depend on."""
     name = file.path.rpartition("/")[2]
     language = file.language.name if file.language else ""
     also = name if language in _NAMED_BY_FILE else name.endswith(".h")
     return f"{language}:{also}:{file.key}"
 
 
-def _data(
-    shown: Shown, overview: Overview, reader: Reader, budget: int, scores: Mapping[str, float]
+def _to_json(
+    rendered: RenderedMap,
+    overview: Overview,
+    reader: SymbolReader,
+    budget: int,
+    scores: Mapping[str, float],
 ) -> dict[str, Any]:
     from kedge.repomap.languages import language_of
 
     structure = overview.structure
-    rank = {path: round(scores[path], 4) for path in shown.files}
+    rank = {path: round(scores[path], 4) for path in rendered.files}
     languages = (language_of(path) for path in reader.failed)
     failed = Counter(language.title for language in languages if language)
     return {
-        "tokens": shown.tokens,
+        "tokens": rendered.tokens,
         "budget": budget,
-        "files": [{"path": path, "rank": rank[path]} for path in shown.files],
+        "files": [{"path": path, "rank": rank[path]} for path in rendered.files],
         "symbols": [
-            {"path": path, **symbol._asdict(), "rank": rank[path]} for path, symbol in shown.symbols
+            {"path": path, **asdict(symbol), "rank": rank[path]}
+            for path, symbol in rendered.symbols
         ],
         "stack": list(structure.stack),
         "commands": [
@@ -319,5 +327,5 @@ def _data(
             for name, count in overview.languages
         ],
         "failed": dict(reader.failed),
-        "text": shown.text,
+        "text": rendered.text,
     }

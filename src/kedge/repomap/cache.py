@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _sqlite3 as sqlite3  # what `sqlite3` adds to it are conversions of dates, which cost a hook
+import _sqlite3 as sqlite3  # `sqlite3` adds conversions of dates, whose import would slow hooks
 import marshal
 import time
 import zlib
@@ -17,31 +17,32 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# Raise when what is read from a file, or how it is kept, changes.
-VERSION = "12"
+# Increase when what is read from a file, or its format in the cache, changes.
+VERSION = "13"
 
-_MEMOS = {"map": 40, "tracked": 40, "lines": 8}  # that are kept of a kind
+_MEMOS = {"map": 40}  # entries that are kept, by kind
 _OTHERS = 3
 
 
-def sealed(data: bytes) -> bytes:
-    """The data behind a checksum, by which damage is told."""
+def seal(data: bytes) -> bytes:
+    """The data with a checksum in front."""
     return zlib.crc32(data).to_bytes(4, "big") + data
 
 
-def unsealed(data: bytes) -> memoryview | None:
-    """What was sealed; None when it is not what it was."""
+def unseal(data: bytes) -> memoryview | None:
+    """The data without its checksum; None if it is damaged."""
     content = memoryview(data)[4:]
     return content if zlib.crc32(content).to_bytes(4, "big") == data[:4] else None
 
 
 class Cache:
-    """What was read from file contents, and finished work. A cache that fails turns itself off,
-    with a warning: it may cost time, never a map."""
+    """Values read from file contents, and finished results ("memos").
+
+    If the database fails, the cache disables itself and adds a warning: a map is made without it.
+    """
 
     def __init__(self, home: Path | None) -> None:
         self.warnings: list[str] = []
-        self.home: Path | None = None  # where more may be kept
         self._db: sqlite3.Connection | None = None
         if home is not None:
             from kedge.store.sqlite import connect
@@ -49,49 +50,48 @@ class Cache:
             try:
                 self._db, warnings = connect(home)
                 self.warnings += warnings
-                self.home = home
             except FileError as error:
                 self.warnings.append(f"the map is not cached: {error.message}")
 
-    def content(self, table: str, key: str) -> Any:
-        """What is known of a content; None when nothing is."""
+    def load_content(self, table: str, key: str) -> Any:
+        """The value for a content key, or None."""
         sql = f"SELECT data FROM {table} WHERE key = ?"  # noqa: S608 - our names
         for (data,) in self._run(sql, [f"{VERSION}:{key}"]):
-            return self._decoded(data, marshal.loads)
+            return self._decode(data, marshal.loads)
         return None
 
     def keep_contents(self, table: str, values: Mapping[str, Any]) -> None:
         if not values or self._db is None:
             return
-        rows = [(f"{VERSION}:{key}", sealed(marshal.dumps(value))) for key, value in values.items()]
+        rows = [(f"{VERSION}:{key}", seal(marshal.dumps(value))) for key, value in values.items()]
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)  # noqa: S608
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            self._off(error)
+            self._disable(error)
 
-    def memo(self, kind: str, key: str, decode: Callable[[memoryview], T]) -> T | None:
-        """Finished work, if the very same was done before."""
+    def load_memo(self, kind: str, key: str, decode: Callable[[memoryview], T]) -> T | None:
+        """A finished result by its key, or None."""
         for (data,) in self._run(
             "SELECT data FROM map_memo WHERE key = ?", [f"{VERSION}:{kind}:{key}"]
         ):
-            return self._decoded(data, decode)
+            return self._decode(data, decode)
         return None
 
-    def memos(self, kind: str, decode: Callable[[memoryview], T]) -> Iterator[tuple[str, T]]:
-        """All finished work of a kind with its keys, the last first."""
+    def load_memos(self, kind: str, decode: Callable[[memoryview], T]) -> Iterator[tuple[str, T]]:
+        """All finished results of a kind with their keys, newest first."""
         keys = self._run("SELECT key FROM map_memo WHERE kind = ? ORDER BY used DESC", [kind])
         for (key,) in keys:
             version, _, name = key.split(":", 2)
-            if version == VERSION and (value := self.memo(kind, name, decode)) is not None:
+            if version == VERSION and (value := self.load_memo(kind, name, decode)) is not None:
                 yield name, value
 
     def keep_memo(self, kind: str, key: str, data: bytes) -> None:
         self._run("BEGIN IMMEDIATE", [])
         self._run(
             "INSERT OR REPLACE INTO map_memo (key, kind, used, data) VALUES (?, ?, ?, ?)",
-            [f"{VERSION}:{kind}:{key}", kind, time.time_ns(), sealed(data)],
+            [f"{VERSION}:{kind}:{key}", kind, time.time_ns(), seal(data)],
         )
         self._run(
             "DELETE FROM map_memo WHERE kind = ? AND key NOT IN"
@@ -100,12 +100,12 @@ class Cache:
         )
         self._run("COMMIT", [])
 
-    def _decoded(self, data: bytes, decode: Callable[[memoryview], T]) -> T | None:
-        """None, with a warning, for what is not what was kept."""
-        content = unsealed(data)
+    def _decode(self, data: bytes, decode: Callable[[memoryview], T]) -> T | None:
+        """The decoded value; None, with a warning, if it is damaged."""
+        content = unseal(data)
         if content is None:
-            told = "a part of the map's cache was damaged; it is made anew"
-            self.warnings += [told] if told not in self.warnings else []
+            message = "a part of the map's cache was damaged; it is rebuilt"
+            self.warnings += [message] if message not in self.warnings else []
             return None
         return decode(content)
 
@@ -115,18 +115,18 @@ class Cache:
             self._db = None
 
     def use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What this gives with the database; None when the cache is off, or is then."""
+        """The result of `work` on the database; None if the cache is disabled or fails."""
         if self._db is None:
             return None
         try:
             return work(self._db)
         except sqlite3.Error as error:
-            self._off(error)
+            self._disable(error)
             return None
 
     def _run(self, sql: str, values: list[Any]) -> list[Any]:
         return self.use(lambda db: db.execute(sql, values).fetchall()) or []
 
-    def _off(self, error: sqlite3.Error) -> None:
+    def _disable(self, error: sqlite3.Error) -> None:
         self.warnings.append(f"the map is not cached: {error}")
         self.close()

@@ -1,4 +1,4 @@
-"""The map as a picture: the files that matter most, by directory, and who uses whom."""
+"""The map as a drawing: the most important files, by directory, and their dependencies."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 _ROW, _HEAD, _FOOT, _GAP = 20, 22, 5, 10
 _MARGIN, _TOP = 28, 92
-_TITLE, _NAME, _HEADING, _SMALL = 22.0, 14.3, 13.2, 12.0  # sizes of fonts, more for bold ones
-_MOST_WIDTH, _MOST_PLACE = 300, 170  # of a name, and of a directory beside it
-_BAR = 160  # the highest score has at least this
-_MOST_USERS = 8  # in the text that hovering shows
+_TITLE, _NAME, _HEADING, _SMALL = 22.0, 14.3, 13.2, 12.0  # font sizes; larger for bold
+_MOST_WIDTH, _MOST_PLACE = 300, 170  # widths of a name, and of the directory beside it
+_BAR = 160  # least width of the bar of the highest score
+_MOST_USERS = 8  # in the tooltip
 _STRENGTHS = 5
 
-# What XML 1.0 forbids, other controls, and what turns the direction of text.
+# What XML 1.0 forbids, other control characters, and changes of text direction.
 _DROPPED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
@@ -66,7 +66,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """An area: the directory that holds it, and its files from top to bottom."""
+    """A box: a directory, and its files from top to bottom."""
 
     name: str
     colour: int
@@ -75,7 +75,7 @@ class _Box:
 
     @property
     def headed(self) -> bool:
-        """Whether its name stands above the files; a short one stands beside a single file."""
+        """True if the name is above the files; a short name is beside a single file."""
         return len(self.files) > 1 or _width(self.name, _SMALL) > _MOST_PLACE - 10
 
     @property
@@ -89,7 +89,7 @@ class _Box:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Where the boxes stand, and how long the bar of the highest score is."""
+    """The position of the boxes, and the length of the longest bar."""
 
     left: int
     width: int
@@ -101,12 +101,12 @@ class _Column:
 
 
 def draw(title: str, nodes: Sequence[Node], edges: Sequence[tuple[int, int, float]]) -> str:
-    """An SVG of the files that matter most and who uses whom.
+    """Draw files and their dependencies as SVG.
 
-    `edges` are (user, used, weight) by place in `nodes`. Directories are boxes in one column and
-    edges are arcs beside it, because then no line crosses a name, however long the names are.
+    `edges` are (user, used, weight), by index of `nodes`. Directories are boxes in one column and
+    edges are arcs beside it, so that no line crosses a name.
     """
-    weights = _merged(edges)
+    weights = _merge(edges)
     boxes = _boxes(nodes, weights)
     middle = {
         file: box.start + _ROW * place + _ROW // 2
@@ -135,7 +135,7 @@ def draw(title: str, nodes: Sequence[Node], edges: Sequence[tuple[int, int, floa
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _merged(edges: Iterable[tuple[int, int, float]]) -> _Weights:
+def _merge(edges: Iterable[tuple[int, int, float]]) -> _Weights:
     weights: _Weights = {}
     for user, used, weight in sorted(edges):
         if user != used:
@@ -151,7 +151,7 @@ def _boxes(nodes: Sequence[Node], weights: _Weights) -> list[_Box]:
         files: list[int] = []
         for home in _flow(area, homes, weights):
             files += [file for (file,) in _flow(home, range(len(nodes)), weights)]
-        name = _shared([homes[file] for file in files])
+        name = _find_common_folder([homes[file] for file in files])
         boxes.append(_Box(name, place % len(_LIGHT), top, files))
         top = boxes[-1].end + _GAP
     return boxes
@@ -161,8 +161,8 @@ def _home(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _shared(homes: Sequence[str]) -> str:
-    """The directory that all of these are in."""
+def _find_common_folder(homes: Sequence[str]) -> str:
+    """The innermost directory that contains all of these."""
     name = homes[0]
     while name and not all(f"{home}/".startswith(f"{name}/") for home in homes):
         name = _home(name)
@@ -170,7 +170,7 @@ def _shared(homes: Sequence[str]) -> str:
 
 
 def _areas(homes: Sequence[str]) -> list[str]:
-    """Directories by as few parts of their path as keep any area from having most files."""
+    """Shorten directories to as few parts as possible, while none has more than half the files."""
     parts = [home.split("/") for home in homes]
     areas: list[str] = []
     for depth in range(1, max(map(len, parts), default=0) + 1):
@@ -181,7 +181,7 @@ def _areas(homes: Sequence[str]) -> list[str]:
 
 
 def _flow(files: Iterable[int], keys: Sequence[Hashable], weights: _Weights) -> list[list[int]]:
-    """The files by key, in an order of the keys in which most weight leads down."""
+    """Group the files by key, ordered so that most weight points down."""
     groups: dict[Hashable, list[int]] = {}
     for file in files:
         groups.setdefault(keys[file], []).append(file)
@@ -221,13 +221,13 @@ def _column(left: int, boxes: Sequence[_Box], nodes: Sequence[Node]) -> _Column:
 
 
 def _shares(nodes: Sequence[Node]) -> list[float]:
-    """The scores so that the highest is 1."""
+    """The scores relative to the highest."""
     most = max((node.score for node in nodes), default=0)
     return [max(node.score, 0) / most if most > 0 else 0 for node in nodes]
 
 
 def _bulge(span: float) -> float:
-    """How far an arc leaves the column."""
+    """How far an arc extends from the column."""
     return min(abs(span), 7.5 * math.sqrt(abs(span)))
 
 
@@ -238,21 +238,21 @@ def _arcs(
     middle: dict[int, int],
     column: _Column,
 ) -> list[str]:
-    """The edges, strong ones over weak ones: on the right they lead down, on the left up."""
+    """Draw the edges, strong ones on top: down on the right, up on the left."""
     colour = {file: box.colour for box in boxes for file in box.files}
     strongest = max(weights.values(), default=0) or 1
     lines, tips = [], set()
     for (user, used), weight in sorted(weights.items(), key=lambda edge: (edge[1], edge[0])):
         span = middle[used] - middle[user]
         x, side = (column.right, 1) if span > 0 else (column.left, -1)
-        far = side * _bulge(span) / 0.75  # a cubic curve goes three quarters of the way there
+        far = side * _bulge(span) / 0.75  # a cubic curve covers three quarters of the distance
         drop = span - 6 * side
         strength = min(int(_STRENGTHS * weight / strongest), _STRENGTHS - 1)
-        told = f"{_label(nodes[user])} uses {_label(nodes[used])}"
+        title = f"{_label(nodes[user])} uses {_label(nodes[used])}"
         lines.append(
             f'<path class="edge s{strength} c{colour[user]} u{user} d{used}"'
             f' d="M{x} {middle[user] + 3 * side}c{far:.1f} 0 {far:.1f} {drop}'
-            f' {5 * side} {drop}"><title>{escape(told)}</title></path>'
+            f' {5 * side} {drop}"><title>{escape(title)}</title></path>'
         )
         tips.add((middle[used] - 3 * side, side, colour[used]))
     for y, side, own in sorted(tips):
@@ -278,8 +278,9 @@ def _box(box: _Box, nodes: Sequence[Node], weights: _Weights, column: _Column) -
     for row, file in enumerate(box.files):
         node, y = nodes[file], box.start + _ROW * row
         kind = ("name top" if shares[file] > central else "name") + " test" * node.test
+        title = escape(_describe(file, nodes, weights))
         lines += [
-            f'<g class="file" id="f{file}"><title>{escape(_told(file, nodes, weights))}</title>',
+            f'<g class="file" id="f{file}"><title>{title}</title>',
             f'<rect class="bar" x="{column.left + 6}" y="{y + 1}" rx="3"',
             f' width="{shares[file] * column.bar:.1f}" height="{_ROW - 2}"/>',
             f'<text class="{kind}" x="{text}" y="{y + 14}">{escape(_label(node))}</text>',
@@ -290,8 +291,8 @@ def _box(box: _Box, nodes: Sequence[Node], weights: _Weights, column: _Column) -
     return [*lines, "</g>"]
 
 
-def _told(file: int, nodes: Sequence[Node], weights: _Weights) -> str:
-    """What hovering over a file shows."""
+def _describe(file: int, nodes: Sequence[Node], weights: _Weights) -> str:
+    """The tooltip of a file."""
     node = nodes[file]
     ties = sorted((-weight, user) for (user, used), weight in weights.items() if used == file)
     users = [_clean(nodes[user].path) for _, user in ties]
@@ -307,11 +308,11 @@ def _caption(nodes: Sequence[Node], weights: _Weights) -> str:
     if not nodes:
         return "There are no files to show."
     lines = "Lines lead from a file to what it uses: down on the right, up on the left."
-    said = [lines, "Thicker: used more."] if weights else []
-    said.append("Longer bar: matters more.")
+    sentences = [lines, "Thicker: used more."] if weights else []
+    sentences.append("Longer bar: matters more.")
     if any(node.test for node in nodes):
-        said.append("Italic: a test.")
-    return " ".join(said)
+        sentences.append("Italic: a test.")
+    return " ".join(sentences)
 
 
 def _style(files: int) -> str:
@@ -337,14 +338,14 @@ def _head(box: _Box) -> str:
 
 
 def _place(box: _Box, node: Node) -> str:
-    """The file's directory, unless the head of the box says it."""
+    """The file's directory, relative to the heading of the box."""
     home = _home(node.path)
     home = home.removeprefix(box.name).lstrip("/") if box.headed else home or "."
     return _shorten(home + "/", _MOST_PLACE, _SMALL) if home else ""
 
 
 def _shorten(text: str, most: float, size: float) -> str:
-    """The text, with its middle left out when it is too wide."""
+    """Leave out the middle of a text that is too wide."""
     text = _clean(text)
     if _width(text, size) <= most:
         return text
@@ -355,7 +356,7 @@ def _shorten(text: str, most: float, size: float) -> str:
 
 
 def _width(text: str, size: float) -> float:
-    """How wide the text is at most, in a font of this size."""
+    """The greatest width of a text in a font of this size."""
     return (
         size * sum(_WIDTHS.get(char, _USUAL if char < "\u2e80" else _WIDE) for char in text) / 100
     )

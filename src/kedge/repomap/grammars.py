@@ -3,80 +3,82 @@
 The queries are in `queries/*.scm`. In them, a capture names the kind of the definition that it
 covers, except for these:
 
-    @name        what it is called
-    @in          what it belongs to, where that is not the definition around it
+    @name        the name of the definition
+    @in          the name of its parent, if that is not the enclosing definition
     @declarator  C and C++: the declarator that holds the name
     @head        the statement that begins the signature: `const` of `const a = 1, b = 2`
     @body        where the signature ends, if not at the node's own body
-    @made        the function that a name is given: the signature ends at its body
+    @made        the function that is assigned to the name: the signature ends at its body
     @last        the last thing in the signature
     @value       the value of a constant
     @fold        shown as {…}
-    @inside      what is defined in there belongs to it, though it is no type
-    @scope       not a definition; what is defined in there belongs to its @name
-    @opaque      not a definition; what is defined in there is local
-    @_…          used by the query alone
+    @inside      definitions inside belong to it, although it is not a type
+    @scope       not a definition; definitions inside belong to its @name
+    @opaque      not a definition; definitions inside are local
+    @_…          only used by the query itself
 
-Where two patterns match one node, the one that comes first counts.
+If two patterns match one node, the first one counts.
 
-A parent is written as `_` where its fields and tokens tell what it is: to compile a pattern,
-tree-sitter goes through all that the grammar allows inside each parent with a name.
+A parent is written as `_` where its fields and tokens identify it: for a named parent, tree-sitter
+compiles everything that the grammar allows inside it, which takes much longer.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from kedge.host.record import NamedTuple
 from kedge.repomap.languages import Language
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Any
 
     from tree_sitter import Language as Grammar
     from tree_sitter import Node, Parser, Query, QueryCursor
+
 
 QUERIES = Path(__file__).with_name("queries")
 _HELPERS = frozenset(
     {"name", "in", "declarator", "head", "body", "made", "last", "value", "fold", "inside"}
 )
 _CAPTURE = re.compile(rb"@([a-z]+)")
-# How deep in the tree definitions for others to use are looked for: measured on public code, these
-# lose less than one in a thousand, and save up to half of the query's time.
+# The depth in the tree to which definitions are searched. On public code these limits lose less
+# than one definition in a thousand, and save up to half of the query's time.
 _LEVELS = {"ruby": 20, "cpp": 14, "javascript": 14, "lua": 14, "scala": 14}
 _LEVELS |= dict.fromkeys(("c", "csharp", "java", "kotlin", "shell"), 10)
 _OTHERWISE = 8
-_CROWD = 2000  # tokens in a row that no rule of the grammar could place
-# Brackets that are never closed: for thousands, some parsers take gigabytes.
+_CROWD = 2000  # consecutive tokens that no grammar rule matches
+# Unclosed brackets: for thousands of them, some parsers take gigabytes.
 _UNCLOSED = ((b"(", b")", 1000), (b"[", b"]", 1000), (b"{", b"}", 1000), (b"<", b">", 4000))
-_RUNS = (b"`" * 5000, b"#" * 5000)  # a scanner goes back over them again and again
-SECONDS = 2.0  # that one file may take
+_RUNS = (b"`" * 5000, b"#" * 5000)  # scanners backtrack over them
+SECONDS = 2.0  # time limit per file
 _LATE = f"took longer than {SECONDS:g} s to parse"
-_CONFUSED = "too many errors to make sense of"
+_CONFUSED = "too many syntax errors"
 
 
 class Unreadable(Exception):
-    """Why a file's definitions cannot be listed, in words for the user."""
+    """A file cannot be parsed; the message is for the user."""
 
 
-class Match(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Match:
     kind: str
     node: Node
     captures: dict[str, list[Node]]
 
 
-class Reading(NamedTuple):
-    matches: list[Match]  # in document order, the outer before the inner
-    broken: bool  # whether the grammar could not place some of the text
+@dataclass(frozen=True, slots=True)
+class ParseResult:
+    matches: list[Match]  # in document order, outer before inner
+    broken: bool  # True if the file has syntax errors
 
 
-class Reader:
+class GrammarReader:
     """A grammar with its query."""
 
     def __init__(self, parser: Parser, cursor: QueryCursor, kinds: list[str]) -> None:
@@ -84,14 +86,14 @@ class Reader:
         self._cursor = cursor
         self._kinds = kinds
 
-    def read(self, source: bytes) -> Reading:
+    def read(self, source: bytes) -> ParseResult:
         if any(source.count(left) - source.count(right) > most for left, right, most in _UNCLOSED):
             raise Unreadable(_CONFUSED)
         if any(run in source for run in _RUNS):
             raise Unreadable(_CONFUSED)
         try:
             root = self._parser.parse(source).root_node
-        except ValueError as error:  # the time is up
+        except ValueError as error:  # the time limit
             self._parser.reset()
             raise Unreadable(_LATE) from error
         if root.has_error and _is_crowded(root):
@@ -106,16 +108,16 @@ class Reader:
             raise Unreadable(_LATE)
         found.sort(key=itemgetter(0, 1, 2, 3))
         matches = [Match(kind, captures[kind][0], captures) for *_, kind, captures in found]
-        return Reading(matches, root.has_error)
+        return ParseResult(matches, root.has_error)
 
 
-@cache  # failures raise, so they are not kept
-def reader(language: Language) -> Reader:
+@cache  # failures raise, so they are not cached
+def load_reader(language: Language) -> GrammarReader:
     try:
         from tree_sitter import Language as Grammar
         from tree_sitter import Query
 
-        grammar = Grammar(getattr(_binding(str(language.grammar)), language.function)())
+        grammar = Grammar(getattr(_load_binding(str(language.grammar)), language.function)())
     except ImportError as error:
         raise Unreadable(f"the grammar is not installed ({error.name})") from error
     except (AttributeError, ValueError) as error:
@@ -126,13 +128,13 @@ def reader(language: Language) -> Reader:
         query = Query(grammar, text)
     except (OSError, ValueError) as error:
         raise Unreadable(f"the query does not fit the grammar ({error})") from error
-    parser, cursor = _limited(grammar, query)
+    parser, cursor = _make_parser(grammar, query)
     cursor.set_max_start_depth(_LEVELS.get(language.name, _OTHERWISE))
-    return Reader(parser, cursor, _kinds(query, text.encode()))
+    return GrammarReader(parser, cursor, _kinds(query, text.encode()))
 
 
-def _binding(package: str) -> ModuleType:
-    """The module that has the grammar. The package around it would load a dozen modules more, for
+def _load_binding(package: str) -> ModuleType:
+    """The module with the grammar, without its package: that would import a dozen more modules for
     queries that kedge does not use."""
     from importlib import import_module
     from importlib.machinery import PathFinder
@@ -148,8 +150,9 @@ def _binding(package: str) -> ModuleType:
     return module
 
 
-def _limited(grammar: Grammar, query: Query) -> tuple[Parser, QueryCursor]:
-    """tree-sitter 0.26 has no limit of time but a callback that crashes: hence 0.25."""
+def _make_parser(grammar: Grammar, query: Query) -> tuple[Parser, QueryCursor]:
+    """A parser and a cursor with time limits. In tree-sitter 0.26 the only time limit is a callback
+    that crashes, so kedge uses 0.25."""
     import warnings
 
     from tree_sitter import Parser, QueryCursor
@@ -164,7 +167,7 @@ def _limited(grammar: Grammar, query: Query) -> tuple[Parser, QueryCursor]:
 
 
 def _kinds(query: Query, text: bytes) -> list[str]:
-    """The capture of each pattern that is the definition itself."""
+    """For each pattern, the name of the capture that is the definition itself."""
     found = []
     for pattern in range(query.pattern_count):  # type: ignore[call-overload]  # the stub is wrong
         start, end = query.start_byte_for_pattern(pattern), query.end_byte_for_pattern(pattern)
@@ -174,8 +177,7 @@ def _kinds(query: Query, text: bytes) -> list[str]:
 
 
 def _is_crowded(root: Node) -> bool:
-    """Whether there are thousands of tokens in a row that found no place: a query over such a tree
-    takes time that grows with their square."""
+    """True if thousands of consecutive tokens are unmatched: a query would take quadratic time."""
     cursor = root.walk()
     going = cursor.goto_first_child()
     run = 0

@@ -1,7 +1,7 @@
-"""Who uses whom: files joined by the names that one defines and the other uses, and by imports.
+"""The dependency graph: files joined by names that one defines and another uses, and by imports.
 
-Around a few files the edges are worked out when they are asked for; only a map without a text
-needs them all. Weights are whole thousandths, so that no order of adding them matters.
+Edges are computed for single files on demand; only a map without a text needs all of them. Weights
+are integers (thousandths), so that the order of additions does not matter.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Mapping
 
 from kedge.repomap.index import COUNT, DEFINED, IMPORTED, MOST_DEFINERS, Index
 
-MOST_EDGES = 24  # of a file: the strongest
+MOST_EDGES = 24  # per file: the strongest
 _IMPORT = 3000
 _WEIGHED = COUNT | IMPORTED
 _SHARES = [0, *(int(1000 * (1 + math.log(count))) for count in range(1, 16))]
 _SHARES += [_IMPORT] * (_WEIGHED + 1 - len(_SHARES))
-# By how many files define a name, and what kind of file uses it: what a test uses counts less.
+# By the number of files that define a name, and by the kind of its user: a test counts less.
 _STRONG = [[share // (few or 1) for share in _SHARES] for few in range(MOST_DEFINERS + 1)]
 _BACK = [(row, [share * 3 // 10 for share in row], row) for row in _STRONG]
-_WIDEST = 100  # files that use a name: more are not told apart by it
+_WIDEST = 100  # a name that more files use says little about each
 _DAMPING = 0.85
 _ROUNDS = 8
 
-Shared = list[tuple[int, int]]  # names that some files define, but not many, with their bytes
+LinkingNames = list[tuple[int, int]]  # names that a few files define, with their bytes
 
 
 class Graph:
-    """The edges between the files of an index, both ways."""
+    """The edges between the files of an index, in both directions."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -35,27 +35,27 @@ class Graph:
         self._users: dict[int, dict[int, int]] = {}
 
     def neighbours(self, node: int) -> list[tuple[int, int]]:
-        """The file's strongest edges as (other, weight)."""
+        """The strongest edges of a file in either direction, as (other, weight)."""
         if node not in self._known:
-            shared = self._index.shared(node)
-            found = self._uses(node, shared)
-            for other, weight in self._used_by(node, shared).items():
+            names = self._index.linking_names(node)
+            found = self._weigh_dependencies(node, names)
+            for other, weight in self._weigh_dependents(node, names).items():
                 found[other] = found.get(other, 0) + weight
             self._known[node] = self._cut(found)
         return self._known[node]
 
-    def uses(self, node: int) -> list[tuple[int, int]]:
+    def dependencies(self, node: int) -> list[tuple[int, int]]:
         """The files that this one uses."""
-        return self._cut(self._uses(node, self._index.shared(node)))
+        return self._cut(self._weigh_dependencies(node, self._index.linking_names(node)))
 
-    def used_by(self, node: int) -> list[tuple[int, int]]:
+    def dependents(self, node: int) -> list[tuple[int, int]]:
         """The files that use this one."""
-        return self._cut(self._used_by(node, self._index.shared(node)))
+        return self._cut(self._weigh_dependents(node, self._index.linking_names(node)))
 
-    def _uses(self, node: int, shared: Shared) -> dict[int, int]:
+    def _weigh_dependencies(self, node: int, names: LinkingNames) -> dict[int, int]:
         found: dict[int, int] = {}
         definers = self._index.definers
-        for name, byte in shared:
+        for name, byte in names:
             defined_in = definers(name)
             if share := _STRONG[len(defined_in)][byte & _WEIGHED]:
                 for other in defined_in:
@@ -63,12 +63,12 @@ class Graph:
         found.pop(node, None)
         return found
 
-    def _used_by(self, node: int, shared: Shared) -> dict[int, int]:
+    def _weigh_dependents(self, node: int, names: LinkingNames) -> dict[int, int]:
         if node in self._users:
             return self._users[node]
         index, kinds = self._index, self._index.kinds
         found: dict[int, int] = {}
-        for name, byte in shared:
+        for name, byte in names:
             if byte & DEFINED and len(posts := index.posts(name)) <= _WIDEST:
                 back = _BACK[len(index.definers(name))]
                 for post in posts:
@@ -88,7 +88,7 @@ class Graph:
         return sorted(strong, key=lambda edge: (-edge[1], paths[edge[0]]))[:MOST_EDGES]
 
     def near(self, seeds: Mapping[int, float], rounds: int, width: int) -> dict[int, float]:
-        """Where weight that starts at the seeds comes by (personalised PageRank, cut off)."""
+        """Spread weight from the seeds to their neighbours (truncated personalised PageRank)."""
         paths = self._index.paths
         found: dict[int, float] = {}
         now = dict(seeds)
@@ -127,10 +127,10 @@ class Graph:
         return {node: now[node] for node in live}
 
     def _fill(self, live: list[int]) -> None:
-        """The edges of all files at once, in one pass over the names that are defined."""
+        """Compute the edges of all files in one pass over the defined names."""
         index, kinds = self._index, self._index.kinds
         both: dict[int, dict[int, int]] = {node: {} for node in live}
-        for name in index.defined():
+        for name in index.all_linking_names():
             posts = index.posts(name)
             if len(posts) == 1:  # nobody uses it
                 continue

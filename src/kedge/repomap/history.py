@@ -1,4 +1,4 @@
-"""What git's past says of files: which change often, which change together, and about what."""
+"""Git's history: which files change often, which change together, and what commits say of them."""
 
 from __future__ import annotations
 
@@ -7,43 +7,48 @@ from array import array
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 from kedge.host.git import Repo
-from kedge.host.record import NamedTuple
-from kedge.repomap.search import bm25, matching
+from kedge.repomap.search import find_matches
+from kedge.text.bm25 import score_documents
 
 COMMITS = 2500
-_AGE = 400  # commits after which a change counts half
-_FEW = 10  # files in a commit: of more, each counts for less
-_WIDE = 20  # a commit of more files says little of each
+_AGE = 400  # a change counts half after this many commits
+_FEW = 10  # in a commit of more files, each counts less
+_WIDE = 20  # the subject of a commit of more files is ignored
 _TOGETHER = 12
 _PARTNERS = 8
-_MOST = 8  # times that a word counts for one file
+_MOST = 8  # times that a word counts for one file at most
 
 Commits = Sequence[tuple[str, list[str]]]  # subject and paths, newest first
 
 
-class History(NamedTuple):
-    """The last commits, newest first: a line of `subjects` each, and a slice of `files`, which are
-    places in `paths`."""
+@dataclass(frozen=True, slots=True)
+class History:
+    """The last commits, newest first: for each a line of `subjects`, and a slice of `files`, which
+    has indexes of `paths`."""
 
     paths: list[str]
     subjects: str
     starts: array[int]
     files: array[int]
-    words: array[int]  # in the subjects of each file's commits
-    changes: array[float]  # how much each file changed; the longer ago, the less it counts
+    words: array[int]  # number of words in the subjects of each file's commits
+    changes: array[float]  # how often each file changed; older changes count less
 
-    def recent(self, most: int) -> list[str]:
+    def recent_subjects(self, most: int) -> list[str]:
         """The subjects of the last commits."""
         return self.subjects.split("\n", most + 1)[1 : most + 1]
 
-    def about(
+    def score_subjects(
         self, query: Mapping[str, float], b: float, own: Sequence[int], others: Iterable[int]
     ) -> dict[int, float]:
-        """How relevant the subjects of each file's commits are, by the caller's numbers: `own` has
-        one for each path, -1 for none, and `others` are all that there are."""
+        """Score the subjects of each file's commits for a query (BM25).
+
+        Files are the caller's numbers: `own` has the number of each of `paths`, or -1, and `others`
+        are all numbers.
+        """
         lengths = dict.fromkeys(others, 0)
         lengths.update(zip(own, self.words, strict=True))
         lengths.pop(-1, None)
@@ -52,7 +57,7 @@ class History(NamedTuple):
         for term in query:
             row: dict[int, int] = {}
             commit = before = 0
-            for place in matching(self.subjects, lower, term):
+            for place in find_matches(self.subjects, lower, term):
                 commit += lower.count("\n", before, place)
                 before = place
                 files = self.files[self.starts[commit - 1] : self.starts[commit]]
@@ -60,12 +65,12 @@ class History(NamedTuple):
                     row[own[file]] = min(row.get(own[file], 0) + 1, _MOST)
             row.pop(-1, None)
             rows[term] = row
-        return bm25(rows, query, b, sum(lengths.values()), lengths)
+        return score_documents(rows, query, lengths, b=b)
 
-    def together(
+    def find_partners(
         self, wanted: Collection[str], most: int = _PARTNERS
     ) -> dict[str, list[tuple[str, float]]]:
-        """The files that change together with each of these, and in what part of its changes."""
+        """The files that change together with each of these, with the share of its changes."""
         asked = {at for at, path in enumerate(self.paths) if path in wanted}
         rows: dict[int, dict[int, float]] = {at: {} for at in asked}
         starts, data = self.starts, self.files.tobytes()
@@ -98,7 +103,7 @@ class History(NamedTuple):
 
 
 def _places(data: bytes, number: int) -> Iterator[int]:
-    """Where a number is in an array of such bytes: many times quicker than to look at each."""
+    """The indexes of a number in an array, by a byte search: much faster than a loop."""
     needle = array("I", [number]).tobytes()
     at = data.find(needle)
     while at >= 0:
@@ -107,9 +112,9 @@ def _places(data: bytes, number: int) -> Iterator[int]:
         at = data.find(needle, at + 1)
 
 
-def log(repo: Repo) -> list[tuple[str, list[str]]]:
+def read_log(repo: Repo) -> list[tuple[str, list[str]]]:
     """Subject and paths of the last commits, newest first."""
-    out = repo.quick(
+    out = repo.git(
         *["log", f"--max-count={COMMITS}", "--no-merges", "--no-renames", "--name-only", "-z"],
         "--format=%x01%s%x02",
     )
@@ -120,7 +125,7 @@ def log(repo: Repo) -> list[tuple[str, list[str]]]:
     return commits
 
 
-def build(commits: Commits) -> History:
+def build_history(commits: Commits) -> History:
     number: defaultdict[str, int] = defaultdict(count().__next__)
     starts, files = [0], list[int]()
     words, changes = list[int](), list[float]()
@@ -131,10 +136,10 @@ def build(commits: Commits) -> History:
         words += [0] * (len(number) - len(words))
         changes += [0.0] * (len(number) - len(changes))
         weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(own) or 1))
-        said = subject.count(" ") + 1 if len(own) <= _WIDE else 0
+        length = subject.count(" ") + 1 if len(own) <= _WIDE else 0
         for file in own:
             changes[file] += weight
-            words[file] += said
+            words[file] += length
     lines = [subject.replace("\n", " ") for subject, _ in commits]
     text = "\n".join(("", *lines, "")).encode("ascii", "replace").decode()
     whole = (array("I", starts), array("I", files), array("I", words))

@@ -1,7 +1,7 @@
-"""Imports as keys: the last two parts of what a file imports, and of what it can be imported as.
+"""Import keys: the last two parts of a path that a file imports, or can be imported by.
 
-Two files are joined where a key of the one is a key of the other. That needs no knowledge of
-where each language looks for its modules, and a key that many files answer to is dropped.
+A file that imports a key depends on the files that have it. This needs no knowledge of how each
+language resolves modules; a key that many files have is dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PYTHON_LINE = (
     rb"\n[ \t]*(?:from[ \t]+([.\w]+)[ \t]+)?import[ \t]+"
     rb"(\([^()#]*+(?:#[^\n]*+[^()#]*+)*\)|[\w., \t*]+)"
 )
-_LONGEST_FROM = 300  # bytes before `import`
+_LONGEST_FROM = 300  # bytes between `from` and `import`
 _GO_LINES = rb"([^\n]*+(?:\r?\n[ \t][^\n]*+|\r?\n(?=\r?\n))*)"
 _GO_PATH = rb'"([^"\n]+)"'
 _RUST_LINE = (
@@ -24,12 +24,12 @@ _RUST_LINE = (
 _PATH = rb"[ \t]*(?:static[ \t]+|function[ \t]+|const[ \t]+)?([\w.:\\]+(?:\{[^;{}]{0,2000}\})?)"
 _PIECE = rb"(?:as|=>)[ \t]+\w+|[\w.:\\]+|[{},]"
 _INCLUDE = rb"[ \t]*[<\"]([^>\"\n]{1,200})"
-# `"$(dirname "$0")/lib/tide.sh"`: what a variable or a command says is left out.
+# `"$(dirname "$0")/lib/tide.sh"`: variables and commands are skipped.
 _SOURCE = (
     rb"\n[ \t]*+(?:source|\.)[ \t]++[\"']?(?:[^\n;&|]{0,200}(?:[)}]|\$\w{1,80})[\"']*/)?([\w./+-]+)"
 )
 _SCRIPT = ((b"from", b"import", b"require"), _QUOTED)
-# By language: the words that come before, and what is then taken.
+# By language: the words before an import, and the pattern of what follows them.
 _SIMPLE = {
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro"), _SCRIPT),
     **dict.fromkeys(("c", "cpp", "objc"), ((b"#include", b"# include", b"#import"), _INCLUDE)),
@@ -58,13 +58,13 @@ _WHOLE = {
 _RUST_ROOTS = ("tests", "examples", "benches", "bin")  # where each file is a crate
 
 
-def imports(language: str, text: bytes) -> list[str]:
-    """What the file imports, as it says; `text` begins with a line break."""
+def find_imports(language: str, text: bytes) -> list[str]:
+    """The imports of a file as it spells them. `text` begins with a line break."""
     if language in _SIMPLE:
         words, shape = _SIMPLE[language]
         found: Iterable[bytes] = (name for word in words for name in _after(text, word, shape))
         if shape is _PATH:
-            found = (path for group in found for path in _spread(group))
+            found = (path for group in found for path in _expand_braces(group))
         elif shape is _GO_LINES:
             found = (path for lines in found for path in re.findall(_GO_PATH, lines))
     elif language == "python":
@@ -90,8 +90,8 @@ def _after(text: bytes, word: bytes, shape: bytes) -> Iterator[bytes]:
         place = text.find(word, place + size)
 
 
-def _spread(path: bytes) -> Iterator[bytes]:
-    """`a::{b, c::{d, e}}` as `a::b`, `a::c::d` and `a::c::e`."""
+def _expand_braces(path: bytes) -> Iterator[bytes]:
+    """Expand `a::{b, c::{d, e}}` to `a::b`, `a::c::d` and `a::c::e`."""
     if b"{" not in path:
         yield path
         return
@@ -132,13 +132,13 @@ def _python(text: bytes) -> Iterator[bytes]:
 def _rust(text: bytes) -> Iterator[bytes]:
     for indent, verb, path in re.findall(_RUST_LINE, text):
         if not (indent and path.startswith(b"super")):  # in a module within the file
-            for name in _spread(path):
+            for name in _expand_braces(path):
                 yield verb + b"::" + name
 
 
-def answers_to(path: str) -> list[str]:
-    """The keys under which others can import this file."""
-    here, stem, suffix = _taken_apart(path)
+def find_own_keys(path: str) -> list[str]:
+    """The keys by which other files can import this one."""
+    here, stem, suffix = _split_path(path)
     if suffix in _HEADERS:
         keys = [_key([*here, f"{stem}.{suffix}"]), _key([f"{stem}.{suffix}"])]
     elif suffix == "go":
@@ -154,9 +154,9 @@ def answers_to(path: str) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def asked_for(path: str, names: Iterable[str]) -> list[str]:
-    """The keys that the imports of this file mean."""
-    here, stem, suffix = _taken_apart(path)
+def find_import_keys(path: str, names: Iterable[str]) -> list[str]:
+    """The keys of what this file imports."""
+    here, stem, suffix = _split_path(path)
     found: dict[str, None] = {}
     for name in names:
         for parts in _parts(name, here, stem, suffix):
@@ -165,7 +165,7 @@ def asked_for(path: str, names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def _taken_apart(path: str) -> tuple[list[str], str, str]:
+def _split_path(path: str) -> tuple[list[str], str, str]:
     *here, file = path.split("/")
     stem, dot, suffix = file.rpartition(".")
     return (here, stem, suffix) if dot else (here, file, "")
@@ -197,7 +197,7 @@ def _parts(name: str, here: list[str], stem: str, suffix: str) -> Iterator[list[
 
 
 def _crates(name: str, here: list[str], stem: str) -> Iterator[list[str]]:
-    """As Rust names modules; directories have dashes where crates have underscores."""
+    """The paths of a Rust import. Directories have dashes where crates have underscores."""
     verb, *rest = [part for part in name.replace("-", "_").split("::") if part]
     here = [part.replace("-", "_") for part in here]
     whole = stem in _WHOLE["rs"] or (here and here[-1] in _RUST_ROOTS)
@@ -218,7 +218,7 @@ def _crates(name: str, here: list[str], stem: str) -> Iterator[list[str]]:
 
 
 def _paths(name: str, here: list[str], suffix: str) -> Iterator[list[str]]:
-    """As scripts import: from the file's own directory, or from a root with at least two parts."""
+    """The path of a script's import: relative to its directory, or at least two parts long."""
     parts = name.split("/")
     if parts[0] in (".", ".."):
         ways = [here + parts]
@@ -242,8 +242,7 @@ def _paths(name: str, here: list[str], suffix: str) -> Iterator[list[str]]:
 
 
 def _key(parts: list[str]) -> str:
-    """The last two parts, without the directories that every repository has; in ASCII, where
-    lower case is as long as upper case."""
+    """The last two parts, without directories that every repository has (src, lib)."""
     last = [part for part in parts[:-1] if part not in _ROOTS][-1:]
     key = f"{last[0] if last else ''}/{parts[-1]}"
     return key if key.isascii() else key.encode("ascii", "backslashreplace").decode()

@@ -1,23 +1,23 @@
-"""The languages that the map knows, and how a file's language is told from its name.
+"""The languages that the map knows, and the detection of a file's language by its name.
 
-A language with a `grammar` is parsed with tree-sitter; one with `outline` set is read line by line
-with a few regular expressions; the others are known by name, for the structure of a repository.
+A language with a `grammar` is parsed with tree-sitter; one with `outline` is read with regular
+expressions; the others are only known by name, for the structure of a repository.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from kedge.host.record import NamedTuple
 
-
-class Language(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Language:
     name: str
     title: str
     suffixes: tuple[str, ...]
     grammar: str | None = None  # the module of the grammar's wheel
-    function: str = "language"  # which of the module's functions gives the grammar
-    query: str | None = None  # the queries/*.scm that reads it, if not named after the language
+    function: str = "language"  # the function of the module that returns the grammar
+    query: str | None = None  # the queries/*.scm, if not named after the language
     outline: bool = False
     files: tuple[str, ...] = ()  # exact names
     shebangs: tuple[str, ...] = ()
@@ -26,11 +26,11 @@ class Language(NamedTuple):
 
     @property
     def readable(self) -> bool:
-        """Whether definitions can be listed, given that the grammar is installed."""
+        """True if definitions can be listed (if the grammar is installed)."""
         return self.outline or self.grammar is not None
 
 
-PROSE = frozenset({"markdown", "html", "css", "scss"})  # ranked by path and past alone
+PROSE = frozenset({"markdown", "html", "css", "scss"})  # only ranked by path and history
 _C = ("/*", "*/")
 _HTML = ("<!--", "-->")
 
@@ -223,7 +223,7 @@ _C_GUARDS = rb"(?s)#[ \t]*if[^\n]*\b__cplusplus\b.{0,400}?#[ \t]*endif"
 
 
 def language_of(path: str, first_line: bytes = b"") -> Language | None:
-    """By the file's name; by its `#!` line where the name says nothing."""
+    """The language by the file's name, or else by its `#!` line."""
     name = path.rpartition("/")[2]
     if (found := _BY_FILE.get(name)) is not None:
         return found
@@ -238,7 +238,7 @@ def language_of(path: str, first_line: bytes = b"") -> Language | None:
 
 
 def refine(language: Language, path: str, source: bytes) -> Language:
-    """The language that the text is in, where suffixes are shared: a header may be C++."""
+    """The language by the content, if languages share the suffix: a `.h` file may be C++."""
     if (
         path.endswith(".h")
         and language.name == "c"

@@ -1,16 +1,16 @@
-"""How a definition is called and what it belongs to, from what the query found."""
+"""The name and the parent of a definition that a query matched."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kedge.host.record import NamedTuple
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from kedge.repomap.grammars import Match
+
 
 _LEAVES = frozenset(
     {
@@ -24,7 +24,7 @@ _LEAVES = frozenset(
     }
 )
 _SIGILS = {"php": "$", "ruby": ":"}
-_DECLARATORS = 20  # around one name
+_DECLARATORS = 20  # nested around one name
 _QUALIFIED = re.compile(r"(?:(.*)::\s*)?(operator\b.*|~?\s*\w+)(?:<.*>)?", re.DOTALL)
 _INK = re.compile(rb"[^\r\n]")
 _ARGUMENTS = re.compile(r"[<\[(].*", re.DOTALL)
@@ -32,8 +32,8 @@ _PATH = re.compile(r"\w+")
 _NO_PARENT = frozenset(
     {"exports", "module", "module.exports", "this", "self", "window", "globalThis"}
 )
-# API void f(), class API Ship, f() ATTRIBUTE;, if CONSTEXPR (…) and BEGIN_NAMESPACE alone on a line
-# are no C before the preprocessor ran. Each pattern begins with letters: so they are found quickly.
+# Macros in `API void f()`, `class API Ship`, `f() ATTRIBUTE;`, `if CONSTEXPR (…)`, or alone on a
+# line, are not C before preprocessing. Patterns begin with literals, which is fast.
 _MACRO = rb"[A-Z][A-Z0-9]*_[A-Z0-9_]*"
 _CALLED = _MACRO + rb"(?:\([^()\n]*\))?"
 _TYPE_MACRO = rb" ([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)(?= +\w+\s*(?:final\s*)?[:;{])"
@@ -49,7 +49,7 @@ _C = (
     rb"if (" + _MACRO + rb")(?= ?\()",
     rb"= (typename)(?= )",
 )
-# An annotation before a class in Kotlin can be read as an expression, and the class as another.
+# The Kotlin grammar may read an annotation before a class as an expression.
 _KOTLIN = (
     (
         rb"\n((?:[ \t]*@[\w.:]+(?:\([^()\n]*\))?[ \t]*(?://[^\n]*)?\r?\n){1,20})"
@@ -61,17 +61,18 @@ _ASCII = bytes(range(128)) + b"x" * 128
 _HIDING = {"c": _C, "cpp": _C, "kotlin": _KOTLIN}
 
 
-class Named(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Definition:
     name: str
     kind: str
-    parent: str | None  # where the definition itself names it
-    position: int  # of the name in the source
+    parent: str | None  # if the definition itself names it
+    position: int  # offset of the name in the source
 
 
-def named(match: Match, source: bytes, language: str) -> Named | None:
+def find_definition(match: Match, source: bytes, language: str) -> Definition | None:
     captures = match.captures
     if "declarator" in captures:
-        return _declared(match, captures["declarator"][0], source)
+        return _find_in_declarator(match, captures["declarator"][0], source)
     node = captures["name"][0]
     name = _clean(_read(node, source), language)
     kind = match.kind
@@ -81,32 +82,34 @@ def named(match: Match, source: bytes, language: str) -> Named | None:
         if text == "this":
             return None
         parent = (
-            _dotted(text) if language in ("lua", "javascript", "typescript", "tsx") else bare(text)
+            _parent_name(text)
+            if language in ("lua", "javascript", "typescript", "tsx")
+            else strip_type(text)
         )
     elif kind in ("scope", "extension"):
-        name = bare(name)
+        name = strip_type(name)
     elif match.node.type in ("operator_declaration", "conversion_operator_declaration"):
         name = f"operator {name}"
     elif language == "ruby" and "::" in name:
         parent, _, name = name.rpartition("::")
     elif language == "cpp" and kind in ("class", "struct"):
-        name = bare(name)
-    return Named(name, kind, parent, node.start_byte)
+        name = strip_type(name)
+    return Definition(name, kind, parent, node.start_byte)
 
 
-def bare(text: str) -> str:
+def strip_type(text: str) -> str:
     """The name of a type without its path, arguments, pointers and lifetimes."""
     words = _PATH.findall(_ARGUMENTS.sub("", text.lstrip("&*( ")))
     return words[-1] if words else text.strip()
 
 
-def readable(source: bytes, language: str) -> bytes:
-    """The same bytes with the words blanked that hide a declaration from the grammar."""
+def make_parsable(source: bytes, language: str) -> bytes:
+    """Blank the words that hide a declaration from the grammar; offsets stay the same."""
     if b"\0" in source:
         source = source.replace(b"\0", b" ")
     try:
         source.decode()
-    except UnicodeDecodeError:  # as with NULs, some parsers take seconds over them
+    except UnicodeDecodeError:  # like NULs, invalid UTF-8 makes some parsers slow
         source = source.translate(_ASCII)
     for pattern in _HIDING.get(language, ()):
         source = re.sub(pattern, _blank, source)
@@ -120,8 +123,8 @@ def _blank(match: re.Match[bytes]) -> bytes:
     return whole[: start - first] + blank + whole[end - first :]
 
 
-def _declared(match: Match, node: Node, source: bytes) -> Named | None:
-    """A name in C is somewhere inside of its declarator."""
+def _find_in_declarator(match: Match, node: Node, source: bytes) -> Definition | None:
+    """The definition of a C declarator, which may be nested."""
     around = node
     for _ in range(_DECLARATORS):
         if node.type in _LEAVES:
@@ -129,7 +132,7 @@ def _declared(match: Match, node: Node, source: bytes) -> Named | None:
         if node.type == "operator_cast":
             type_ = node.child_by_field_name("type")
             name = f"operator {_read(type_, source)}" if type_ else "operator"
-            return Named(name, "function", None, node.start_byte)
+            return Definition(name, "function", None, node.start_byte)
         inner = node.child_by_field_name("declarator")
         if inner is None:
             named_children = node.named_children
@@ -149,13 +152,13 @@ def _declared(match: Match, node: Node, source: bytes) -> Named | None:
         kind = "function" if is_function else "variable"
         if match.kind == "function" and not is_function:
             return None
-    parent = bare(split[1]) if split[1] else None
+    parent = strip_type(split[1]) if split[1] else None
     if kind == "function" and parent:
         kind = "method"
-    return Named(" ".join(split[2].split()), kind, parent, node.start_byte)
+    return Definition(" ".join(split[2].split()), kind, parent, node.start_byte)
 
 
-def _dotted(text: str) -> str | None:
+def _parent_name(text: str) -> str | None:
     text = "".join(text.split())
     if text in _NO_PARENT or len(text) > 60:
         return None

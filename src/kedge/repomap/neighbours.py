@@ -1,19 +1,17 @@
-"""Which files are near which, as the last map of the tree found it (`nearest.py`).
+"""Related files, as the last map of the work tree found them (`neighbour_writer.py`).
 
-This is asked in an agent's path, where nothing else of the map may be loaded: what is near a file
-is looked up in the database, and no more is done.
+Hooks use this, so nothing else of the map is imported: a lookup in the database is all it does.
 """
 
 from __future__ import annotations
 
-import _sqlite3 as sqlite3  # what `sqlite3` adds to it are conversions of dates, which cost a hook
+import _sqlite3 as sqlite3  # `sqlite3` adds conversions of dates, whose import would slow hooks
 import os
 
 from kedge.host import plain_repo
 from kedge.host.digest import digest
 from kedge.host.record import NamedTuple
-from kedge.repomap.cache import VERSION, sealed, unsealed
-from kedge.store.sqlite import FILE
+from kedge.repomap.cache import VERSION, seal, unseal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,39 +21,39 @@ if TYPE_CHECKING:
 
     from kedge.host.project import Project
     from kedge.repomap.cache import Cache
-    from kedge.repomap.files import Listing
+    from kedge.repomap.listing import Listing
 
-NAMES, PAST, BOTH = "names", "past", "names and past"  # what joins two files
-MOST = 24  # neighbours of a file
-ALL = ""  # the place of a past: all work trees share it
-_DAMAGED = "damaged"  # in the place of a version
-_NAME = 8  # bytes that stand for a path
-_WAIT = 0.5  # seconds for those who write
-_PLACES = "SELECT place, state FROM map_tree WHERE repo = ? AND past = ? AND version = ?"
+NAMES, PAST, BOTH = "names", "past", "names and past"  # how two files are related
+MOST = 24  # neighbours per file
+ALL = ""  # the place of a history, which all work trees share
+_DAMAGED = "damaged"  # the version of damaged rows
+_ID = 8  # bytes of a path's id
+_STATES = "SELECT place, state FROM map_tree WHERE repo = ? AND past = ? AND version = ?"
 
 
-class Place(NamedTuple):
-    """Which repository, and which of its work trees."""
+class WorkTreeId(NamedTuple):
+    """Digests that identify a repository and one of its work trees."""
 
     repo: str
     tree: str
 
     @classmethod
-    def of(cls, project: Project) -> Place:
+    def of(cls, project: Project) -> WorkTreeId:
         return cls.at(project.root, project.repo.common_dir if project.repo else project.root)
 
     @classmethod
-    def at(cls, root: str | Path, common_dir: str | Path) -> Place:
+    def at(cls, root: str | Path, common_dir: str | Path) -> WorkTreeId:
         return cls(digest([os.fsencode(common_dir)]), digest([os.fsencode(root)]))
 
-    def places(self, cache: Cache, past: str) -> dict[str, str]:
-        """The places of the repository that have something of this commit, and of what state."""
+    def load_states(self, cache: Cache, past: str) -> dict[str, str]:
+        """The listing state of each place that has neighbours at this commit: work trees, and
+        `ALL` for the history."""
         values = (self.repo, past, VERSION)
-        return cache.use(lambda db: dict(db.execute(_PLACES, values).fetchall())) or {}
+        return cache.use(lambda db: dict(db.execute(_STATES, values).fetchall())) or {}
 
 
-class Chosen(NamedTuple):
-    """The numbers of what answers, 0 for none, and whether it is of the commit that is there."""
+class MapChoice(NamedTuple):
+    """The rows to use (0 for none), and True if they are of the current commit."""
 
     tree: int = 0
     past: int = 0
@@ -63,31 +61,31 @@ class Chosen(NamedTuple):
 
 
 class Neighbours:
-    """The neighbours of a project's files, looked up when they are asked for.
+    """Looks up the neighbours of a project's files.
 
-    What is damaged gives nothing; `warnings` says so, and the next map makes it anew.
+    Damaged rows give no neighbours but a warning; the next map replaces them.
     """
 
     def __init__(self, db: sqlite3.Connection, root: str) -> None:
         self.warnings: list[str] = []
         self._db = db
         self._root = root
-        self._chosen: Chosen | None = None
+        self._chosen: MapChoice | None = None
         self._found: dict[str, dict[str, str]] = {}
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """("map",) where none was made at this commit; then the last that was made answers."""
+        """("map",) if no map was made at this commit, so that an earlier one answers."""
         return () if self._choice().same else ("map",)
 
     def near(self, path: str) -> Mapping[str, str]:
-        """The files near this one, the nearest first, each with what joins the two."""
+        """The related files, nearest first, each with the kind of relation."""
         if path not in self._found:
             self._found[path] = self._near(path)
         return self._found[path]
 
     def _near(self, path: str) -> dict[str, str]:
-        own = {number: near for number, _, _, near in self._rows([name(path)])}
+        own = {number: near for number, _, _, near in self._rows([path_id(path)])}
         kinds = dict.fromkeys(own.get(self._choice().past, ()), PAST)
         for other in own.get(self._choice().tree, ()):
             kinds[other] = BOTH if other in kinds else NAMES
@@ -95,94 +93,70 @@ class Neighbours:
         known = [(paths[other], kind) for other, kind in kinds.items() if other in paths]
         return dict(known[:MOST])
 
-    def _choice(self) -> Chosen:
+    def _choice(self) -> MapChoice:
         if self._chosen is None:
-            root, git_dir, common_dir = plain_repo.find(self._root) or _by_git(self._root)
+            root, git_dir, common_dir = plain_repo.find(self._root) or _find_by_git(self._root)
             rows = self._ask(
                 "SELECT number, place, past FROM map_tree WHERE repo = ? AND version = ?"
                 " ORDER BY made DESC",
-                [(here := Place.at(root, common_dir)).repo, VERSION],
+                [(here := WorkTreeId.at(root, common_dir)).repo, VERSION],
             )
-            self._chosen = _chosen(rows, here.tree, _head(git_dir, common_dir))
+            self._chosen = _choose(rows, here.tree, _head(git_dir, common_dir))
         return self._chosen
 
-    def _rows(self, names: Collection[bytes]) -> Iterator[tuple[int, bytes, str, list[bytes]]]:
-        """These files in the tree and in the past: name, path, and the names of those near."""
+    def _rows(self, ids: Collection[bytes]) -> Iterator[tuple[int, bytes, str, list[bytes]]]:
+        """The rows of these ids: number of the tree, id, path, and the ids of the neighbours."""
         which = self._choice()
-        marks = ",".join("?" * len(names))
+        marks = ",".join("?" * len(ids))
         for number, file, data in self._ask(
             "SELECT tree, file, CAST(data AS BLOB) FROM map_near"  # noqa: S608 - only marks
             f" WHERE tree IN (?, ?) AND file IN ({marks})",
-            [which.tree, which.past, *names],
+            [which.tree, which.past, *ids],
         ):
-            row = unpacked(data)
+            row = unpack(data)
             if row is None:
-                self._damaged(number)
+                self._mark_damaged(number)
             else:
                 yield number, file, *row
 
-    def _damaged(self, number: int) -> None:
-        self._warn("what the map knows of neighbours was damaged; the next map makes it anew")
+    def _mark_damaged(self, number: int) -> None:
+        self._warn("the map's table of related files was damaged; the next map rebuilds it")
         self._ask("UPDATE map_tree SET version = ? WHERE number = ?", [_DAMAGED, number])
-        self._chosen = Chosen()
+        self._chosen = MapChoice()
 
     def _ask(self, sql: str, values: list[Any]) -> list[Any]:
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            self._warn(f"what the map knows of neighbours cannot be read: {error}")
-            self._chosen = Chosen()
+            self._warn(f"the map's table of related files cannot be read: {error}")
+            self._chosen = MapChoice()
             return []
 
-    def _warn(self, told: str) -> None:
-        if told not in self.warnings:
-            self.warnings.append(told)
+    def _warn(self, message: str) -> None:
+        if message not in self.warnings:
+            self.warnings.append(message)
 
 
-def are_kept(cache: Cache, project: Project, listing: Listing) -> bool:
-    """Whether there is something of this commit, for this work tree or another."""
-    return _suffices(Place.of(project).places(cache, listing.past or ""))
+def has_neighbours(cache: Cache, project: Project, listing: Listing) -> bool:
+    """True if there are neighbours at this commit, of this work tree or another."""
+    states = WorkTreeId.of(project).load_states(cache, listing.history_key or "")
+    return ALL in states and len(states) > 1
 
 
-def files(common_dir: str) -> tuple[str, ...]:
-    """The files of the database, in which alone it can change."""
-    path = os.path.join(common_dir, "kedge", FILE)  # noqa: PTH118
-    return path, f"{path}-wal"
-
-
-def at_hand(root: str, common_dir: str, past: str) -> bool:
-    """The same, for one who has not opened the database and leaves it as it is."""
-    path = files(common_dir)[0]
-    if not os.path.isfile(path):  # noqa: PTH113
-        return False
-    db = sqlite3.connect(path, timeout=_WAIT)
-    try:
-        places = dict(db.execute(_PLACES, (Place.at(root, common_dir).repo, past, VERSION)))
-    except sqlite3.Error:  # it is in use, or not a database: who knows
-        return False
-    finally:
-        db.close()
-    return _suffices(places)
-
-
-def _suffices(places: Collection[str]) -> bool:
-    return ALL in places and len(places) > 1
-
-
-def _chosen(rows: Iterable[tuple[int, str, str]], tree: str, head: str) -> Chosen:
-    """This work tree at this commit, else another one at it, else the last that was made."""
+def _choose(rows: Iterable[tuple[int, str, str]], tree: str, head: str) -> MapChoice:
+    """Choose this work tree at this commit, or else another one at it, or else the newest."""
     kinds: tuple[list[tuple[bool, bool, int]], ...] = ([], [])
     for number, place, past in rows:
         same = str(past).partition(" ")[0] == head
         kinds[place == ALL].append((same, place == tree, number))
     trees, pasts = (max(kind, key=lambda row: row[:2], default=None) for kind in kinds)
     if trees is None:
-        return Chosen()
-    return Chosen(trees[2], pasts[2] if pasts else 0, trees[0])
+        return MapChoice()
+    return MapChoice(trees[2], pasts[2] if pasts else 0, trees[0])
 
 
-def _by_git(root: str) -> tuple[str, str, str]:
-    """The directories of a project that is no plain repository, or none at all."""
+def _find_by_git(root: str) -> tuple[str, str, str]:
+    """The root, git directory and common directory of an unusual repository, or of none."""
     from pathlib import Path
 
     from kedge.errors import KedgeError
@@ -198,32 +172,32 @@ def _by_git(root: str) -> tuple[str, str, str]:
 
 
 def _head(git_dir: str, common_dir: str) -> str:
-    """The commit of HEAD where git keeps it in a plain file; else a text that is none."""
-    found = plain_repo.small(f"{git_dir}/HEAD").removesuffix(b"\n")
+    """The commit of HEAD, if it is in a plain file; otherwise some other text."""
+    found = plain_repo.read_small(f"{git_dir}/HEAD").removesuffix(b"\n")
     if found.startswith(b"ref: refs/heads/") and b".." not in found:
         branch = found[5:]
-        found = plain_repo.small(f"{common_dir}/{os.fsdecode(branch)}").removesuffix(b"\n")
+        found = plain_repo.read_small(f"{common_dir}/{os.fsdecode(branch)}").removesuffix(b"\n")
         if not found:
-            others = b"\n" + plain_repo.small(f"{common_dir}/packed-refs")
+            others = b"\n" + plain_repo.read_small(f"{common_dir}/packed-refs")
             found = others.partition(b" " + branch + b"\n")[0].rpartition(b"\n")[2]
     return found.decode("ascii", "replace")
 
 
-def name(path: str) -> bytes:
-    """What stands for a path."""
-    return bytes.fromhex(digest([path.encode("utf-8", "surrogatepass")])[: 2 * _NAME])
+def path_id(path: str) -> bytes:
+    """A short id of a path."""
+    return bytes.fromhex(digest([path.encode("utf-8", "surrogatepass")])[: 2 * _ID])
 
 
-def packed(path: str, near: Iterable[bytes]) -> bytes:
-    """A file and the names of those near it, the nearest first."""
-    return sealed(b"%b\0%b" % (path.encode(), b"".join(near)))
+def pack(path: str, near: Iterable[bytes]) -> bytes:
+    """Serialise a path and the ids of its neighbours, nearest first."""
+    return seal(b"%b\0%b" % (path.encode(), b"".join(near)))
 
 
-def unpacked(data: bytes) -> tuple[str, list[bytes]] | None:
-    """What was packed; None for anything else."""
-    content = unsealed(data)
+def unpack(data: bytes) -> tuple[str, list[bytes]] | None:
+    """The path and the ids of its neighbours; None if the data is damaged."""
+    content = unseal(data)
     if content is None:
         return None
     path, _, near = bytes(content).partition(b"\0")
-    names = [near[at : at + _NAME] for at in range(0, len(near), _NAME)]
+    names = [near[at : at + _ID] for at in range(0, len(near), _ID)]
     return path.decode("utf-8", "replace"), names[:MOST]

@@ -1,5 +1,5 @@
-"""What begins a definition, by language: kinds and regular expressions. After the kind `end`,
-nothing belongs to what came before."""
+"""Patterns that begin a definition, by language, each with its kind. The kind `end` closes all
+enclosing definitions."""
 
 from __future__ import annotations
 

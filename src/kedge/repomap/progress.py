@@ -1,11 +1,11 @@
-"""How far the reading of files has come."""
+"""Progress reports while files are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-Tick = Callable[[int, int], None]  # told how much is done, of how much
+Tick = Callable[[int, int], None]  # called with the number of files done, and of all
 
 
 def no_tick(_done: int, _total: int) -> None:
-    """For those who do not watch."""
+    """Report nothing."""

@@ -1,51 +1,50 @@
-"""Which files matter: for a text, or without one."""
+"""Ranking of files: for a text, or by importance in general."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from kedge.host.record import NamedTuple
-from kedge.repomap import terms
 from kedge.repomap.graph import Graph
 from kedge.repomap.history import History
 from kedge.repomap.index import TEST, TEXT, Index
 from kedge.repomap.search import relevance
+from kedge.text import words
 
-# Weights beside the relevance of a file's own words, which has weight 1. They were chosen on
-# commits older than those that benchmarks/map reports.
+# Weights relative to the words of a file, which have weight 1. They were chosen on commits older
+# than those that benchmarks/map reports.
 PAST = 0.5
 NEAR = 0.3
 CHURN = 0.1
 TOGETHER = 0.3
 NAMED = 2.0
-WEAK = 0.5  # what a test's score counts, unless the text is about tests
-PROSE = 0.7  # and that of documents for people
-CENTRAL = 0.35  # without a text: being used, beside changing often
-WEAKER = 0.3  # and what tests and documents count
+WEAK = 0.5  # factor for tests, unless the text is about tests
+PROSE = 0.7  # factor for documents, unless the text is about documents
+CENTRAL = 0.35  # without a text: weight of PageRank, relative to churn
+WEAKER = 0.3  # without a text: factor for tests and documents
 
-_LEADERS = 10  # files whose partners count
-_SEEDS = 12  # files whose neighbours count
+_LEADERS = 10  # best files whose partners count
+_SEEDS = 12  # best files whose neighbours count
 _TESTS = ("test", "testing", "spec", "flaky")
 _DOCUMENTS = ("doc", "readme", "changelog", "documentation", "css", "style", "html", "markdown")
 
 Scores = dict[int, float]
 
 
-class Ranking(NamedTuple):
-    """The score of each file, and the weighted parts that it is the sum of, by their names.
-
-    `factor` is what the sum of a test or a document is multiplied with.
-    """
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The score of each file: the sum of its weighted parts, times `factor` for tests and
+    documents."""
 
     scores: Scores
     parts: dict[str, Scores]
     factor: dict[int, float]
-    order: list[int]  # the best first; equals by path
+    order: list[int]  # best first; equal scores by path
 
 
-class Known:
-    """All that is known of a tree's files, ready to be ranked."""
+class Ranker:
+    """Ranks the files of an index, with git's history."""
 
     def __init__(self, index: Index, history: History) -> None:
         self.index = index
@@ -57,54 +56,54 @@ class Known:
     def path(self, number: int) -> str:
         return self.index.paths[number] or ""
 
-    def offers(self, path: str) -> dict[str, int]:
-        """The names that a file defines, and how many files have them."""
-        return self.index.offers(self.number[path]) if path in self.number else {}
+    def definitions(self, path: str) -> dict[str, int]:
+        """The names that a file defines, each with the number of files that have it."""
+        return self.index.definitions(self.number[path]) if path in self.number else {}
 
     def churn(self) -> Scores:
-        """How much each file changed."""
+        """How often each file changed, on a logarithmic scale."""
         pairs = zip(self._own, self.history.changes, strict=True)
         return {number: math.log1p(count) for number, count in pairs if number >= 0}
 
     def partners(self, path: str) -> list[tuple[str, float]]:
-        """The files that change together with this one, and in what part of its changes."""
-        found = self.history.together([path]).get(path, [])
+        """The files that change together with this one, with the share of its changes."""
+        found = self.history.find_partners([path]).get(path, [])
         return [(other, share) for other, share in found if other in self.number]
 
-    def ranking(self, text: str) -> Ranking:
-        query = terms.of_text(text)
-        named = {self.number[path] for path in terms.mentioned(text, self.number)}
-        own = _scaled(relevance(self.index, query, b=0.75)) if query else {}
-        past = _scaled(self._past(query), PAST) if query else {}
+    def rank(self, text: str) -> Ranking:
+        query = words.weigh_terms(text)
+        named = {self.number[path] for path in words.find_mentions(text, self.number)}
+        own = _scale(relevance(self.index, query, b=0.75)) if query else {}
+        past = _scale(self._score_subjects(query), PAST) if query else {}
         mention = dict.fromkeys(named, NAMED)
         base = _sum(own, past, mention)
-        if not base:  # no text, or one that says nothing that the repository knows
-            return self._plain()
-        seeds = {number: score * score for number, score in self._best(base, _SEEDS)}
+        if not base:  # no text, or no word of it is known here
+            return self._rank_without_text()
+        seeds = {number: score * score for number, score in self._select_best(base, _SEEDS)}
         total = sum(seeds.values())
         near = self.graph.near({n: s / total for n, s in seeds.items()}, rounds=2, width=_SEEDS)
         parts = {
             "words of the file": own,
             "subjects of its commits": past,
             "named in the text": mention,
-            "near such files": _scaled({n: math.log1p(1e4 * m) for n, m in near.items()}, NEAR),
-            "changes often": _scaled(self.churn(), CHURN),
-            "changes with such files": _scaled(self._together(base), TOGETHER),
+            "near such files": _scale({n: math.log1p(1e4 * m) for n, m in near.items()}, NEAR),
+            "changes often": _scale(self.churn(), CHURN),
+            "changes with such files": _scale(self._score_partners(base), TOGETHER),
         }
         tests = 1.0 if any(word in query for word in _TESTS) else WEAK
         prose = 1.0 if any(word in query for word in _DOCUMENTS) else PROSE
-        return self._ranked(parts, self._factors(tests, prose, named))
+        return self._combine(parts, self._factors(tests, prose, named))
 
-    def _past(self, query: Mapping[str, float]) -> Scores:
-        return self.history.about(query, 0.5, self._own, self.number.values())
+    def _score_subjects(self, query: Mapping[str, float]) -> Scores:
+        return self.history.score_subjects(query, 0.5, self._own, self.number.values())
 
-    def _plain(self) -> Ranking:
+    def _rank_without_text(self) -> Ranking:
         rank = self.graph.rank()
         parts = {
             "changes often": self.churn(),
             "used by others": {n: CENTRAL * math.log1p(1e4 * mass) for n, mass in rank.items()},
         }
-        return self._ranked(parts, self._factors(WEAKER, WEAKER, set()))
+        return self._combine(parts, self._factors(WEAKER, WEAKER, set()))
 
     def _factors(self, tests: float, prose: float, named: set[int]) -> dict[int, float]:
         kinds, by_kind = self.index.kinds, {TEST: tests, TEXT: prose}
@@ -114,25 +113,25 @@ class Known:
             if by_kind.get(kinds[number], 1.0) < 1 and number not in named
         }
 
-    def _ranked(self, parts: dict[str, Scores], factor: dict[int, float]) -> Ranking:
+    def _combine(self, parts: dict[str, Scores], factor: dict[int, float]) -> Ranking:
         sums = [0.0] * len(self.index.paths)
         for part in parts.values():
             for number, score in part.items():
                 sums[number] += score
         live = self.index.live
         scores = {number: sums[number] * factor.get(number, 1.0) for number in live}
-        order = sorted(live, key=scores.__getitem__, reverse=True)  # equals stay in their order
+        order = sorted(live, key=scores.__getitem__, reverse=True)  # stable: by path
         return Ranking(scores, parts, factor, order)
 
-    def _best(self, scores: Mapping[int, float], most: int) -> list[tuple[int, float]]:
+    def _select_best(self, scores: Mapping[int, float], most: int) -> list[tuple[int, float]]:
         paths = self.index.paths
         least = sorted(scores.values(), reverse=True)[:most][-1:]
         top = [pair for pair in scores.items() if pair[1] >= least[0]]
         return sorted(top, key=lambda pair: (-pair[1], paths[pair[0]]))[:most]
 
-    def _together(self, base: Scores) -> Scores:
-        leaders = {self.path(number): score for number, score in self._best(base, _LEADERS)}
-        partners = self.history.together(leaders)
+    def _score_partners(self, base: Scores) -> Scores:
+        leaders = {self.path(number): score for number, score in self._select_best(base, _LEADERS)}
+        partners = self.history.find_partners(leaders)
         found: Scores = {}
         for path, score in leaders.items():
             for other, share in partners.get(path, ()):
@@ -150,7 +149,7 @@ def _sum(*parts: Mapping[int, float]) -> Scores:
     return found
 
 
-def _scaled(values: Mapping[int, float], most: float = 1.0) -> Scores:
-    """The values so that the largest is `most`."""
+def _scale(values: Mapping[int, float], most: float = 1.0) -> Scores:
+    """Scale the values so that the largest is `most`."""
     largest = max(values.values(), default=0.0)
     return {n: most * value / largest for n, value in values.items()} if largest > 0 else {}

@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from kedge.host import tokens
-from kedge.host.record import NamedTuple
-from kedge.repomap.structure import Structure
-from kedge.repomap.symbols import Symbol
+from kedge.repomap.project.structure import Structure
+from kedge.repomap.symbol import Symbol
 from kedge.repomap.tree import Branch
 
-MARGIN = 0.97  # the estimate of tokens may fall short by that much
-_LITTLE = 6  # tokens left, in which no path fits
-_CLOSE = 0.995  # of the budget, that the line on tasks may fill it to
-_SIGNATURE = 12  # tokens of one, about
+MARGIN = 0.97  # the token estimate may be too low by the rest
+_LITTLE = 6  # in fewer tokens no path fits
+_CLOSE = 0.995  # share of the budget that may be used with the line on tasks
+_SIGNATURE = 12  # tokens of a signature, on average
 
 
-class Shares(NamedTuple):
-    """What part of the budget the structure, and then files with their signatures, may take.
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The shares of the budget for the structure, and for files with signatures.
 
-    The rest is for bare paths: without a text nobody knows which file will matter, so that more
-    of them are named.
+    The rest is for bare paths. Without a text it is unknown which file will matter, so that more
+    paths are listed.
     """
 
     structure: float
     outline: float
-    symbols: int  # of one file
+    symbols: int  # per file
 
 
 WITH_TEXT = Shares(0.28, 0.33, 6)
 WITHOUT = Shares(0.22, 0.16, 4)
 
 
-class Shown(NamedTuple):
-    """What of the map fits: the text, and the files and symbols that are in it."""
+@dataclass(frozen=True, slots=True)
+class RenderedMap:
+    """The text of the map, and the files and symbols in it."""
 
     text: str
     tokens: int
@@ -42,7 +44,7 @@ class Shown(NamedTuple):
 
 
 class Page:
-    """Lines that are added while they fit: `end` is the price up to which they do."""
+    """Lines within a budget: `end` is the number of tokens up to which more may be added."""
 
     def __init__(self, budget: int) -> None:
         self.budget = self.end = budget
@@ -52,7 +54,7 @@ class Page:
         self.symbols: list[tuple[str, Symbol]] = []
 
     def add(self, *lines: str) -> bool:
-        """Add all the lines, or none when they do not fit."""
+        """Add all of the lines, or none if they do not fit."""
         lines = tuple(map(plain, lines))
         cost = tokens.price("".join(line + "\n" for line in lines))
         if self.used + cost > min(self.end, self.budget):
@@ -72,8 +74,8 @@ def render(
     budget: int,
     shares: Shares = WITH_TEXT,
     health: str | None = None,
-) -> Shown:
-    """The text for files in rank order. `symbols` and `used_by` are asked for what is shown."""
+) -> RenderedMap:
+    """Render files in rank order. `symbols` and `used_by` are called for the files shown."""
     page = Page(int(tokens.price_of(budget) * MARGIN))
     page.add("# Map of the code")
     page.end = int(shares.structure * page.budget)
@@ -91,21 +93,21 @@ def render(
             elif page.budget - page.used < tokens.price_of(_LITTLE):
                 break
     if health and page.used + tokens.price(f"- {health}\n") <= _CLOSE * tokens.price_of(budget):
-        page.lines.insert(1, f"- {health}")  # from what is spare, so that it displaces nothing
+        page.lines.insert(1, f"- {health}")  # within the margin, so that it displaces nothing
     text = "\n".join(page.lines) + "\n"
-    return Shown(text, tokens.count(text), page.files, page.symbols)
+    return RenderedMap(text, tokens.count(text), page.files, page.symbols)
 
 
 def plain(text: str) -> str:
-    """Without what a terminal obeys or an eye cannot see."""
+    """The text without control characters and invisible characters."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def _room(page: Page, shares: Shares, files: Sequence[str]) -> int:
-    """Set how much signatures may take, and say how many of one file: more where there are fewer
-    files than fit."""
+    """Set the budget of the signatures, and return how many a file may have: more if there are
+    fewer files than fit."""
     free = page.budget - page.used
     for path in files:
         free -= tokens.price(path + "\n")
@@ -114,7 +116,7 @@ def _room(page: Page, shares: Shares, files: Sequence[str]) -> int:
             return shares.symbols
     page.end = page.used + free
     each = free // tokens.price_of(_SIGNATURE) // (len(files) or 1)
-    return max(shares.symbols, 3 * each)  # many have fewer
+    return max(shares.symbols, 3 * each)  # most files have fewer
 
 
 def _structure(page: Page, structure: Structure, tree: Sequence[Branch]) -> None:
@@ -130,9 +132,9 @@ def _structure(page: Page, structure: Structure, tree: Sequence[Branch]) -> None
         page.add(f"- {convention}")
     what = {module.path: module.what for module in structure.modules}
     if tree and page.add("", "## Where the code is"):
-        for depth, name, path, count in tree:
-            told = f": {what[path]}" if what.get(path) else ""
-            if not page.add(f"{'  ' * depth}{name}/ {count}{told}"):
+        for one in tree:
+            description = f": {what[one.path]}" if what.get(one.path) else ""
+            if not page.add(f"{'  ' * one.depth}{one.name}/ {one.files}{description}"):
                 break
 
 

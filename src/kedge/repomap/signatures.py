@@ -1,22 +1,23 @@
-"""The line that shows a definition: its declaration without its body."""
+"""The signature of a definition: its declaration on one line, without its body."""
 
 from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from kedge.repomap.grammars import Match
 
+
 WIDTH = 120
-_VALUE = 60  # how much of a constant's value is shown
-_MARK = 24  # a decorator, annotation or attribute that is longer says too much
+_VALUE = 60  # letters of a constant's value that are shown
+_MARK = 24  # longer decorators, annotations and attributes are left out
 _ACCESSORS = 24
 _PARAMETERS = 40
-_NODES = 2000  # of a declaration that are searched for comments
+_NODES = 2000  # nodes of a declaration that are searched for comments
 
 _WRAPPERS = frozenset(
     {
@@ -79,14 +80,14 @@ _GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
 Hole = tuple[int, int, bytes]
 
 
-def signature(match: Match, source: bytes) -> str:
+def build_signature(match: Match, source: bytes) -> str:
     node, captures = match.node, match.captures
     head = captures["head"][0] if "head" in captures else None
     start, marks = _marks(_outermost(head or node), source)
     end = _end(match)
     value = ""
     if match.kind in _VALUED and (given := _value(match, end)) is not None:
-        value = _shown(source[given:end])
+        value = _shorten_value(source[given:end])
         end = given
     holes = [*_comments(node, end, source), *_template(node)]
     holes += [
@@ -108,10 +109,10 @@ def signature(match: Match, source: bytes) -> str:
         text = text.rstrip(" {:=;,")
         if text.endswith(("=>", "->")):
             text += " …"
-    return cut(" ".join((*marks, text)) + value)
+    return shorten(" ".join((*marks, text)) + value)
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 1].rstrip()}…"
 
@@ -123,7 +124,7 @@ def _outermost(node: Node) -> Node:
 
 
 def _marks(node: Node, source: bytes) -> tuple[int, list[str]]:
-    """Where the declaration begins, and the short ones of the marks before that."""
+    """Where the declaration begins, and the short decorators and annotations before it."""
     kept: list[str] = []
     first = node.child(0)
     if first is None or (first.type not in _MARKED and "comment" not in first.type):
@@ -163,7 +164,7 @@ def _end(match: Match) -> int:
 
 
 def _value(match: Match, end: int) -> int | None:
-    """Where the value begins."""
+    """Where the value begins, if there is one."""
     captures = match.captures
     if "value" in captures:
         return int(captures["value"][0].start_byte)
@@ -176,7 +177,7 @@ def _value(match: Match, end: int) -> int | None:
     return None
 
 
-def _shown(value: bytes) -> str:
+def _shorten_value(value: bytes) -> str:
     whole = " ".join(_REMARK.sub("", value.decode(errors="replace")).split()).strip(" ;,")
     if len(whole) <= _VALUE and b"\n" not in value.strip():
         return whole
@@ -187,7 +188,7 @@ def _shown(value: bytes) -> str:
 
 
 def _template(node: Node) -> list[Hole]:
-    """The parameters of a C++ template, where they would hide what it is a template of."""
+    """The parameters of a C++ template, if they are too long to be shown."""
     parent = node.parent
     if parent is None or parent.type != "template_declaration":
         return []
@@ -198,7 +199,7 @@ def _template(node: Node) -> list[Hole]:
 
 
 def _prefix(head: Node, node: Node, start: int, source: bytes) -> str:
-    """What a statement says before the first of the things that it declares."""
+    """The beginning of a statement, before the first name that it declares."""
     parent = node.parent or head
     first = next((child for child in parent.children if child.type == node.type), node)
     end = max(start, min(first.start_byte, node.start_byte))

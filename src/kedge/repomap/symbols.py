@@ -1,20 +1,24 @@
-"""What a file defines: names, kinds and signatures, without bodies and without locals."""
+"""The definitions of a source file: names, kinds and signatures, without bodies and locals."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from kedge.host.record import NamedTuple
-from kedge.repomap.languages import Language, refine
+from kedge.repomap.languages import BY_NAME, Language, refine
+from kedge.repomap.symbol import Extract, Symbol
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.repomap.grammars import Match
-    from kedge.repomap.naming import Named
+    from kedge.repomap.naming import Definition
 
-_DEEPEST = 40  # definitions around a definition
+
+_SCRIPT = re.compile(rb"<script(\s[^>]{0,300})?>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_TYPED = re.compile(rb"""\blang\s*=\s*["']?(tsx?)\b""")
+_DEEPEST = 40  # nested definitions
 
 _TYPES = frozenset({"class", "enum", "extension", "interface", "object", "struct", "trait"})
 _VALUES = frozenset({"constant", "property", "variable"})
@@ -26,31 +30,19 @@ _CONSTANT = (
 )
 
 
-class Symbol(NamedTuple):
-    name: str
-    kind: str
-    line: int  # from 1
-    signature: str
-    parent: str | None  # the type or module that it belongs to
-
-
-class Extract(NamedTuple):
-    symbols: tuple[Symbol, ...]
-    failed: str | None = None  # why nothing could be read; errors of syntax are no reason
-
-
-class _Around(NamedTuple):
-    """A definition, or a region, that the next ones may be inside of."""
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A definition or a region that may enclose the next definitions."""
 
     span: tuple[int, int]
     opaque: bool
     name: str | None
     is_type: bool
-    typedef: str | None = None  # in C, the name that the type inside is given
+    typedef: str | None = None  # the name that a C typedef gives to the type inside it
 
 
-class _Lines:
-    """Line numbers of places that mostly come in order. Reading `Point.row` crashes in tree-sitter
+class _LineCounter:
+    """Line numbers of offsets that are mostly ascending. Reading `Point.row` crashes in tree-sitter
     0.26.0."""
 
     def __init__(self, source: bytes) -> None:
@@ -68,37 +60,54 @@ class _Lines:
 def extract(language: Language, source: bytes, path: str) -> Extract:
     """The definitions of a file in document order."""
     language = refine(language, path, source)
+    if language.name in ("vue", "svelte"):
+        return _component(source, path)
     if language.grammar is None:
         from kedge.repomap.outlines import outline
 
-        return outline(language, source, path)
-    from kedge.repomap.grammars import Unreadable, reader
-    from kedge.repomap.naming import readable
+        return outline(language, source)
+    from kedge.repomap.grammars import Unreadable, load_reader
+    from kedge.repomap.naming import make_parsable
 
     try:
-        matches, broken = reader(language).read(readable(source, language.name))
+        read = load_reader(language).read(make_parsable(source, language.name))
     except Unreadable as error:
         return Extract((), str(error))
-    symbols = list(_once(_symbols(matches, source, language.name)))
-    if broken:
-        from kedge.repomap.outlines import lost
+    symbols = list(_drop_prototypes(_symbols(read.matches, source, language.name)))
+    if read.broken:
+        from kedge.repomap.outlines import recover_symbols
 
-        symbols += lost(language, source, {symbol.name for symbol in symbols})
+        symbols += recover_symbols(language, source, {symbol.name for symbol in symbols})
         symbols.sort(key=attrgetter("line"))
+    return Extract(tuple(symbols))
+
+
+def _component(source: bytes, path: str) -> Extract:
+    """The definitions of a Vue or Svelte component, which has the name of its file."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    symbols = [Symbol(name, "component", 1, f"component {name}", None)]
+    for script in _SCRIPT.finditer(source):
+        typed = _TYPED.search(script[1] or b"")
+        language = {b"ts": "typescript", b"tsx": "tsx"}[typed[1]] if typed else "javascript"
+        found = extract(BY_NAME[language], script[2], path)
+        if found.failed is not None:
+            return Extract(tuple(symbols), found.failed)
+        first = source.count(b"\n", 0, script.start(2))
+        symbols += (replace(symbol, line=symbol.line + first) for symbol in found.symbols)
     return Extract(tuple(symbols))
 
 
 def _symbols(
     matches: Iterable[Match], source: bytes, language: str
 ) -> Iterator[tuple[Symbol, bool]]:
-    """Each with whether it has a body elsewhere, as the prototype of a function has."""
-    from kedge.repomap.naming import named
-    from kedge.repomap.signatures import signature
+    """Yield each symbol, and True if it is only the prototype of a function."""
+    from kedge.repomap.naming import find_definition
+    from kedge.repomap.signatures import build_signature
 
-    stack: list[_Around] = []
+    stack: list[_Scope] = []
     seen: set[tuple[int, ...]] = set()
     namespaces: set[str] = set()
-    lines = _Lines(source)
+    lines = _LineCounter(source)
     for match in matches:
         span = (match.node.start_byte, match.node.end_byte)
         while stack and stack[-1].span[1] <= span[0]:
@@ -108,47 +117,47 @@ def _symbols(
             continue
         if match.kind == "opaque":
             seen.add(span)
-            stack.append(_Around(span, True, None, False))
+            stack.append(_Scope(span, True, None, False))
             continue
-        found = named(match, source, language)
+        found = find_definition(match, source, language)
         if found is None or (key := (*span, found.position)) in seen:
             continue
         seen.add(key)
         outer = around.name if around else None
-        stack.append(_around(match, found, span, outer, language))
+        stack.append(_open_scope(match, found, span, outer, language))
         if match.kind == "scope" or (around and around.typedef == found.name):
             continue
         if match.kind == "namespace":
             namespaces.update(found.name.split("::"))
         elif found.parent in namespaces:
-            found = found._replace(parent=None, kind="function")
+            found = replace(found, parent=None, kind="function")
         kind, parent = found.kind, found.parent or outer
         if kind == "function" and found.parent is None and around and around.is_type:
             kind = "method"
         elif kind == "method" and parent is None:
             kind = "function"
-        line = signature(match, source)
+        line = build_signature(match, source)
         if kind in _VALUES:
             if _is_private(found.name, line, language):
                 continue
-            kind = _valued(kind, found.name, line)
+            kind = _kind_of_value(kind, found.name, line)
         number = lines.at(found.position)
         yield Symbol(found.name, kind, number, line, parent), match.kind == "prototype"
 
 
-def _around(
-    match: Match, found: Named, span: tuple[int, int], outer: str | None, language: str
-) -> _Around:
+def _open_scope(
+    match: Match, found: Definition, span: tuple[int, int], outer: str | None, language: str
+) -> _Scope:
     if found.kind == "namespace":
-        return _Around(span, False, outer, False)
+        return _Scope(span, False, outer, False)
     if language in ("c", "cpp") and found.kind in ("type", "variable"):
-        return _Around(span, False, outer, False, found.name)
+        return _Scope(span, False, outer, False, found.name)
     is_type = found.kind in _TYPES or found.kind == "scope" or "inside" in match.captures
     opaque = not is_type and found.kind != "module"
-    return _Around(span, opaque, found.name, is_type)
+    return _Scope(span, opaque, found.name, is_type)
 
 
-def _valued(kind: str, name: str, line: str) -> str:
+def _kind_of_value(kind: str, name: str, line: str) -> str:
     shouted = name.isupper() and ("_" in name or (kind == "variable" and len(name) > 1))
     return "constant" if shouted or re.search(_CONSTANT, line) else kind
 
@@ -159,8 +168,8 @@ def _is_private(name: str, line: str, language: str) -> bool:
     return name.startswith("#") or re.search(_PRIVATE, line) is not None
 
 
-def _once(found: Iterator[tuple[Symbol, bool]]) -> Iterator[Symbol]:
-    """Without the prototypes of functions that the same file defines."""
+def _drop_prototypes(found: Iterator[tuple[Symbol, bool]]) -> Iterator[Symbol]:
+    """Leave out the prototypes of functions that the same file defines."""
     symbols = list(found)
     defined = {(symbol.name, symbol.parent) for symbol, prototype in symbols if not prototype}
     for symbol, prototype in symbols:

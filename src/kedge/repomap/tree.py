@@ -1,26 +1,25 @@
-"""A directory tree that spends its lines where the code is."""
+"""A short directory tree of where the code is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from kedge.host.record import NamedTuple
-
-_LEAST = 0.02  # of all that the code weighs
+_LEAST = 0.02  # share of all scores that a directory needs
 
 
-class Branch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Branch:
     depth: int
-    name: str  # from the branch above it
+    name: str  # relative to its parent branch
     path: str
     files: int
 
 
-def branches(scores: Mapping[str, float], most: int) -> list[Branch]:
-    """The directories that weigh most, each below its parent.
+def select_branches(scores: Mapping[str, float], most: int) -> list[Branch]:
+    """The directories with the highest sum of scores, each below its parent.
 
-    A directory weighs what its files score. One that holds nothing but one other directory is
-    written together with it.
+    A directory that only contains one other directory is joined with it.
     """
     direct: dict[str, list[float]] = {}
     for path, score in scores.items():
@@ -38,7 +37,7 @@ def branches(scores: Mapping[str, float], most: int) -> list[Branch]:
     mass = {folder: sum(direct.get(folder, ())) for folder in above}
     count = {folder: len(direct.get(folder, ())) for folder in above}
     below = dict.fromkeys((*above, ""), 0)
-    for folder in sorted(above, reverse=True):  # each before the one that it is in
+    for folder in sorted(above, reverse=True):  # children before their parents
         parent = above[folder]
         below[parent] += 1
         if parent:

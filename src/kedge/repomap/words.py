@@ -1,7 +1,8 @@
-"""What a file talks about, found without parsing it: the words of every file rank them.
+"""The names in a source file, found without parsing it. They rank all files; only files that are
+shown are parsed.
 
-Only the files that are shown are parsed. Definitions are looked for by the words that announce
-them, and by lines that look like the head of a function: a name too many does little harm.
+Definitions are found by their keywords, and by lines that look like the head of a function: a wrong
+one does little harm.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from functools import cache
 
-from kedge.repomap.imports import imports
+from kedge.repomap.imports import find_imports
 from kedge.repomap.index import MOST
 
-LONGEST = 80  # a longer word is made by a program
+LONGEST = 80  # longer words are generated
 _SPACES = bytes(c if chr(c).isalnum() or c == 95 else 32 for c in range(128)) + b" " * 128
 _BLANK = b" \t\n\r;({@"
 _NAME = rb"[ \t]*&?([A-Za-z_]\w*)"
@@ -34,7 +35,7 @@ _SPECIAL = {
 }
 _GROUP = rb"\((?:\n(?![a-z)])[^\n]*)*\n\)"
 _GROUPED = rb"\n\t([A-Za-z_]\w*)"
-# What stands in brackets, with brackets in it.
+# Brackets with brackets inside.
 _ROUND = rb"\([^()]*+(?:\([^()]*+\)[^()]*+){0,20}\)"
 _SHARP = rb"<[^<>()\n;]*+(?:<[^<>()\n;]*+>[^<>()\n;]*+){0,8}>"
 # A line such as `public Map<A, B> names(int a`. Most lines fail at the first look ahead.
@@ -60,7 +61,7 @@ _LINES = {
     "shell": rb"\n[ \t]*([\w:.-]+)[ \t]*\([ \t]*\)",
     "ruby": rb"\n[ \t]*+([A-Z]\w{3,}+)[ \t]*+=[ \t]",
     "lua": rb"\n[ \t]*+(?:local[ \t]++)?(?:\w++\.)*(\w++)[ \t]*+=[ \t]*+function\b",
-    "c": rb"\n" + _TYPED % (_SHARP, _SHARP, 0),  # the type may stand on its own line
+    "c": rb"\n" + _TYPED % (_SHARP, _SHARP, 0),  # the type may be on the line before
     **dict.fromkeys(("cpp", "java", "csharp"), _INDENTED),
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro"), _SCRIPTED),
 }
@@ -109,8 +110,8 @@ _KEYWORDS = frozenset(
 Words = tuple[dict[str, int], list[str], list[str]]
 
 
-def words(language: str, source: bytes) -> Words:
-    """How often each name occurs, which seem to be defined here, and what is imported."""
+def find_words(language: str, source: bytes) -> Words:
+    """The count of each name, the names that seem to be defined here, and the imports."""
     counts = Counter(_split(source))
     names = {
         name: count if count < MOST else MOST  # noqa: FURB136 - quicker
@@ -119,18 +120,18 @@ def words(language: str, source: bytes) -> Words:
     }
     text = b"\n" + source
     defined = dict.fromkeys(
-        found.decode("ascii", "replace") for found in _defined(language, text, counts)
+        found.decode("ascii", "replace") for found in _find_definitions(language, text, counts)
     )
-    return names, [name for name in defined if name in names], imports(language, text)
+    return names, [name for name in defined if name in names], find_imports(language, text)
 
 
 def _split(source: bytes) -> list[str]:
     return source.translate(_SPACES).decode("ascii").split()
 
 
-def _defined(language: str, text: bytes, known: Container[str]) -> Iterator[bytes]:
-    for said, word, shape in _announced(language):
-        if said is not None and said not in known:
+def _find_definitions(language: str, text: bytes, known: Container[str]) -> Iterator[bytes]:
+    for keyword, word, shape in _definition_patterns(language):
+        if keyword is not None and keyword not in known:
             continue
         size, place = len(word), text.find(word)
         while place >= 0:
@@ -138,23 +139,23 @@ def _defined(language: str, text: bytes, known: Container[str]) -> Iterator[byte
                 if found := shape.match(text, place + size):
                     yield found[1]
                 elif word[0] == 10:
-                    yield from _grouped(text, place + size)
+                    yield from _find_grouped(text, place + size)
             place = text.find(word, place + size)
     if language in _LINES:
         yield from re.compile(_LINES[language]).findall(text)
 
 
 @cache
-def _announced(language: str) -> list[tuple[str | None, bytes, re.Pattern[bytes]]]:
-    """The words that announce definitions, each with the first name in it and what follows."""
+def _definition_patterns(language: str) -> list[tuple[str | None, bytes, re.Pattern[bytes]]]:
+    """The keywords of definitions: their first name, their bytes, and the pattern that follows."""
     found = []
     for word in _ANNOUNCED.get(language, _OTHERS).encode().split(b"|"):
-        said = next(iter(_split(word)), None)
-        found.append((said, word, re.compile(_SPECIAL.get(word, _NAME))))
+        keyword = next(iter(_split(word)), None)
+        found.append((keyword, word, re.compile(_SPECIAL.get(word, _NAME))))
     return found
 
 
-def _grouped(text: bytes, place: int) -> list[bytes]:
-    """What Go's `type (` defines: a name to each line that is indented once."""
+def _find_grouped(text: bytes, place: int) -> list[bytes]:
+    """The names in a Go group such as `type (`: one on each line that is indented once."""
     found = re.compile(_GROUP).match(text, place)
     return re.findall(_GROUPED, found[0]) if found else []

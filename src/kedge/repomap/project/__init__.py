@@ -1,1 +1,1 @@
-"""What a repository's file names and its own configuration say about it."""
+"""The structure of a repository, from its file names and configuration files."""

@@ -1,13 +1,13 @@
-"""One line about a directory, in the words of those who wrote it."""
+"""One line about a directory, from its own documentation."""
 
 from __future__ import annotations
 
 import re
 
-from kedge.repomap.project.formats import table, text
+from kedge.repomap.project.formats import as_table, as_text
 from kedge.repomap.project.parts import base, join
+from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.prose import first_sentence, paragraph, readme_sentence
-from kedge.repomap.project.source import Project
 
 _READMES = (
     "README.md",
@@ -18,29 +18,29 @@ _READMES = (
     "Readme.md",
     "README.adoc",
 )
-MOST_GO = 4  # files of a package that are searched for its comment
+MOST_GO = 4  # files of a package that are searched for its comment, at most
 
 
-def about(project: Project, directory: str) -> str | None:
-    """What it is for: its package's own words, else its manifest's, else its README's."""
+def describe_directory(project: ProjectFiles, directory: str) -> str | None:
+    """Describe a directory by its package's documentation, its manifest or its README."""
     for find in (_python, _go, _rust, _java, _manifest, _script, _readme):
         if found := find(project, directory):
             return found
     return None
 
 
-def _python(project: Project, directory: str) -> str | None:
+def _python(project: ProjectFiles, directory: str) -> str | None:
     path = join(directory, "__init__.py")
     if not project.has(path):
         inner = join(directory, f"src/{base(directory).replace('-', '_')}/__init__.py")
         path = inner if project.has(inner) else ""
-    return first_sentence(docstring(project.top(path)) or "") if path else None
+    return first_sentence(find_docstring(project.top(path)) or "") if path else None
 
 
-def docstring(code: str) -> str | None:
-    """The docstring that a Python module begins with: its first paragraph."""
+def find_docstring(code: str) -> str | None:
+    """The first paragraph of a Python module's docstring."""
     start = 0
-    # comments and blank lines may come before it
+    # skip comments and blank lines
     while start < len(code) and (code[start] in "#\n" or code[start].isspace()):
         end = code.find("\n", start) if code[start] == "#" else start
         start = len(code) if end < 0 else end + 1
@@ -54,7 +54,7 @@ def docstring(code: str) -> str | None:
     return body.strip().partition("\n\n")[0]
 
 
-def _go(project: Project, directory: str) -> str | None:
+def _go(project: ProjectFiles, directory: str) -> str | None:
     names = [base(path) for path in project.inside(directory) if path.endswith(".go")]
     names = [name for name in names if not name.endswith("_test.go")]
     own = f"{base(directory)}.go"
@@ -68,7 +68,7 @@ def _go(project: Project, directory: str) -> str | None:
             lines.append(line[2:].strip())
         comment = "\n".join(reversed(lines)).partition("\n\n")[0]
         if comment.startswith(("Package ", "Command ")):
-            # first come its name and a verb
+            # skip the name and the verb
             words = first_sentence(f"Package {comment[8:]}") or ""
             if words.startswith("Package "):
                 words = words.partition(" ")[2].partition(" ")[2]
@@ -76,7 +76,7 @@ def _go(project: Project, directory: str) -> str | None:
     return None
 
 
-def _rust(project: Project, directory: str) -> str | None:
+def _rust(project: ProjectFiles, directory: str) -> str | None:
     for name in ("src/lib.rs", "lib.rs", "mod.rs", "src/main.rs", "main.rs"):
         if not project.has(path := join(directory, name)):
             continue
@@ -92,7 +92,7 @@ def _rust(project: Project, directory: str) -> str | None:
     return None
 
 
-def _java(project: Project, directory: str) -> str | None:
+def _java(project: ProjectFiles, directory: str) -> str | None:
     path = join(directory, "package-info.java")
     head = project.top(path) if project.has(path) else ""
     _, start, rest = head.partition("/**")
@@ -106,8 +106,8 @@ def _java(project: Project, directory: str) -> str | None:
 _MODULE_TAGS = ("@module", "@packageDocumentation", "@file", "@fileoverview", "@overview")
 
 
-def _script(project: Project, directory: str) -> str | None:
-    """The comment that a JavaScript or TypeScript module opens with, when it says so."""
+def _script(project: ProjectFiles, directory: str) -> str | None:
+    """The module comment (`@module`, `@file` …) of a JavaScript or TypeScript package."""
     path = project.first(directory, "mod.ts", "index.ts", "src/index.ts", "index.js", "src/mod.ts")
     head = project.head(path) if path else ""
     for piece in head.split("/**")[1:4]:
@@ -120,21 +120,21 @@ def _script(project: Project, directory: str) -> str | None:
     return None
 
 
-def _manifest(project: Project, directory: str) -> str | None:
-    """The description that a package is published with."""
+def _manifest(project: ProjectFiles, directory: str) -> str | None:
+    """The description in a package's manifest."""
     found: list[object] = []
     if project.has(path := join(directory, "package.json")):
         found.append(project.json(path).get("description"))
     if project.has(path := join(directory, "Cargo.toml")):
-        found.append(table(project.toml(path), "package").get("description"))
+        found.append(as_table(project.toml(path), "package").get("description"))
     if project.has(path := join(directory, "pyproject.toml")):
         pyproject = project.toml(path)
-        found.append(table(pyproject, "project").get("description"))
-        found.append(table(pyproject, "tool", "poetry").get("description"))
+        found.append(as_table(pyproject, "project").get("description"))
+        found.append(as_table(pyproject, "tool", "poetry").get("description"))
     if project.has(path := join(directory, "composer.json")):
         found.append(project.json(path).get("description"))
     if project.has(path := join(directory, "pubspec.yaml")):
-        found.append(table(project.yaml(path)).get("description"))
+        found.append(as_table(project.yaml(path)).get("description"))
     for path in project.inside(directory):
         if path.endswith(".gemspec"):
             found += re.findall(
@@ -146,13 +146,13 @@ def _manifest(project: Project, directory: str) -> str | None:
             pattern = r"^description\s{0,4}=\s{0,4}['\"]([^'\"\n]{1,300})"
             found += re.findall(pattern, project.head(path), re.MULTILINE)[:1]
     for value in found:
-        words = text(value, 600)
+        words = as_text(value, 600)
         is_own = words and not words.startswith("A new Flutter ")
         if words and is_own and (sentence := first_sentence(words, base(directory))):
             return sentence
     return None
 
 
-def _readme(project: Project, directory: str) -> str | None:
+def _readme(project: ProjectFiles, directory: str) -> str | None:
     path = project.first(directory, *_READMES)
     return readme_sentence(project.top(path), base(directory)) if path else None

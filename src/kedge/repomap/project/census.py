@@ -1,4 +1,4 @@
-"""How much code there is, in which language and where, judged by file names alone."""
+"""How much code there is, by language and directory, judged by file names."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ MAX_DEPTH = 40
 
 _SCRIPT_TESTS = (".test", ".spec", "_test", "-test", ".e2e-spec", "-spec", ".cy", ".stories")
 _CLASS_TESTS = ("Test", "Tests", "Spec", "IT")
-# how the names of tests begin and end, by extension
+# prefixes and suffixes of test files, by extension
 _TEST_STEMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "py": (("test_",), ("_test",)),
     "go": ((), ("_test",)),
@@ -98,13 +98,13 @@ _TEST_STEMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def family_of(name: str) -> str:
-    """The family of a file of code, by its extension."""
+    """The language family of a source file, by its extension."""
     language = _BY_EXTENSION[name.rpartition(".")[2]]
     return next(family for known, family in _LANGUAGES if known == language)
 
 
 def test_style(name: str) -> str | None:
-    """The form of a test's name, such as `test_*.py`; None for what is no test by its name."""
+    """The pattern of a test's name, such as `test_*.py`; None if the name is not a test's."""
     stem, _, extension = name.rpartition(".")
     known = _TEST_STEMS.get(extension)
     if known is None:
@@ -113,7 +113,7 @@ def test_style(name: str) -> str | None:
     if stem.endswith(ends):
         end = next(filter(stem.endswith, ends))
         before = stem[-len(end) - 1 : -len(end)]
-        # AUDIT is no test
+        # AUDIT is not a test
         return f"*{end}.{extension}" if before and (end != "IT" or not before.isupper()) else None
     if starts and stem.startswith(starts):
         start = next(start for start in starts if stem.startswith(start))
@@ -129,7 +129,7 @@ def _is_part_aside(part: str) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def _state(directory: str) -> bool | None:
-    """True for what is aside, False below the sources of a product, None where it is open."""
+    """True for tests, documents and examples, False inside product sources, None if undecided."""
     above, _, part = directory.rpartition("/")
     if above:
         known = _state(above)
@@ -139,14 +139,14 @@ def _state(directory: str) -> bool | None:
 
 
 def _state_of_part(above: str, part: str) -> bool | None:
-    # below src/main the parts are names of packages, whatever they say
+    # below src/main all parts are names of packages
     if above.endswith("src") and part.endswith(_SOURCE_SETS):
         return "est" in part
     return _is_part_aside(part) or None
 
 
 def is_aside(directory: str) -> bool:
-    """Whether what is in the directory is a test, a document or an example, not the product."""
+    """True if the directory is for tests, documents or examples, not for the product."""
     if not directory:
         return False
     return directory.count("/") > MAX_DEPTH or _state(directory) is True
@@ -158,10 +158,10 @@ def is_test_directory(part: str) -> bool:
 
 
 class Census:
-    """Files of code by directory and language, without tests, documents and examples."""
+    """Counts of source files by directory and language, without tests, documents and examples."""
 
     def __init__(self, homes: Mapping[str, Sequence[str]]) -> None:
-        """`homes` has the directories that each name of a file is in."""
+        """`homes` has the directories of each file name."""
         self._homes = homes
         self.tests: dict[str, list[str]] = {}
         product: dict[str, dict[str, int]] = {}
@@ -172,27 +172,27 @@ class Census:
             style = test_style(name)
             if style:
                 self.tests.setdefault(style, []).extend(places)
-                # `test_case.rb` may well be a part of the product
+                # `test_case.rb` may be part of the product
                 if style[0] == "*" or language == "Python":
                     continue
             own: Iterable[str] = places
             if name[0].isdigit():
-                # the steps of a schema say how much happened, not how much there is
+                # migrations are history, not size
                 own = [place for place in places if not place.endswith(_MIGRATIONS)]
             if name != "conftest.py":
                 _count(product, language, own)
-        foreign = _made_directories(homes)
+        foreign = _platform_directories(homes)
         if "deps" not in product:
-            # it only holds other projects
+            # it only contains other projects
             foreign.add("deps")
-        kept = _kept(product, foreign)
-        # a repository of examples or of tests is still a repository
+        kept = _product_directories(product, foreign)
+        # a repository that only has examples or tests
         self._own = {name: product[name] for name in kept} or self._every
-        self._sums = _summed(self._own)
+        self._sums = _sum_up(self._own)
 
     @cached_property
     def _every(self) -> dict[str, dict[str, int]]:
-        """All code, of tests and examples too."""
+        """Counts of all source files, tests and examples too."""
         found: dict[str, dict[str, int]] = {}
         for name, places in self._homes.items():
             if language := _BY_EXTENSION.get(name.rpartition(".")[2]):
@@ -200,7 +200,7 @@ class Census:
         return found
 
     def in_tests(self) -> dict[str, Counter[str]]:
-        """Code below directories for tests, whatever its name: by form, and by directory."""
+        """Counts of files in test directories, by pattern and directory."""
         found: dict[str, Counter[str]] = {}
         for place, counts in self._every.items():
             if any(map(is_test_directory, place.split("/"))):
@@ -214,14 +214,14 @@ class Census:
         return self.files_in("")
 
     def files_in(self, directory: str) -> int:
-        """How many files of code there are in a directory and all below it."""
+        """The number of source files in a directory and below."""
         return sum(self._sums.get(directory, {}).values())
 
     def files_right_in(self, directory: str) -> int:
         return sum(self._own.get(directory, {}).values())
 
     def subdirectories(self, directory: str) -> list[str]:
-        """The directories right below that hold code."""
+        """The direct subdirectories with code."""
         return self._children.get(directory, [])
 
     @cached_property
@@ -233,7 +233,7 @@ class Census:
         return found
 
     def languages(self, family: str, directory: str = "") -> Counter[str]:
-        """The languages of a family with their files."""
+        """The languages of a family, with the number of their files."""
         counts = self._sums.get(directory, {})
         return Counter({name: counts[name] for name in _FAMILIES[family] if name in counts})
 
@@ -242,12 +242,12 @@ class Census:
         return sum(counts.get(name, 0) for name in _FAMILIES[family]) if counts else 0
 
     def share(self, family: str, directory: str = "") -> float:
-        """The part of all code that is of this family and in this directory, 0 to 1."""
+        """The share of all code that is in this family and directory, 0 to 1."""
         return self.weight(family, directory) / self.total if self.total else 0.0
 
     @cached_property
     def families(self) -> list[str]:
-        """The families that there are, the largest first."""
+        """The language families, largest first."""
         names = [family for family in _FAMILIES if self.weight(family)]
         return sorted(names, key=lambda name: (-self.weight(name), name))
 
@@ -262,7 +262,7 @@ def _count(counts: dict[str, dict[str, int]], language: str, places: Iterable[st
 
 
 def _parents(places: Iterable[str]) -> dict[str, str]:
-    """These directories and all above them, each with the one right above it."""
+    """These directories and all of their ancestors, each with its parent."""
     found: dict[str, str] = {}
     for name in places:
         place = name
@@ -272,11 +272,11 @@ def _parents(places: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _kept(places: Iterable[str], foreign: set[str]) -> list[str]:
+def _product_directories(places: Iterable[str], foreign: set[str]) -> list[str]:
     """The directories of the product."""
     states: dict[str, bool | None] = {"": None}
     parents = _parents(places)
-    # what is above another is shorter than it
+    # an ancestor is shorter than its descendants
     for name in sorted(parents, key=len):
         above = parents[name]
         known = states[above]
@@ -287,8 +287,8 @@ def _kept(places: Iterable[str], foreign: set[str]) -> list[str]:
     return [name for name in places if states[name] is not True]
 
 
-def _summed(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    """The counts of every directory with those of all below it."""
+def _sum_up(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Add the counts of all subdirectories to each directory."""
     sums = {place: dict(own) for place, own in counts.items()}
     parents = _parents(counts)
     for place in sorted(parents, key=len, reverse=True):
@@ -298,8 +298,8 @@ def _summed(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]
     return sums
 
 
-def _made_directories(homes: Mapping[str, Sequence[str]]) -> set[str]:
-    """Where Flutter puts what it makes for each platform."""
+def _platform_directories(homes: Mapping[str, Sequence[str]]) -> set[str]:
+    """The directories that Flutter generates for each platform."""
     found = set()
     for home in homes.get("pubspec.yaml", ()):
         found |= {f"{home}/{name}".lstrip("/") for name in _PLATFORMS}

@@ -1,16 +1,17 @@
-"""Which of all the commands found are those that a maintainer would tell a newcomer."""
+"""Choosing the commands that a maintainer would tell a newcomer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from kedge.repomap.project.importance import Importance
 from kedge.repomap.project.parts import KINDS, Candidate, Command, Kind
 from kedge.repomap.project.shell import step_of
-from kedge.repomap.project.standing import Standing
 
-ENOUGH = 30  # below this a command is a guess about some corner of the repository
-CLOSE = 24  # how much worse the second command of a kind may be
-AGREES = 10  # what it is worth that CI runs the same
+ENOUGH = 30  # commands with a lower score are guesses
+CLOSE = 24  # greatest difference of the second command of a kind
+AGREES = 10  # bonus if CI runs the same command
 _FAMILIES = {
     "node": "npm pnpm yarn bun npx deno eslint jest vitest prettier tsc node biome oxlint next",
     "rust": "cargo rustfmt",
@@ -33,22 +34,24 @@ _FAMILIES = {
     "solidity": "forge",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-# one command is enough to set up, to build and to start, unless there are two products
+# of these kinds one command is enough, unless there are two products
 _LONE: frozenset[Kind] = frozenset({"install", "build", "run", "format"})
 _LOSSES = ((0.99, 0), (0.5, 14), (0.25, 24), (0.12, 34), (0.04, 46))
 
 
-def choose(standing: Standing, found: Iterable[Candidate], agreed: frozenset[str]) -> list[Command]:
-    """The best command of each kind, then the second ones that say something else."""
-    judged = [_judged(standing, candidate, agreed) for candidate in found]
+def choose(
+    importance: Importance, found: Iterable[Candidate], agreed: frozenset[str]
+) -> list[Command]:
+    """The best command of each kind, then second ones that do something else."""
+    judged = [_judge(importance, candidate, agreed) for candidate in found]
     firsts: list[Candidate] = []
     seconds: list[Candidate] = []
     for kind in KINDS:
         ranked = [one for one in judged if one.kind == kind and one.score >= ENOUGH]
         ranked.sort(key=lambda one: (-one.score, len(one.command), one.command, one.source))
         best = _best(ranked)
-        # of two products the more important one comes first
-        best.sort(key=lambda one: -standing.of(one.family, one.where))
+        # the more important of two products comes first
+        best.sort(key=lambda one: -importance.of(one.family, one.where))
         firsts += best[:1]
         seconds += best[1:]
     return [Command(one.kind, one.command, one.source) for one in firsts + seconds]
@@ -72,26 +75,26 @@ def _best(ranked: list[Candidate]) -> list[Candidate]:
 
 def _says_the_same(first: Candidate, second: Candidate) -> bool:
     if first.where != second.where:
-        # a command for all speaks for its parts too
+        # a command for everything covers its parts
         return not first.where and first.family == second.family
     one, two = _step(first).split(), _step(second).split()
     # `composer run phpcs` and `vendor/bin/phpcs`
     return one[:1] == two[:1] or one[-1:] == two[:1] or two[-1:] == one[:1]
 
 
-def _judged(standing: Standing, candidate: Candidate, agreed: frozenset[str]) -> Candidate:
+def _judge(importance: Importance, candidate: Candidate, agreed: frozenset[str]) -> Candidate:
     family = candidate.family or _FAMILY_OF.get(_step(candidate).partition(" ")[0])
-    score = candidate.score - _loss(standing.of(family, candidate.where))
+    score = candidate.score - _loss(importance.of(family, candidate.where))
     if candidate.where:
         score -= 4
     step = f"{candidate.where}:{_step(candidate)}"
     if step in agreed and not candidate.from_ci:
         score += AGREES
-    return candidate._replace(score=score, family=family)
+    return replace(candidate, score=score, family=family)
 
 
-def _loss(standing: float) -> int:
-    return next((loss for least, loss in _LOSSES if standing >= least), 60)
+def _loss(importance: float) -> int:
+    return next((loss for least, loss in _LOSSES if importance >= least), 60)
 
 
 def _step(candidate: Candidate) -> str:

@@ -1,18 +1,25 @@
-"""What continuous integration runs: the commands that are known to work."""
+"""The commands that continuous integration runs: they are known to work."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
-from kedge.host.record import NamedTuple
-from kedge.repomap.project.parts import Candidate, Findings, Kind, within
-from kedge.repomap.project.pipelines import EXACT, SYSTEMS, Step, steps, words_of_name, workflows
+from kedge.repomap.project.parts import Candidate, Findings, Kind, run_in
+from kedge.repomap.project.pipelines import (
+    EXACT,
+    SYSTEMS,
+    Step,
+    find_workflows,
+    read_steps,
+    words_of_name,
+)
+from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.shell import is_tool, kind_of, step_of
-from kedge.repomap.project.source import Project
 
 MAX_COMMAND = 100
-# these mean the same without the arguments that a pipeline gives them
+# commands that mean the same without their CI arguments
 _BASES = {
     "cargo fmt": "cargo fmt",
     "cargo clippy": "cargo clippy",
@@ -21,7 +28,7 @@ _BASES = {
     "ruff format": "ruff format",
     "pre-commit run": "pre-commit run --all-files",
 }
-# what stands in lines that only make sense in a pipeline
+# parts of lines that only make sense in a pipeline
 _STRANGE = (
     "|", ";", "&", "<", ">", "`", "\\", "$", "{{", "github", "runner.", "codecov", "/tmp/",  # noqa: S108
     "--token", "--version", "--help", "--target", "/home/", "~", "sudo ", "docker ",
@@ -33,25 +40,26 @@ _FIXES: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 
-class Pipelines(NamedTuple):
-    """What CI shows: commands, every step to agree with, and the file that does most."""
+@dataclass(frozen=True, slots=True)
+class Pipelines:
+    """Findings from CI: commands, all known steps, and the most useful CI file."""
 
     findings: Findings
     agreed: frozenset[str]
     main: str | None
 
 
-def read(project: Project) -> Pipelines:
+def read(project: ProjectFiles) -> Pipelines:
     findings = Findings()
-    names = ["GitHub Actions"] if workflows(project) else []
+    names = ["GitHub Actions"] if find_workflows(project) else []
     names += [name for path, name in SYSTEMS if project.has(path)]
     if names:
-        findings.tech(f"CI: {', '.join(dict.fromkeys(names))}")
+        findings.add_tech(f"CI: {', '.join(dict.fromkeys(names))}")
     agreed: set[str] = set()
-    order = [*workflows(project), *(path for path, _ in SYSTEMS if project.has(path))]
+    order = [*find_workflows(project), *(path for path, _ in SYSTEMS if project.has(path))]
     plain = [path for path in order if not EXACT.isdisjoint(words_of_name(path))]
     useful = Counter(dict.fromkeys(plain, 2))
-    for step in steps(project):
+    for step in read_steps(project):
         kind = kind_of(step.line)
         if kind is None:
             continue
@@ -59,7 +67,7 @@ def read(project: Project) -> Pipelines:
             useful[step.path] += 3 if kind == "test" else 1
         agreed.add(f"{step.where}:{step_of(step.line)}")
         if candidate := _candidate(kind, step):
-            findings.add(candidate)
+            findings.add_candidate(candidate)
     order = [path for path in order if useful[path]]
     main = max(order, key=lambda path: (min(useful[path], 6), -order.index(path)), default=None)
     return Pipelines(findings, frozenset(agreed), main)
@@ -70,7 +78,7 @@ def _candidate(kind: Kind, step: Step) -> Candidate | None:
     if kind == "run" or (kind == "install" and not is_tool(line)):
         return None
     if step_of(line) in ("make", "gmake"):
-        # the makefile itself tells what it makes
+        # the makefile is read itself
         return None
     words = line.count(" ") + 1
     score = 60 - step.rank - 3 * max(words - 4, 0) - (12 if "=" in line else 0)
@@ -84,17 +92,17 @@ def _candidate(kind: Kind, step: Step) -> Candidate | None:
             return None
         line, score = known, 48 - step.rank
     if kind == "format":
-        line = _writing(line)
+        line = _make_writing(line)
     source = f"{step.path}:{step.number}"
-    return Candidate(kind, within(step.where, line), source, score, None, step.where, True)
+    return Candidate(kind, run_in(step.where, line), source, score, None, step.where, True)
 
 
 def _is_strange(line: str) -> bool:
     return line.endswith((" -v", " -V")) or any(sign in line for sign in _STRANGE)
 
 
-def _writing(line: str) -> str:
-    """The formatter's line as a developer runs it: it writes what CI only compares."""
+def _make_writing(line: str) -> str:
+    """The formatter's command without the flags that only check."""
     for program, flag, instead in _FIXES:
         if re.search(program, line):
             return re.sub(flag, instead, line).removesuffix(" --")

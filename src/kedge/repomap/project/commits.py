@@ -1,4 +1,4 @@
-"""The form that a project's commit messages have in common."""
+"""The common style of a project's commit messages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _STYLES: tuple[tuple[str, str], ...] = (
 
 
 def commit_style(subjects: Sequence[str]) -> str | None:
-    """The form that most of these commit subjects have, or None where there is none."""
+    """The style of most of these commit subjects, or None."""
     cleaned = [subject.strip()[:200] for subject in subjects[:MOST_READ]]
-    kept = [subject for subject in cleaned if subject and not _is_made(subject)]
+    kept = [subject for subject in cleaned if subject and not _is_automatic(subject)]
     if len(kept) < FEWEST:
         return None
 
@@ -41,8 +41,8 @@ def commit_style(subjects: Sequence[str]) -> str | None:
     return next((style for pattern, style in _STYLES if most(re.compile(pattern).match)), None)
 
 
-def _is_made(subject: str) -> bool:
-    """Whether a merge, a release or a program wrote it."""
+def _is_automatic(subject: str) -> bool:
+    """True for the subjects of merges, releases and bots."""
     word = subject.partition(" ")[0].removeprefix("v")
     is_version = word[:1].isdigit() and "." in word
     return is_version or subject.startswith(("Merge ", 'Revert "', "Bump "))

@@ -1,4 +1,4 @@
-"""Habits of a project that are plain to see: tests, style, commits, indentation, hooks."""
+"""Conventions of a project: tests, style, commits, indentation, hooks."""
 
 from __future__ import annotations
 
@@ -6,48 +6,50 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kedge.repomap.project.commits import commit_style
-from kedge.repomap.project.formats import items, table, text, texts
-from kedge.repomap.project.source import Project
-from kedge.repomap.project.standing import Standing
-from kedge.repomap.project.testplaces import test_places
+from kedge.repomap.project.formats import as_list, as_table, as_text, as_texts
+from kedge.repomap.project.importance import Importance
+from kedge.repomap.project.project_files import ProjectFiles
+from kedge.repomap.project.test_places import describe_tests
 
-LEAST = 0.25  # compared with the main ecosystem, for the style of a language to be told
+LEAST = 0.25  # least importance of a language whose style is shown
 _PRETTIER = (
     ".prettierrc", ".prettierrc.json", ".prettierrc.yml", ".prettierrc.yaml", ".prettierrc.js",
     ".prettierrc.cjs", ".prettierrc.mjs", ".prettierrc.toml", "prettier.config.js",
     "prettier.config.mjs", "prettier.config.cjs", "prettier.config.ts",
 )  # fmt: skip
-# hooks that every project has say nothing about this one
+# hooks that most projects have
 _COMMON_HOOKS = ("check-", "end-of", "trailing", "mixed-", "debug", "detect", "no-", "fix-byte",
                  "requirements-")  # fmt: skip
 
 
-def conventions(project: Project, standing: Standing, subjects: Sequence[str]) -> list[str]:
-    """What helps most to write a change that fits in comes first."""
-    found = [*test_places(project), *_styles(project, standing)]
+def list_conventions(
+    project: ProjectFiles, importance: Importance, subjects: Sequence[str]
+) -> list[str]:
+    """The conventions, the most useful for writing a change first."""
+    found = [*describe_tests(project), *_styles(project, importance)]
     if style := commit_style(subjects):
         found.append(f"commits: {style}")
     return [*found, *_indentation(project), *_hooks(project)]
 
 
-def _styles(project: Project, standing: Standing) -> Iterator[str]:
-    """The style of each language that matters, where it is more than its formatter's own."""
-    for family in sorted(project.census.families, key=lambda name: -standing.of(name)):
-        if family in _STYLES and standing.of(family) >= LEAST:
+def _styles(project: ProjectFiles, importance: Importance) -> Iterator[str]:
+    """The style of each important language, if it is not just the formatter's default."""
+    for family in sorted(project.census.families, key=lambda name: -importance.of(name)):
+        if family in _STYLES and importance.of(family) >= LEAST:
             yield from _STYLES[family](project)
 
 
 def _width(value: object) -> str:
-    found = text(value, 4)
+    found = as_text(value, 4)
     return f"line length {found}" if found and found.isdigit() else ""
 
 
-def _python(project: Project) -> Iterator[str]:
-    tools = table(project.toml("pyproject.toml"), "tool")
-    ruff = table(tools, "ruff")
+def _python(project: ProjectFiles) -> Iterator[str]:
+    tools = as_table(project.toml("pyproject.toml"), "tool")
+    ruff = as_table(tools, "ruff")
     for name in ("ruff.toml", ".ruff.toml"):
         ruff = ruff or project.toml(name)
-    black = table(tools, "black") if "black" in tools else None
+    black = as_table(tools, "black") if "black" in tools else None
     flake8 = project.ini(".flake8").get("flake8", {}) if project.has(".flake8") else {}
     width = _width(ruff.get("line-length")) or _width(flake8.get("max-line-length"))
     if black is not None:
@@ -57,15 +59,15 @@ def _python(project: Project) -> Iterator[str]:
         yield f"Python: {', '.join([*(names or ['flake8']), width])}"
 
 
-def _script(project: Project) -> Iterator[str]:
+def _script(project: ProjectFiles) -> Iterator[str]:
     package = project.json("package.json") if project.has("package.json") else {}
     if biome := project.first("", "biome.json", "biome.jsonc"):
-        width = _width(table(project.json(biome), "formatter").get("lineWidth"))
+        width = _width(as_table(project.json(biome), "formatter").get("lineWidth"))
         yield ", ".join(filter(None, ("JS/TS: biome", width)))
     path = project.first("", *_PRETTIER)
     if path or "prettier" in package:
         head = project.head(path) if path else ""
-        own = table(package, "prettier")
+        own = as_table(package, "prettier")
         wide = re.search(r"printWidth['\"]?\s{0,4}[:=]\s{0,4}(\d{2,3})", head)
         details = ["JS/TS: prettier", _width(wide.group(1) if wide else own.get("printWidth"))]
         for name, value, shown in (
@@ -78,19 +80,19 @@ def _script(project: Project) -> Iterator[str]:
         yield ", ".join(filter(None, details))
 
 
-def _rust(project: Project) -> Iterator[str]:
+def _rust(project: ProjectFiles) -> Iterator[str]:
     rustfmt = project.first("", "rustfmt.toml", ".rustfmt.toml")
     if rustfmt and (width := _width(project.toml(rustfmt).get("max_width"))):
         yield f"Rust: rustfmt, {width}"
 
 
-def _go(project: Project) -> Iterator[str]:
+def _go(project: ProjectFiles) -> Iterator[str]:
     linter = project.first("", ".golangci.yml", ".golangci.yaml", ".golangci.toml")
     if linter and "gofumpt" in project.head(linter):
         yield "Go: gofumpt"
 
 
-def _native(project: Project) -> Iterator[str]:
+def _native(project: ProjectFiles) -> Iterator[str]:
     if project.has(".clang-format"):
         head = project.head(".clang-format")
         base = re.search(r"^BasedOnStyle:[ ]{0,4}(\w{1,20})", head, re.MULTILINE)
@@ -102,7 +104,7 @@ def _native(project: Project) -> Iterator[str]:
 _STYLES = {"python": _python, "node": _script, "rust": _rust, "go": _go, "c": _native}
 
 
-def _indentation(project: Project) -> Iterator[str]:
+def _indentation(project: ProjectFiles) -> Iterator[str]:
     section = ""
     style: dict[str, dict[str, str]] = {}
     for raw in project.head(".editorconfig").split("\n")[:400]:
@@ -125,7 +127,7 @@ def _indentation(project: Project) -> Iterator[str]:
         yield f"indentation: {'; '.join(shown[:4])}"
 
 
-def _hooks(project: Project) -> Iterator[str]:
+def _hooks(project: ProjectFiles) -> Iterator[str]:
     path = project.first("", ".pre-commit-config.yaml", ".pre-commit-config.yml")
     if path is None:
         if project.has("lefthook.yml", "lefthook.yaml", ".lefthook.yml"):
@@ -134,9 +136,9 @@ def _hooks(project: Project) -> Iterator[str]:
             yield "git hooks: husky"
         return
     hooks: list[str] = []
-    for repo in items(table(project.yaml(path)).get("repos"))[:40]:
-        for hook in items(table(repo).get("hooks"))[:20]:
-            hooks += texts(items([table(hook).get("id")]))
+    for repo in as_list(as_table(project.yaml(path)).get("repos"))[:40]:
+        for hook in as_list(as_table(repo).get("hooks"))[:20]:
+            hooks += as_texts(as_list([as_table(hook).get("id")]))
     telling = [name for name in dict.fromkeys(hooks) if not name.startswith(_COMMON_HOOKS)]
     inside = f" ({', '.join(telling[:6])})" if telling else ""
     yield f"git hooks: pre-commit{inside}"

@@ -1,40 +1,40 @@
-"""Containers: what the images start from, which services run together, what a container runs."""
+"""Docker: services of compose files, and the command of the image."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from kedge.repomap.project.formats import named, table, text
+from kedge.repomap.project.formats import as_table, as_text, printable_items
 from kedge.repomap.project.parts import Findings
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 _COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings()
     dockerfile = project.first("", "Dockerfile", "Containerfile", "docker/Dockerfile")
     compose = project.first("", *_COMPOSE)
-    services = table(project.yaml(compose), "services") if compose else {}
+    services = as_table(project.yaml(compose), "services") if compose else {}
     if dockerfile or compose:
-        names = [name for name, _ in named(services)]
-        findings.tech(f"Docker (compose: {_listed(names)})" if names else "Docker")
-    # where nothing is built there are only databases and the like for the tests
-    if compose and any("build" in table(service) for _, service in named(services)):
-        findings.command("run", "docker compose up", compose, 44)
+        names = [name for name, _ in printable_items(services)]
+        findings.add_tech(f"Docker (compose: {_join_names(names)})" if names else "Docker")
+    # without a build there are only databases and the like for tests
+    if compose and any("build" in as_table(service) for _, service in printable_items(services)):
+        findings.add_command("run", "docker compose up", compose, 44)
     if dockerfile and (started := _starts(project.head(dockerfile))):
-        findings.entry(dockerfile, f"container runs `{started}`")
+        findings.add_entry(dockerfile, f"container runs `{started}`")
     return findings
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more
 
 
 def _starts(dockerfile: str) -> str | None:
-    """What the last stage starts: ENTRYPOINT and CMD as one line."""
+    """The command of the last stage: ENTRYPOINT and CMD as one line."""
     parts: dict[str, str] = {}
     for line in re.sub(r"\\\n[ \t]{0,40}", " ", dockerfile).split("\n"):
         if re.match(r"FROM\s", line, re.IGNORECASE):
@@ -43,7 +43,7 @@ def _starts(dockerfile: str) -> str | None:
         if found:
             parts[found.group(1).upper()] = _words(found.group(2).strip())
     words = " ".join(parts[name] for name in ("ENTRYPOINT", "CMD") if name in parts)
-    return text(words if len(words) <= 80 else f"{words[:79].rpartition(' ')[0]} …", 100)
+    return as_text(words if len(words) <= 80 else f"{words[:79].rpartition(' ')[0]} …", 100)
 
 
 def _words(value: str) -> str:

@@ -5,27 +5,29 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.formats import tags, without_xml_comments
-from kedge.repomap.project.frameworks import notable
-from kedge.repomap.project.parts import Findings, base, counted, parent, quoted
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.formats import find_tags, strip_xml_comments
+from kedge.repomap.project.frameworks import select_notable
+from kedge.repomap.project.parts import Findings, base, count_noun, parent, quote_word
+from kedge.repomap.project.project_files import ProjectFiles
 
 _SHARED = ("Directory.Packages.props", "Directory.Build.props", "global.json")
 _FRAMEWORK = re.compile(r"net(?:standard|coreapp)?\d{1,2}(?:\.\d)?")
 _NAME = re.compile(r"(?:Include|Sdk)=\"([\w.]{1,100})")
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("dotnet")
-    projects = project.ending(".csproj", ".fsproj", ".vbproj")
+    projects = project.find_ending(".csproj", ".fsproj", ".vbproj")
     if not projects:
         return findings
     products = [path for path in projects if not is_aside(parent(path))] or projects
     products.sort(key=lambda path: (-project.census.files_in(parent(path)), path))
     findings.packages += [parent(path) for path in products if parent(path)]
-    known = [path for path in project.ending(".sln", ".slnx", ".props") if path.count("/") <= 1]
+    known = [
+        path for path in project.find_ending(".sln", ".slnx", ".props") if path.count("/") <= 1
+    ]
     where = "" if known or "/" not in products[0] else parent(products[0])
-    findings.tech(_stack_line(project, projects, products), where)
+    findings.add_tech(_stack_line(project, projects, products), where)
     _add_commands(findings, project, projects, products)
     for path in products[:12]:
         head = project.head(path)
@@ -33,26 +35,26 @@ def read(project: Project) -> Findings:
         if is_test or ("<OutputType>Exe" not in head and "Sdk.Web" not in head):
             continue
         directory = parent(path)
-        call = f"dotnet run --project {quoted(directory)}" if directory else "dotnet run"
-        findings.command("run", call, path, 58)
+        call = f"dotnet run --project {quote_word(directory)}" if directory else "dotnet run"
+        findings.add_command("run", call, path, 58)
         if program := project.first(directory, "Program.cs", "Program.fs", "Program.vb"):
-            findings.entry(program, f"program `{base(path).rpartition('.')[0]}`")
+            findings.add_entry(program, f"program `{base(path).rpartition('.')[0]}`")
     return findings
 
 
-def _stack_line(project: Project, projects: list[str], products: list[str]) -> str:
+def _stack_line(project: ProjectFiles, projects: list[str], products: list[str]) -> str:
     targets: list[str] = []
     needs: dict[str, str | None] = {}
     for path in [*products[:12], *_SHARED]:
-        body = without_xml_comments(project.head(path))
+        body = strip_xml_comments(project.head(path))
         for tag in ("TargetFramework", "TargetFrameworks"):
-            for found in tags(body, tag):
+            for found in find_tags(body, tag):
                 targets += _FRAMEWORK.findall(found[:200])
         needs |= dict.fromkeys(_NAME.findall(body)[:400])
     language = project.census.languages("dotnet").most_common(1)
     own = [base(path).rpartition(".")[0] for path in projects]
-    libraries = notable("dotnet", needs, own=own, first=())
-    many = counted(len(projects), "project") if len(projects) > 1 else ""
+    libraries = select_notable("dotnet", needs, own=own, first=())
+    many = count_noun(len(projects), "project") if len(projects) > 1 else ""
     inside = "; ".join(filter(None, (many, ", ".join(libraries))))
     name = language[0][0] if language else "C#"
     return f"{name}, {_newest(targets)}{f' ({inside})' if inside else ''}"
@@ -73,17 +75,17 @@ def _newest(targets: list[str]) -> str:
 
 
 def _add_commands(
-    findings: Findings, project: Project, projects: list[str], products: list[str]
+    findings: Findings, project: ProjectFiles, projects: list[str], products: list[str]
 ) -> None:
     solutions = [
         path
-        for path in project.ending(".sln", ".slnx")
+        for path in project.find_ending(".sln", ".slnx")
         if path.count("/") <= 2 and not is_aside(parent(path))
     ]
     here = [path for path in solutions + projects if "/" not in path]
     source = (here or solutions or products)[0]
-    argument = "" if len(here) == 1 else f" {quoted(source)}"
-    findings.command("install", f"dotnet restore{argument}", source, 54)
-    findings.command("build", f"dotnet build{argument}", source, 62)
+    argument = "" if len(here) == 1 else f" {quote_word(source)}"
+    findings.add_command("install", f"dotnet restore{argument}", source, 54)
+    findings.add_command("build", f"dotnet build{argument}", source, 62)
     if any(re.search(r"test", base(path), re.IGNORECASE) for path in projects):
-        findings.command("test", f"dotnet test{argument}", source, 64)
+        findings.add_command("test", f"dotnet test{argument}", source, 64)

@@ -1,20 +1,15 @@
-"""JSON, TOML, YAML, INI and XML from files that nobody vouches for.
+"""JSON, TOML, INI and XML from untrusted files.
 
-Every parser takes a text and gives plain values or raises `Broken`; every getter takes
-any value and gives the type that it promises.
+A parser returns plain values or raises `Broken`. A getter (`as_…`) takes any value and returns the
+type that it promises.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any, TypeAlias
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-MAX_DEPTH = 60
-MAX_NODES = 50_000
 MAX_DOTS = 2000
 MAX_TEXT = 300
 
@@ -22,18 +17,18 @@ Table: TypeAlias = "dict[str, Any]"
 
 
 class Broken(Exception):
-    """Why a text is not what its name promises, in a few words."""
+    """A file is not in its format; the message is the reason in a few words."""
 
 
 class Text(str):
-    """A scalar of a YAML file that knows the line of its first word."""
+    """A YAML scalar with its line number."""
 
     __slots__ = ("line",)
     line: int
 
 
 def parse_json(text: str) -> Any:
-    """JSON, also with comments and trailing commas, as many tools read it."""
+    """Parse JSON; comments and trailing commas are allowed, as in many tools."""
     import json
 
     try:
@@ -42,14 +37,14 @@ def parse_json(text: str) -> Any:
         raise Broken("nested too deeply") from None
     except ValueError as error:
         try:
-            return json.loads(without_comments(text))
+            return json.loads(strip_comments(text))
         except (ValueError, RecursionError):
             line = getattr(error, "lineno", 1)
-            raise Broken(f"no JSON in line {line}") from None
+            raise Broken(f"invalid JSON in line {line}") from None
 
 
-def without_comments(text: str) -> str:
-    """JSON as it is without what people write into it."""
+def strip_comments(text: str) -> str:
+    """Remove comments and trailing commas from JSON."""
     token = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*|,(?=\s*[\]}])', re.DOTALL)
     parts: list[str] = []
     start = 0
@@ -64,14 +59,14 @@ def without_comments(text: str) -> str:
             start = len(text) if end < 0 else end + 2
     parts.append(text[start:])
     joined = "".join(parts)
-    # a comma that is followed by a comment is a trailing one only after the comment is gone
+    # a comma before a comment is only a trailing one without the comment
     return re.sub(r'("(?:[^"\\\n]|\\.)*"?)|,(?=\s*[\]}])', lambda m: m.group(1) or "", joined)
 
 
 def parse_toml(text: str) -> Table:
     import tomllib
 
-    # tomllib takes quadratic time for a key of many parts
+    # tomllib takes quadratic time for a key with many parts
     if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
         raise Broken("a line with too many dots")
     try:
@@ -81,11 +76,11 @@ def parse_toml(text: str) -> Table:
     except (ValueError, OverflowError) as error:
         found = re.search(r"at line (\d+)", str(error))
         line = found.group(1) if found else text.count("\n") + 1
-        raise Broken(f"no TOML in line {line}") from None
+        raise Broken(f"invalid TOML in line {line}") from None
 
 
 def parse_ini(text: str) -> dict[str, dict[str, str]]:
-    """Sections with their options, as setup.cfg, tox.ini and mypy.ini are written."""
+    """Parse INI files such as setup.cfg and tox.ini: sections with their options."""
     found: dict[str, dict[str, str]] = {}
     section: dict[str, str] | None = None
     name = ""
@@ -114,35 +109,23 @@ def parse_ini(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def parse_yaml(text: str) -> Any:
-    """The first document: scalars as texts with their lines, an alias as what it names."""
-    from kedge.repomap.project import blocks
-
-    try:
-        return blocks.parse(text)
-    except blocks.Unusual:
-        from kedge.repomap.project.any_yaml import parse_any_yaml
-
-        return parse_any_yaml(text)
-
-
 def line_of(value: object) -> int:
     return value.line if isinstance(value, Text) else 1
 
 
-def table(value: object, *names: str) -> Table:
-    """The table that is reached by these names, empty where there is none."""
+def as_table(value: object, *names: str) -> Table:
+    """The table at this path of keys; empty if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-def items(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def text(value: object, limit: int = MAX_TEXT) -> str | None:
-    """A text on one line that can be shown as it is, or None."""
+def as_text(value: object, limit: int = MAX_TEXT) -> str | None:
+    """The value as one printable line, or None."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     if isinstance(value, int) and abs(value) > 10**9:
@@ -151,24 +134,21 @@ def text(value: object, limit: int = MAX_TEXT) -> str | None:
     return found if found and len(found) <= limit and found.isprintable() else None
 
 
-def texts(value: object) -> list[str]:
-    """The texts of a list, or of a lone text."""
+def as_texts(value: object) -> list[str]:
+    """The strings of a list, or of a single string, each as one printable line."""
     many = value if isinstance(value, list) else [value]
-    return [found for item in many if isinstance(item, str) and (found := text(item))]
+    return [found for item in many if isinstance(item, str) and (found := as_text(item))]
 
 
-def named(value: object) -> Iterator[tuple[str, Any]]:
-    """The pairs of a table whose names can be shown."""
-    for name, item in table(value).items():
-        if isinstance(name, str) and text(name) == name:
+def printable_items(value: object) -> Iterator[tuple[str, Any]]:
+    """The pairs of a table whose keys are printable."""
+    for name, item in as_table(value).items():
+        if isinstance(name, str) and as_text(name) == name:
             yield name, item
 
 
-def tags(xml: str, name: str) -> list[str]:
-    """The texts of the elements of this name, without what is commented out.
-
-    Nothing is expanded: an entity stays the letters that it is written with.
-    """
+def find_tags(xml: str, name: str) -> list[str]:
+    """The content of all elements of this name. Entities are not expanded."""
     found = []
     for piece in xml.split(f"<{name}")[1:]:
         head, bracket, rest = piece.partition(">")
@@ -180,7 +160,7 @@ def tags(xml: str, name: str) -> list[str]:
     return found
 
 
-def without_xml_comments(xml: str) -> str:
+def strip_xml_comments(xml: str) -> str:
     kept: list[str] = []
     for number, piece in enumerate(xml.split("<!--")):
         kept.append(piece if number == 0 else piece.partition("-->")[2])

@@ -1,4 +1,4 @@
-"""The libraries that tell how a project is built, by ecosystem, the most telling first."""
+"""Well-known libraries by ecosystem, the most characteristic first."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ _TABLES = {
     "elixir": _ELIXIR,
     "dart": _DART,
 }
-# names that stand for everything that is published below them
+# families where a name covers everything below it
 _PREFIXED = frozenset({"go", "jvm", "dotnet"})
-# test tools say little about a product
+# test tools say little about a product: they come last
 _WEAK_NAMES = "pytest jest vitest mocha ava playwright cypress testify JUnit xUnit minitest PHPUnit"
 _WEAK = frozenset(_WEAK_NAMES.split())
 
 
-def notable(
+def select_notable(
     family: str,
     dependencies: Mapping[str, str | None],
     *,
@@ -104,10 +104,9 @@ def notable(
     first: Iterable[str] | None = None,
     most: int = 6,
 ) -> list[str]:
-    """The dependencies that matter, with their major version, the most telling first.
+    """The well-known dependencies with their major versions, the most characteristic first.
 
-    Where none is known, some of `first` (else of all) say more than nothing. What the
-    repository itself is called is left out.
+    If none is known, return some of `first` (or else of all). The names in `own` are left out.
     """
     table = _table(_TABLES.get(family, ""))
     mine = {name.lower() for name in own}
@@ -121,7 +120,7 @@ def notable(
             continue
         rank, shown = known
         if shown not in ranked or version:
-            # the number of PSR-7 says it all
+            # PSR-7 has its number in its name
             text = f"{shown} {version}" if version and shown[-2:-1] != "-" else shown
             ranked[shown] = (min(rank, ranked.get(shown, (rank,))[0]), text)
     found = [(text.split(" ")[0] in _WEAK, text) for _, text in sorted(ranked.values())]
@@ -144,8 +143,8 @@ _RANGE = re.compile(r"[\^~>=v ]{0,8}(\d{1,4})(?:\.(\d{1,4}))?")
 _LEAST = re.compile(r"(>=|\^|~>|~=|~|==|=|>)?[ ]{0,3}v?(\d{1,4}(?:\.\d{1,4}){0,2})")
 
 
-def major(version: object) -> str | None:
-    """The major version that a range asks for: 19 of ^19.1.0, 0.7 of ~0.7.2."""
+def major_version(version: object) -> str | None:
+    """The major version of a range: 19 for ^19.1.0, 0.7 for ~0.7.2."""
     found = _RANGE.match(version) if isinstance(version, str) else None
     if not found:
         return None
@@ -154,8 +153,8 @@ def major(version: object) -> str | None:
     return found.group(1)
 
 
-def at_least(version: object) -> str | None:
-    """A short text for the oldest version that is allowed: ≥3.11 of >=3.11,<4."""
+def lowest_version(version: object) -> str | None:
+    """The lowest version of a range: ≥3.11 for >=3.11,<4."""
     if not isinstance(version, str):
         return None
     found = _LEAST.match(version.strip())

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.frameworks import notable
-from kedge.repomap.project.parts import Findings, base, join, parent, quoted
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.frameworks import select_notable
+from kedge.repomap.project.parts import Findings, base, join, parent, quote_word
+from kedge.repomap.project.project_files import ProjectFiles
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("go")
     homes = project.homes("go.mod", limit=3)
     modules = [
         home
-        for path in project.named("go.mod")
+        for path in project.find_named("go.mod")
         if (home := parent(path)) and not is_aside(home) and project.census.weight("go", home)
     ]
     findings.packages += modules
@@ -23,14 +23,14 @@ def read(project: Project) -> Findings:
     for home in homes:
         path = join(home, "go.mod")
         go_mod = project.text(path) or ""
-        findings.tech(_stack_line(go_mod, has_work=has_work and home == homes[0]), home)
-        findings.command("build", "go build ./...", path, 60, home)
-        findings.command("test", "go test ./...", path, 62, home)
+        findings.add_tech(_stack_line(go_mod, has_work=has_work and home == homes[0]), home)
+        findings.add_command("build", "go build ./...", path, 60, home)
+        findings.add_command("test", "go test ./...", path, 62, home)
         if lint := project.first(
             home, ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"
         ):
-            findings.command("lint", "golangci-lint run", lint, 62, home)
-        findings.command("install", "go mod download", path, 50, home)
+            findings.add_command("lint", "golangci-lint run", lint, 62, home)
+        findings.add_command("install", "go mod download", path, 50, home)
         module = re.sub(r"/v\d+$", "", _module(go_mod))
         _add_mains(findings, project, home, base(module))
     return findings
@@ -41,7 +41,7 @@ _REQUIRE = re.compile(
     re.MULTILINE,
 )
 MOST_MAINS = 6
-# programs that serve the development, not the users
+# programs for developers, not for users
 _HELPERS = frozenset({"internal", "hack", "tools", "scripts", "script", "gen", "generate"})
 
 
@@ -61,15 +61,15 @@ def _stack_line(go_mod: str, *, has_work: bool) -> str:
     if module:
         line += f", module {module}"
     tools = "workspace" if has_work else ""
-    libraries = ", ".join(notable("go", needs, most=4))
+    libraries = ", ".join(select_notable("go", needs, most=4))
     inside = "; ".join(filter(None, (tools, libraries)))
     return f"{line} ({inside})" if inside else line
 
 
-def _add_mains(findings: Findings, project: Project, home: str, name: str) -> None:
+def _add_mains(findings: Findings, project: ProjectFiles, home: str, name: str) -> None:
     own = join(home, "")
     found = [path for path in _candidates(project) if path.startswith(own)]
-    # the program that the module is named after comes first
+    # the program with the name of the module comes first
     found.sort(key=lambda path: base(parent(path)) != name)
     mains = [
         path
@@ -79,19 +79,21 @@ def _add_mains(findings: Findings, project: Project, home: str, name: str) -> No
         and re.search(r"^package main\b", project.head(path)[:8000], re.MULTILINE)
     ][:MOST_MAINS]
     if not mains and (library := project.first(home, f"{name}.go", "doc.go")):
-        findings.entry(library, f"package `{name}`")
+        findings.add_entry(library, f"package `{name}`")
     for path in mains:
         directory = parent(path)
-        findings.entry(path, f"main package `{base(directory)}`" if directory else "main package")
+        findings.add_entry(
+            path, f"main package `{base(directory)}`" if directory else "main package"
+        )
     if mains:
         inside = parent(mains[0])[len(own) :]
-        target = quoted(f"./{inside}") if inside else "."
-        findings.command("run", f"go run {target}", mains[0], 52, home)
+        target = quote_word(f"./{inside}") if inside else "."
+        findings.add_command("run", f"go run {target}", mains[0], 52, home)
 
 
-def _candidates(project: Project) -> list[str]:
+def _candidates(project: ProjectFiles) -> list[str]:
     """Files that may hold a main function: main.go, and cmd/tide/tide.go."""
-    named = [path for path in project.named("main.go") if path.count("/") <= 4]
+    named = [path for path in project.find_named("main.go") if path.count("/") <= 4]
     for directory in project.directories:
         above, _, name = directory.rpartition("/")
         if above.endswith("cmd") and base(above) == "cmd":

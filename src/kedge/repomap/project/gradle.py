@@ -1,4 +1,4 @@
-"""What a Gradle build says about itself. Its scripts are programs: only plain lines are read."""
+"""Gradle builds. Their scripts are programs, of which only plain lines are read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.frameworks import notable
+from kedge.repomap.project.frameworks import select_notable
 from kedge.repomap.project.parts import Kind, join
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 GRADLE_FILES = ("settings.gradle.kts", "settings.gradle", "build.gradle.kts", "build.gradle")
 _QUOTED_PATH = re.compile(r"['\"]:?([\w.:/-]{1,120})['\"]")
@@ -30,10 +30,10 @@ _TASKS: tuple[tuple[str, Kind, str, int], ...] = (
 )
 
 
-class Gradle:
-    """A build: its modules, and the scripts of the largest of them after its own."""
+class GradleBuild:
+    """A build: its modules, its script and those of its largest modules."""
 
-    def __init__(self, project: Project, home: str, path: str) -> None:
+    def __init__(self, project: ProjectFiles, home: str, path: str) -> None:
         self.project = project
         self.home = home
         self.path = path
@@ -44,17 +44,17 @@ class Gradle:
         self.is_android_app = False
 
     def tasks(self) -> Iterator[tuple[Kind, str, int]]:
-        """The tasks that the plugins in use are known for."""
+        """The usual tasks of the plugins in use."""
         for mark, kind, task, score in _TASKS:
             scripts = self.scripts[:1] if kind == "run" else self.scripts
             if any(_applies(script, mark) for script in scripts):
                 yield kind, task, score
 
 
-def open_gradle(project: Project, home: str) -> Gradle:
+def open_gradle(project: ProjectFiles, home: str) -> GradleBuild:
     settings = project.first(home, "settings.gradle.kts", "settings.gradle")
     build = project.first(home, "build.gradle.kts", "build.gradle")
-    gradle = Gradle(project, home, build or settings or "")
+    gradle = GradleBuild(project, home, build or settings or "")
     gradle.members = _members(project, home, project.head(settings) if settings else "")
     census = project.census
     largest = sorted(gradle.members, key=lambda name: (-census.files_in(name), name))[:8]
@@ -63,7 +63,7 @@ def open_gradle(project: Project, home: str) -> Gradle:
     groups: dict[str, str | None] = {}
     for script in [*gradle.scripts, project.head(join(home, "gradle/libs.versions.toml"))]:
         groups |= dict.fromkeys(_GROUP.findall(script)[:300])
-    gradle.libraries = notable("jvm", groups, first=())
+    gradle.libraries = select_notable("jvm", groups, first=())
     found = next((match for one in gradle.scripts if (match := _JAVA.search(one))), None)
     gradle.version = found.group(1) if found else ""
     for name, script in zip([home, *largest], gradle.scripts, strict=True):
@@ -73,7 +73,7 @@ def open_gradle(project: Project, home: str) -> Gradle:
     return gradle
 
 
-def _members(project: Project, home: str, settings: str) -> list[str]:
+def _members(project: ProjectFiles, home: str, settings: str) -> list[str]:
     found: dict[str, None] = {}
     for start in list(_INCLUDE.finditer(settings))[:500]:
         for name in _QUOTED_PATH.findall(_call(settings, start)):
@@ -84,7 +84,7 @@ def _members(project: Project, home: str, settings: str) -> list[str]:
 
 
 def _call(script: str, start: re.Match[str]) -> str:
-    """The arguments of a call: to its bracket, else over the lines that end with a comma."""
+    """The arguments of a call: up to its bracket, or over lines that end with a comma."""
     rest = script[start.end() : start.end() + 4000]
     if start.group().endswith("("):
         return rest.partition(")")[0]
@@ -96,13 +96,13 @@ def _call(script: str, start: re.Match[str]) -> str:
     return "\n".join(lines)
 
 
-def _script(project: Project, member: str) -> str:
+def _script(project: ProjectFiles, member: str) -> str:
     path = project.first(member, "build.gradle.kts", "build.gradle")
     return project.head(path) if path else ""
 
 
 def _applies(script: str, mark: str) -> bool:
-    """Whether a script applies the plugin, by its id or by its name in the catalog."""
+    """True if a script applies the plugin, by its id or its name in the catalog."""
     for found in re.finditer(re.escape(mark), script):
         start = script.rfind("\n", 0, found.start()) + 1
         end = script.find("\n", found.end())

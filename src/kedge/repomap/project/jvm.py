@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.formats import tags, text, without_xml_comments
-from kedge.repomap.project.frameworks import notable
-from kedge.repomap.project.gradle import GRADLE_FILES, Gradle, open_gradle
-from kedge.repomap.project.parts import Findings, counted, join, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.formats import as_text, find_tags, strip_xml_comments
+from kedge.repomap.project.frameworks import select_notable
+from kedge.repomap.project.gradle import GRADLE_FILES, GradleBuild, open_gradle
+from kedge.repomap.project.parts import Findings, count_noun, join, parent
+from kedge.repomap.project.project_files import ProjectFiles
 
 _VERSION_TAGS = ("java.version", "maven.compiler.release", "maven.compiler.source", "javaVersion")
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("jvm")
     maven = project.homes("pom.xml", limit=3)
     gradle = project.homes(*GRADLE_FILES, limit=3)
@@ -30,7 +30,7 @@ def read(project: Project) -> Findings:
             version = found.version
             _add_gradle(findings, found, 14 if home in maven else 0)
         if home in maven:
-            pom = without_xml_comments(project.text(join(home, "pom.xml")) or "")
+            pom = strip_xml_comments(project.text(join(home, "pom.xml")) or "")
             members = _members(project, home, pom)
             findings.packages += members
             tools.insert(0, _tool("Maven", members))
@@ -38,17 +38,17 @@ def read(project: Project) -> Findings:
             version = _version(pom) or version
             _add_maven(findings, project, home, pom, is_single=not members)
         inside = "; ".join(filter(None, (" and ".join(tools), ", ".join(libraries))))
-        findings.tech(f"{_language(project, home, version)} ({inside})", home)
+        findings.add_tech(f"{_language(project, home, version)} ({inside})", home)
     if maven or gradle:
         _add_mains(findings, project)
     return findings
 
 
 def _tool(name: str, members: list[str]) -> str:
-    return f"{name}, {counted(len(members), 'module')}" if members else name
+    return f"{name}, {count_noun(len(members), 'module')}" if members else name
 
 
-def _language(project: Project, home: str, version: str) -> str:
+def _language(project: ProjectFiles, home: str, version: str) -> str:
     languages = project.census.languages("jvm", home)
     main = [name for name, n in languages.most_common(2) if n * 8 > languages.total()] or ["Java"]
     if not version:
@@ -60,51 +60,53 @@ def _language(project: Project, home: str, version: str) -> str:
 
 def _version(pom: str) -> str:
     for tag in _VERSION_TAGS:
-        for found in tags(pom, tag):
-            version = (text(found, 10) or "").removeprefix("1.")
+        for found in find_tags(pom, tag):
+            version = (as_text(found, 10) or "").removeprefix("1.")
             if version.isdigit():
                 return version
     return ""
 
 
-def _members(project: Project, home: str, pom: str) -> list[str]:
-    names = [name.strip("/") for module in tags(pom, "module") if (name := text(module, 120))]
+def _members(project: ProjectFiles, home: str, pom: str) -> list[str]:
+    names = [
+        name.strip("/") for module in find_tags(pom, "module") if (name := as_text(module, 120))
+    ]
     members = [join(home, name) for name in dict.fromkeys(names)]
     return [name for name in members if project.has(f"{name}/pom.xml") and not is_aside(name)]
 
 
 def _libraries(pom: str) -> list[str]:
-    groups = {group: None for group in tags(pom, "groupId") if text(group, 120)}
-    return notable("jvm", groups, first=())
+    groups = {group: None for group in find_tags(pom, "groupId") if as_text(group, 120)}
+    return select_notable("jvm", groups, first=())
 
 
 def _add_maven(
-    findings: Findings, project: Project, home: str, pom: str, *, is_single: bool
+    findings: Findings, project: ProjectFiles, home: str, pom: str, *, is_single: bool
 ) -> None:
     path = join(home, "pom.xml")
     call = "./mvnw" if project.exists(join(home, "mvnw")) else "mvn"
-    findings.command("build", f"{call} package", path, 60, home)
-    findings.command("test", f"{call} test", path, 62, home)
+    findings.add_command("build", f"{call} package", path, 60, home)
+    findings.add_command("test", f"{call} test", path, 62, home)
     if is_single and "spring-boot-maven-plugin" in pom:
-        findings.command("run", f"{call} spring-boot:run", path, 62, home)
+        findings.add_command("run", f"{call} spring-boot:run", path, 62, home)
     if is_single and "quarkus-maven-plugin" in pom:
-        findings.command("run", f"{call} quarkus:dev", path, 62, home)
+        findings.add_command("run", f"{call} quarkus:dev", path, 62, home)
     if "spotless-maven-plugin" in pom:
-        findings.command("format", f"{call} spotless:apply", path, 58, home)
+        findings.add_command("format", f"{call} spotless:apply", path, 58, home)
     if "spring-javaformat-maven-plugin" in pom:
-        findings.command("format", f"{call} spring-javaformat:apply", path, 56, home)
+        findings.add_command("format", f"{call} spring-javaformat:apply", path, 56, home)
     if "maven-checkstyle-plugin" in pom:
-        findings.command("lint", f"{call} checkstyle:check", path, 46, home)
+        findings.add_command("lint", f"{call} checkstyle:check", path, 46, home)
 
 
-def _add_gradle(findings: Findings, gradle: Gradle, loss: int) -> None:
+def _add_gradle(findings: Findings, gradle: GradleBuild, loss: int) -> None:
     home = gradle.home
     call = "./gradlew" if gradle.project.exists(join(home, "gradlew")) else "gradle"
     build = "assembleDebug" if gradle.is_android_app else "build"
-    findings.command("build", f"{call} {build}", gradle.path, 60 - loss, home)
-    findings.command("test", f"{call} test", gradle.path, 62 - loss, home)
+    findings.add_command("build", f"{call} {build}", gradle.path, 60 - loss, home)
+    findings.add_command("test", f"{call} test", gradle.path, 62 - loss, home)
     for kind, task, score in gradle.tasks():
-        findings.command(kind, f"{call} {task}", gradle.path, score - loss, home)
+        findings.add_command(kind, f"{call} {task}", gradle.path, score - loss, home)
 
 
 _MAIN_NAMES = tuple(
@@ -116,14 +118,14 @@ _MAIN = re.compile(r"^[ \t]{0,8}public static void main ?\(|^fun main ?\(", re.M
 _SPRING = re.compile(r"^@SpringBootApplication\b", re.MULTILINE)
 
 
-def _add_mains(findings: Findings, project: Project) -> None:
-    candidates = [path for path in project.ending(*_MAIN_NAMES) if not is_aside(parent(path))]
+def _add_mains(findings: Findings, project: ProjectFiles) -> None:
+    candidates = [path for path in project.find_ending(*_MAIN_NAMES) if not is_aside(parent(path))]
     for path in candidates[:16]:
         head = project.head(path)
         if _SPRING.search(head):
-            findings.entry(path, "Spring Boot application")
+            findings.add_entry(path, "Spring Boot application")
         elif _MAIN.search(head):
-            findings.entry(path, "main method")
-    for path in project.named("AndroidManifest.xml")[:6]:
+            findings.add_entry(path, "main method")
+    for path in project.find_named("AndroidManifest.xml")[:6]:
         if "android.intent.action.MAIN" in project.head(path) and not is_aside(parent(path)):
-            findings.entry(path, "Android app")
+            findings.add_entry(path, "Android app")

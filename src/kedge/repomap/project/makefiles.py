@@ -1,4 +1,4 @@
-"""Makefiles: their targets, those that they include and those that they pass on."""
+"""Makefiles: their targets, included files and delegated targets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kedge.repomap.project.parts import MAKEFILES, Findings, join
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 
 MAX_LINES = 4000
@@ -20,7 +20,7 @@ _SKIPPED = ("#", "ifeq", "ifneq", "ifdef", "ifndef", "else", "endif")
 
 
 def make_targets(makefile: str, path: str) -> Iterator[Target]:
-    """The targets of a makefile with what they need and do, and their lines."""
+    """The targets of a makefile with their prerequisites, recipes and lines."""
     names: list[str] = []
     body: list[str] = []
     known: dict[str, str] = {}
@@ -36,22 +36,22 @@ def make_targets(makefile: str, path: str) -> Iterator[Target]:
         rule = _VARIABLE.sub(lambda one: known.get(one.group(1), ""), line[:400])
         found = _RULE.match(rule[:800])
         if found or (names and not line[0].isspace()):
-            yield from _named(names, body, path, start)
+            yield from _make_targets_of(names, body, path, start)
             names, body = [], []
         if found and "=" not in found.group(2).partition(";")[0]:
             names, start = found.group(1).split(), number
             needs, _, inline = found.group(2).partition(";")
             body = [f"make {need}" for need in needs.partition("#")[0].split()[:12]]
             body += [inline.strip()] if inline.strip() else []
-    yield from _named(names, body, path, start)
+    yield from _make_targets_of(names, body, path, start)
 
 
-def _named(names: list[str], body: list[str], path: str, line: int) -> Iterator[Target]:
+def _make_targets_of(names: list[str], body: list[str], path: str, line: int) -> Iterator[Target]:
     for name in names[:40]:
         yield Target(name, tuple(body[:20]), f"{path}:{line}")
 
 
-def read_makefile(findings: Findings, project: Project, home: str, path: str) -> None:
+def read_makefile(findings: Findings, project: ProjectFiles, home: str, path: str) -> None:
     makefile = project.text(path) or ""
     found = list(make_targets(makefile, path))
     lines = makefile.split("\n")[:MAX_LINES]
@@ -61,7 +61,7 @@ def read_makefile(findings: Findings, project: Project, home: str, path: str) ->
             inner = project.text(other) or ""
             found += list(make_targets(inner, other))
             lines = lines + inner.split("\n")[:MAX_LINES]
-    # `%: common-%` makes `test` of `common-test`
+    # with `%: common-%`, `common-test` is called as `test`
     for prefix in [match.group(1) for line in lines if (match := _FORWARD.match(line[:200]))][:3]:
         found += [
             Target(one.name.removeprefix(prefix), one.body, one.source)
@@ -69,7 +69,7 @@ def read_makefile(findings: Findings, project: Project, home: str, path: str) ->
             if one.name.startswith(prefix)
         ]
     if any(line.startswith(".DEFAULT:") for line in lines):
-        found += _passed_on(project, home, lines)
+        found += _read_delegated(project, home, lines)
     targets: dict[str, Target] = {}
     for target in found:
         if target.name not in targets or not targets[target.name].body:
@@ -82,11 +82,11 @@ def read_makefile(findings: Findings, project: Project, home: str, path: str) ->
 
     add_targets(findings, targets.values(), call, 90, home)
     if "build" not in targets and targets and _compiles(project, home):
-        findings.command("build", "make", path, 70, home)
+        findings.add_command("build", "make", path, 70, home)
 
 
-def _passed_on(project: Project, home: str, lines: list[str]) -> list[Target]:
-    """The targets of a directory to which a makefile passes what it does not know itself."""
+def _read_delegated(project: ProjectFiles, home: str, lines: list[str]) -> list[Target]:
+    """The targets of a directory to which a makefile delegates unknown targets."""
     for line in lines:
         into = _INTO.search(line[:200])
         if into and (path := project.first(join(home, into.group(1).strip("/")), *MAKEFILES)):
@@ -94,7 +94,7 @@ def _passed_on(project: Project, home: str, lines: list[str]) -> list[Target]:
     return []
 
 
-def _compiles(project: Project, home: str) -> bool:
+def _compiles(project: ProjectFiles, home: str) -> bool:
     if project.first(home, "CMakeLists.txt", "meson.build", "configure.ac"):
         return False
     return project.census.weight("c", home) * 3 > project.census.files_in(home)

@@ -1,4 +1,4 @@
-"""The directories that the code is in, at the level where they tell one thing from another."""
+"""The main directories of the code, at the level where they differ in purpose."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kedge.repomap.project.about import about
+from kedge.repomap.project.about import describe_directory
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.parts import Module, base, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 MOST = 16
-SHOWN = 4  # parts of a module that are named
-ALIKE = 3  # modules that say the same say nothing
-MANY = 60  # more directories than this are a collection, not a structure
-LARGE = 0.45  # a directory with more of the code than this is shown by its parts
+SHOWN = 4  # parts of a module that are listed
+ALIKE = 3  # a description that this many modules share is dropped
+MANY = 60  # more directories than this are a collection
+LARGE = 0.45  # a directory with a larger share of the code is split
 _MARKS = (
     "package.json", "Cargo.toml", "pyproject.toml", "setup.py", "go.mod", "pom.xml", "README.md",
     "build.gradle", "build.gradle.kts", "composer.json", "__init__.py", "mix.exs", "README.rst",
@@ -32,26 +32,27 @@ _EMPTY = frozenset(_EMPTY_WORDS.split())
 _JVM_SOURCES = frozenset({"java", "kotlin", "scala", "groovy"})
 
 
-def modules(project: Project, packages: Sequence[str]) -> list[Module]:
-    """Packages of a workspace and top directories, the one with most code first."""
+def list_modules(project: ProjectFiles, packages: Sequence[str]) -> list[Module]:
+    """The packages of a workspace and the top directories, largest first."""
     census = project.census
-    units = _opened(project, _start(project, packages))
+    units = _open_large(project, _start(project, packages))
     least = 2 if len(units) > 6 and census.total > 50 else 1
     ranked = sorted(units, key=lambda name: (-units[name], name))
     ranked = [name for name in ranked if units[name] >= least][:MOST]
-    told = _telling({name: about(project, name) for name in ranked})
+    descriptions = _drop_repetition({name: describe_directory(project, name) for name in ranked})
     return [
-        Module(name, units[name], told[name] or _contents(project, name, units)) for name in ranked
+        Module(name, units[name], descriptions[name] or _contents(project, name, units))
+        for name in ranked
     ]
 
 
-def _telling(told: dict[str, str | None]) -> dict[str, str | None]:
-    """Without what only repeats the path, and what is said of every module alike."""
-    new = {name: _new_words(name, words) for name, words in told.items() if words}
-    often = Counter([*new.values(), *told.values()])
+def _drop_repetition(descriptions: dict[str, str | None]) -> dict[str, str | None]:
+    """Drop descriptions that repeat the path or are shared by several modules."""
+    new = {name: _new_words(name, words) for name, words in descriptions.items() if words}
+    often = Counter([*new.values(), *descriptions.values()])
     return {
         name: words if new.get(name) and max(often[new[name]], often[words]) < ALIKE else None
-        for name, words in told.items()
+        for name, words in descriptions.items()
     }
 
 
@@ -61,8 +62,8 @@ def _new_words(path: str, sentence: str) -> str:
     return "" if "".join(words) in known else " ".join(words)
 
 
-def _contents(project: Project, directory: str, units: dict[str, int]) -> str | None:
-    """The largest of its parts, for what does not say what it is."""
+def _contents(project: ProjectFiles, directory: str, units: dict[str, int]) -> str | None:
+    """The names of its largest parts, for a module without a description."""
     census = project.census
     if any(name.startswith(f"{directory}/") for name in units):
         return None
@@ -76,8 +77,8 @@ def _contents(project: Project, directory: str, units: dict[str, int]) -> str | 
     return ", ".join(names[:SHOWN]) + more if len(names) > 1 else None
 
 
-def _start(project: Project, packages: Sequence[str]) -> list[str]:
-    """The packages of the workspace, and the directories that hold none of them."""
+def _start(project: ProjectFiles, packages: Sequence[str]) -> list[str]:
+    """The packages of the workspace, and the directories without packages."""
     census = project.census
     members = {name for name in packages if name and census.files_in(name) and not is_aside(name)}
     above = {up for name in members for up in _ancestors(name)}
@@ -88,7 +89,7 @@ def _start(project: Project, packages: Sequence[str]) -> list[str]:
             if name in above:
                 waiting.append(name)
             elif name not in members:
-                found.append(_entered(project, name))
+                found.append(_enter(project, name))
     return found
 
 
@@ -97,10 +98,10 @@ def _ancestors(directory: str) -> Iterator[str]:
         yield directory
 
 
-def _entered(project: Project, directory: str) -> str:
-    """The directory behind a chain of those that only hold the next: src/main/java/org/x."""
+def _enter(project: ProjectFiles, directory: str) -> str:
+    """Follow a chain of directories that only contain the next, as in src/main/java/org/x."""
     census = project.census
-    while _only_leads_on(directory) and not project.first(directory, *_MARKS):
+    while _is_container(directory) and not project.first(directory, *_MARKS):
         below = census.subdirectories(directory)
         if len(below) != 1 or census.files_right_in(directory):
             break
@@ -108,13 +109,13 @@ def _entered(project: Project, directory: str) -> str:
     return directory
 
 
-def _only_leads_on(directory: str) -> bool:
+def _is_container(directory: str) -> bool:
     above, _, name = directory.rpartition("/")
     return name.lower() in _CONTAINERS or not _JVM_SOURCES.isdisjoint(above.split("/"))
 
 
-def _opened(project: Project, start: list[str]) -> dict[str, int]:
-    """Directories with their files; what is too large is followed by what is in it."""
+def _open_large(project: ProjectFiles, start: list[str]) -> dict[str, int]:
+    """The directories with their numbers of files; large ones are split into their parts."""
     census = project.census
     units = {name: census.files_in(name) for name in start}
     closed: set[str] = set()
@@ -136,8 +137,8 @@ def _opened(project: Project, start: list[str]) -> dict[str, int]:
         units |= {name: census.files_in(name) for name in below[:MOST]}
 
 
-def _parts(project: Project, directory: str) -> tuple[str, list[str]]:
-    """What a directory is divided into, looking through one part that has nearly everything."""
+def _parts(project: ProjectFiles, directory: str) -> tuple[str, list[str]]:
+    """The parts of a directory, entering a single part that has nearly everything."""
     census = project.census
     found: list[str] = []
     while below := census.subdirectories(directory):
@@ -148,4 +149,4 @@ def _parts(project: Project, directory: str) -> tuple[str, list[str]]:
             break
         found += [name for name in below if name != most]
         directory = most
-    return directory, [_entered(project, name) for name in found]
+    return directory, [_enter(project, name) for name in found]

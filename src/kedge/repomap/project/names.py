@@ -1,10 +1,10 @@
-"""What the names of targets, scripts and sessions stand for."""
+"""The kinds of commands that names of targets, scripts and sessions stand for."""
 
 from __future__ import annotations
 
 from kedge.repomap.project.parts import Kind
 
-# the plainest name first
+# the most common name first
 _NAMES: dict[Kind, str] = {
     "test": "test tests test-unit unit-test unit-tests unittest unittests unit pytest test-all "
     "testall test-core test-ci test-python test-go test-js test-run jest vitest rspec phpunit "
@@ -49,13 +49,13 @@ full frontend go js lib local main package packages prod production project pyth
 rust server src ts unit ui web client"""
 _PLAIN_QUALIFIERS = frozenset(_QUALIFIERS.split())
 _DASHES = str.maketrans(":_./", "----")
-EXACT = 12  # the loss of the least plain name that still says it all
+EXACT = 12  # greatest loss of a full match
 PARTIAL = 18
-CORNER = 62  # the loss of a name that speaks of some part only
+CORNER = 62  # loss of a name for a part of the project
 
 
 def kind_of_name(name: str) -> tuple[Kind, int] | None:
-    """The kind that a name stands for, and what it loses against the plainest one."""
+    """The kind that a name stands for, and its loss against the most common name."""
     normal = "-".join(filter(None, name.lower().translate(_DASHES).split("-")))
     if found := _LOSSES.get(normal):
         return found

@@ -6,13 +6,13 @@ import re
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.parts import MAKEFILES, Findings, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
-# programs that serve the development, not the users
+# programs for developers, not for users
 _HELPERS = frozenset({"tools", "tool", "scripts", "utils", "contrib"})
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("c")
     languages = project.census.languages("c")
     if not languages:
@@ -23,36 +23,36 @@ def read(project: Project) -> Findings:
     if autotools and project.has("Makefile.am"):
         _add_autotools(findings, project, top, autotools)
     elif path := project.first("", "CMakeLists.txt"):
-        findings.tech(_cmake_line(project.head(path), top))
-        findings.command("build", "cmake -B build && cmake --build build", path, 58)
+        findings.add_tech(_cmake_line(project.head(path), top))
+        findings.add_command("build", "cmake -B build && cmake --build build", path, 58)
         if re.search(
             r"enable_testing|include\s{0,4}\(\s{0,4}CTest", _cmake_texts(project), re.IGNORECASE
         ):
-            findings.command("test", "ctest --test-dir build", path, 54)
+            findings.add_command("test", "ctest --test-dir build", path, 54)
     elif path := project.first("", "meson.build"):
-        findings.tech(f"{top} (Meson)")
-        findings.command("build", "meson setup build && meson compile -C build", path, 58)
-        findings.command("test", "meson test -C build", path, 56)
+        findings.add_tech(f"{top} (Meson)")
+        findings.add_command("build", "meson setup build && meson compile -C build", path, 58)
+        findings.add_command("test", "meson test -C build", path, 56)
     elif autotools:
         _add_autotools(findings, project, top, autotools)
     elif path := project.first("", "WORKSPACE", "MODULE.bazel", "WORKSPACE.bazel"):
-        findings.tech(f"{top} (Bazel)")
-        findings.command("build", "bazel build //...", path, 58)
-        findings.command("test", "bazel test //...", path, 58)
+        findings.add_tech(f"{top} (Bazel)")
+        findings.add_command("build", "bazel build //...", path, 58)
+        findings.add_command("test", "bazel test //...", path, 58)
     else:
         findings.bare = not project.has(*MAKEFILES)
-        findings.tech(top if findings.bare else f"{top} (Make)")
+        findings.add_tech(top if findings.bare else f"{top} (Make)")
     for path in _mains(project):
-        findings.entry(path, "main program")
+        findings.add_entry(path, "main program")
     return findings
 
 
-def _mains(project: Project) -> list[str]:
-    """The files that are named for a program and hold its main function."""
+def _mains(project: ProjectFiles) -> list[str]:
+    """The files that are named like a program and have a main function."""
     endings = ("c", "cc", "cpp", "cxx")
-    plain = [path for end in endings for path in project.named(f"main.{end}")]
-    others = [path for name in ("server", "cli") for path in project.named(f"{name}.c")]
-    others += project.ending("_main.c", "_main.cc")
+    plain = [path for end in endings for path in project.find_named(f"main.{end}")]
+    others = [path for name in ("server", "cli") for path in project.find_named(f"{name}.c")]
+    others += project.find_ending("_main.c", "_main.cc")
     own = [path for path in (*plain, *others) if path.count("/") < 4 and _is_product(path)][:8]
     return [path for path in own if path in plain or " main(" in (project.text(path) or "")]
 
@@ -61,13 +61,13 @@ def _is_product(path: str) -> bool:
     return not is_aside(parent(path)) and path.partition("/")[0] not in _HELPERS
 
 
-def _add_autotools(findings: Findings, project: Project, top: str, path: str) -> None:
+def _add_autotools(findings: Findings, project: ProjectFiles, top: str, path: str) -> None:
     other = " and CMake" if project.has("CMakeLists.txt") else ""
-    findings.tech(f"{top} (autotools{other})")
+    findings.add_tech(f"{top} (autotools{other})")
     first = "./autogen.sh" if project.has("autogen.sh") else "autoreconf -fi"
     before = "" if project.has("configure") else f"{first} && "
-    findings.command("build", f"{before}./configure && make", path, 58)
-    findings.command("test", "make check", path, 62)
+    findings.add_command("build", f"{before}./configure && make", path, 58)
+    findings.add_command("test", "make check", path, 62)
 
 
 def _cmake_line(cmake: str, language: str) -> str:
@@ -84,6 +84,6 @@ def _cmake_line(cmake: str, language: str) -> str:
     return f"{language} ({'; '.join(filter(None, (tool, ', '.join(shown))))})"
 
 
-def _cmake_texts(project: Project) -> str:
+def _cmake_texts(project: ProjectFiles) -> str:
     places = ("CMakeLists.txt", "test/CMakeLists.txt", "tests/CMakeLists.txt")
     return "\n".join(project.head(path) for path in places)

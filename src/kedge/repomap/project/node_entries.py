@@ -1,4 +1,4 @@
-"""Where packages of JavaScript and TypeScript start."""
+"""Entry points of JavaScript and TypeScript packages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.formats import named, table, text
+from kedge.repomap.project.formats import as_table, as_text, printable_items
 from kedge.repomap.project.parts import Findings, base, join, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 _STARTS = (
     "src/main.tsx", "src/main.ts", "src/main.jsx", "src/main.js", "src/index.tsx", "src/index.ts",
@@ -18,29 +18,29 @@ _STARTS = (
     "src/routes/+layout.svelte", "app.vue", "app/app.vue", "server.js", "server.ts", "index.tsx",
     "app.js", "index.ts", "index.js", "main.ts", "main.js",
 )  # fmt: skip
-# where a build leaves what it makes
+# build output
 _BUILT = frozenset({"build", "dist", "out", "static"})
 
 
-def add_entries(findings: Findings, project: Project, homes: Iterable[str]) -> None:
-    """The commands and the main modules of packages."""
+def add_entries(findings: Findings, project: ProjectFiles, homes: Iterable[str]) -> None:
+    """Add the commands and main modules of packages."""
     for home in dict.fromkeys(homes):
         package = project.json(join(home, "package.json"))
-        name = text(package.get("name"), 80)
+        name = as_text(package.get("name"), 80)
         bins = package.get("bin")
-        pairs = list(named(bins)) or ([(base(name or ""), bins)] if name else [])
+        pairs = list(printable_items(bins)) or ([(base(name or ""), bins)] if name else [])
         for command, target in pairs[:4]:
             if path := _source_file(project, home, target):
-                findings.entry(path, f"command `{command}`")
+                findings.add_entry(path, f"command `{command}`")
         exported = package.get("exports")
-        main = exported if isinstance(exported, str) else table(exported).get(".")
+        main = exported if isinstance(exported, str) else as_table(exported).get(".")
         for target in (package.get("source"), *_leaves(main), package.get("main")):
             if path := _source_file(project, home, target):
-                findings.entry(path, f"main module of {name}" if name else "main module")
+                findings.add_entry(path, f"main module of {name}" if name else "main module")
                 break
         else:
             if path := project.first(home, *_STARTS):
-                findings.entry(path, f"main module of {name}" if name else "main module")
+                findings.add_entry(path, f"main module of {name}" if name else "main module")
 
 
 def _leaves(value: object, depth: int = 0) -> Iterator[object]:
@@ -53,9 +53,9 @@ def _leaves(value: object, depth: int = 0) -> Iterator[object]:
         yield value
 
 
-def _source_file(project: Project, home: str, target: object) -> str | None:
-    """The file that a package names, or the source that its build makes it from."""
-    plain = (text(target) or "").removeprefix("./")
+def _source_file(project: ProjectFiles, home: str, target: object) -> str | None:
+    """The file that a package names, or the source file that it is built from."""
+    plain = (as_text(target) or "").removeprefix("./")
     if not plain or plain.startswith(("/", "../")) or plain.endswith(".d.ts"):
         return None
     stem = re.sub(r"(?:\.d)?\.[cm]?[jt]sx?$", "", plain)
@@ -68,9 +68,9 @@ def _source_file(project: Project, home: str, target: object) -> str | None:
     return project.first(home, *sources)
 
 
-def add_page(findings: Findings, project: Project) -> None:
-    for path in project.named("index.html")[:20]:
+def add_page(findings: Findings, project: ProjectFiles) -> None:
+    for path in project.find_named("index.html")[:20]:
         home = parent(path)
         if home.count("/") < 2 and not is_aside(home) and project.has(join(home, "package.json")):
-            findings.entry(path, "page of the web app")
+            findings.add_entry(path, "page of the web app")
             return

@@ -1,16 +1,10 @@
-"""The values that the structure of a repository is made of."""
+"""The parts of a repository's structure, and the findings that they are chosen from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from kedge.host.record import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal, Protocol, TypeAlias
-else:
-    Protocol = object
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, TypeAlias
 
 MAX_LINE = 200
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -18,11 +12,11 @@ Kind: TypeAlias = "Literal['install', 'build', 'test', 'lint', 'format', 'typech
 KINDS: tuple[Kind, ...] = ("install", "build", "test", "lint", "format", "typecheck", "run")
 
 
-class Source(Protocol):
-    """A repository: what is in it, and the bytes of one file.
+class FileSource(Protocol):
+    """The files of a repository.
 
-    `paths` are relative, separated by `/`, sorted, without what is ignored, vendored or
-    generated. `read` gives None for what is missing or cannot be read.
+    `paths` are relative and sorted, without ignored, vendored and generated files. `read` returns
+    None for a file that is missing or cannot be read.
     """
 
     @property
@@ -31,16 +25,18 @@ class Source(Protocol):
     def read(self, path: str) -> bytes | None: ...
 
 
-class Command(NamedTuple):
-    """A command of the project, to be run from its root, and the place that proves it."""
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command to be run in the root of the project, and where it was found."""
 
     kind: Kind
     command: str
     source: str
 
 
-class Place(NamedTuple):
-    """A path and what is there."""
+@dataclass(frozen=True, slots=True)
+class DescribedPath:
+    """A path with a description."""
 
     path: str
     what: str
@@ -49,24 +45,27 @@ class Place(NamedTuple):
         return f"{self.path} — {self.what}" if self.what else self.path
 
 
-class Module(NamedTuple):
-    """A directory with code: how many files of code, and what it is for where it says so."""
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A directory with code: its number of source files, and its description if it has one."""
 
     path: str
     files: int
     what: str | None
 
 
-class Tech(NamedTuple):
-    """One line of the stack. `family` names the code that it stands for, none for tooling."""
+@dataclass(frozen=True, slots=True)
+class Tech:
+    """One line of the stack; `family` is the language family of its code, None for tools."""
 
     text: str
     family: str | None = None
     where: str = ""
 
 
-class Candidate(NamedTuple):
-    """A command that may be shown: the higher the score, the sooner a maintainer would name it."""
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A command that may be shown; a higher score is more likely what a maintainer would name."""
 
     kind: Kind
     command: str
@@ -78,52 +77,56 @@ class Candidate(NamedTuple):
 
 
 class Findings:
-    """What one ecosystem found. It is `bare` when no manifest speaks for its code."""
+    """The findings of one ecosystem; `bare` if its code has no manifest."""
 
     def __init__(self, family: str | None = None) -> None:
         self.family = family
         self.techs: list[Tech] = []
         self.commands: list[Candidate] = []
-        self.entries: list[Place] = []
+        self.entries: list[DescribedPath] = []
         self.packages: list[str] = []
         self.bare = False
 
-    def tech(self, text: str, where: str = "") -> None:
+    def add_tech(self, text: str, where: str = "") -> None:
         suffix = f" in {where}/" if where else ""
-        self.techs.append(Tech(shown(text) + suffix, self.family, where))
+        self.techs.append(Tech(clean_line(text) + suffix, self.family, where))
 
-    def command(self, kind: Kind, command: str, source: str, score: int, where: str = "") -> None:
-        self.add(Candidate(kind, within(where, command), source, score, self.family, where))
+    def add_command(
+        self, kind: Kind, command: str, source: str, score: int, where: str = ""
+    ) -> None:
+        self.add_candidate(
+            Candidate(kind, run_in(where, command), source, score, self.family, where)
+        )
 
-    def add(self, candidate: Candidate) -> None:
-        """What cannot be typed on one line is not a command."""
+    def add_candidate(self, candidate: Candidate) -> None:
+        """Add a command, if it is printable and fits on one line."""
         if candidate.command.isprintable() and len(candidate.command) <= MAX_LINE:
-            self.commands.append(candidate._replace(source=shown(candidate.source)))
+            self.commands.append(replace(candidate, source=clean_line(candidate.source)))
 
-    def entry(self, path: str, what: str) -> None:
-        self.entries.append(Place(path, shown(what)))
+    def add_entry(self, path: str, what: str) -> None:
+        self.entries.append(DescribedPath(path, clean_line(what)))
 
 
-def shown(text: str) -> str:
-    """The text as it may stand on one line, whatever file it comes from."""
+def clean_line(text: str) -> str:
+    """The text without unprintable characters, shortened to one line."""
     if text.isprintable():
         return text[:MAX_LINE]
     return "".join(letter for letter in text if letter.isprintable())[:MAX_LINE]
 
 
-def quoted(word: str) -> str:
-    """A name from a file as one word of a command."""
+def quote_word(word: str) -> str:
+    """Quote a name as one word of a shell command."""
     from shlex import quote
 
     return quote(word)
 
 
-def within(directory: str, command: str) -> str:
-    """The command as it is typed in the root of the repository."""
-    return f"cd {quoted(directory)} && {command}" if directory else command
+def run_in(directory: str, command: str) -> str:
+    """The command that runs this command in a directory below the root."""
+    return f"cd {quote_word(directory)} && {command}" if directory else command
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

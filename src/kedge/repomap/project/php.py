@@ -5,42 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kedge.repomap.project.formats import (
-    named,
-    table,
-    text,
-    texts,
+    as_table,
+    as_text,
+    as_texts,
+    printable_items,
 )
-from kedge.repomap.project.frameworks import at_least, major, notable
+from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
 from kedge.repomap.project.parts import Findings, base, join
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("php")
     for home in project.homes("composer.json", limit=3):
         path = join(home, "composer.json")
         composer = project.json(path)
         needs = {
-            name: major(version)
+            name: major_version(version)
             for kind in ("require", "require-dev")
-            for name, version in named(composer.get(kind))
+            for name, version in printable_items(composer.get(kind))
             if name != "php" and not name.startswith("ext-")
         }
-        version = at_least(table(composer, "require").get("php"))
-        own = [text(composer.get("name")) or "", *table(composer, "replace")]
-        libraries = notable("php", needs, own=[name for name in own if isinstance(name, str)])
+        version = lowest_version(as_table(composer, "require").get("php"))
+        own = [as_text(composer.get("name")) or "", *as_table(composer, "replace")]
+        libraries = select_notable(
+            "php", needs, own=[name for name in own if isinstance(name, str)]
+        )
         inside = "; ".join(filter(None, ("composer", ", ".join(libraries))))
-        findings.tech(f"PHP{f' {version}' if version else ''} ({inside})", home)
-        findings.command("install", "composer install", path, 64, home)
+        findings.add_tech(f"PHP{f' {version}' if version else ''} ({inside})", home)
+        findings.add_command("install", "composer install", path, 64, home)
         targets = [
-            Target(name, tuple(texts(body)), f"{path}:scripts.{name}")
-            for name, body in named(composer.get("scripts"))
+            Target(name, tuple(as_texts(body)), f"{path}:scripts.{name}")
+            for name, body in printable_items(composer.get("scripts"))
             if not name.startswith(("post-", "pre-"))
         ]
         add_targets(findings, targets, _composer, 82, home)
         for kind, command, source, score in _tools(project, home, needs):
-            findings.command(kind, command, source, score, home)  # type: ignore[arg-type]
+            findings.add_command(kind, command, source, score, home)  # type: ignore[arg-type]
     for path, what in (
         ("artisan", "Laravel's commands"),
         ("public/index.php", "front controller"),
@@ -49,7 +51,7 @@ def read(project: Project) -> Findings:
         ("index.php", "front page"),
     ):
         if project.has(path):
-            findings.entry(path, what)
+            findings.add_entry(path, what)
     return findings
 
 
@@ -58,7 +60,7 @@ def _composer(name: str) -> str:
 
 
 def _tools(
-    project: Project, home: str, needs: dict[str, str | None]
+    project: ProjectFiles, home: str, needs: dict[str, str | None]
 ) -> Iterator[tuple[str, str, str, int]]:
     manifest = join(home, "composer.json")
     unit = project.first(home, "phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml")

@@ -1,14 +1,14 @@
-"""The files of continuous integration, and the simple commands that they run."""
+"""The files of continuous integration, and the commands that they run."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from kedge.host.record import NamedTuple
-from kedge.repomap.project.formats import items, line_of, named, table, text
+from kedge.repomap.project.formats import as_list, as_table, as_text, line_of, printable_items
 from kedge.repomap.project.parts import base
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 MAX_FILES = 4
 MAX_JOBS = 40
@@ -38,7 +38,7 @@ changelog translat fuzz mirror sync zizmor schedule winget homebrew snap coverag
 copilot claude greet contributor sponsor people topic screenshot perf upload valgrind sanit external
 daily weekly ecosystem cache third-party status compat merge website"""
 _USELESS = tuple(_USELESS_PARTS.split())
-# actions that stand for a command
+# actions that run a known command
 _ACTIONS = (
     ("golangci/golangci-lint-action", "golangci-lint run"),
     ("pre-commit/action", "pre-commit run --all-files"),
@@ -46,8 +46,9 @@ _ACTIONS = (
 )
 
 
-class Step(NamedTuple):
-    """A line that a pipeline runs in a directory. The higher the rank, the less it matters."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command that a pipeline runs in a directory. A lower rank is more important."""
 
     line: str
     where: str
@@ -56,8 +57,8 @@ class Step(NamedTuple):
     rank: int
 
 
-def workflows(project: Project) -> list[str]:
-    """The workflows that seem to build and test, the likeliest first."""
+def find_workflows(project: ProjectFiles) -> list[str]:
+    """The GitHub workflows that build or test, by their names, the most likely first."""
     found = []
     for path in project.inside(".github/workflows"):
         stem, dot, ending = base(path).lower().rpartition(".")
@@ -70,7 +71,7 @@ def workflows(project: Project) -> list[str]:
             useful = "test" in stem or not _USEFUL.isdisjoint(words)
             found.append((not exact and useless, not exact, useful or exact, path))
     found.sort()
-    # those that seem useful, else those that do not seem useless, else what there is
+    # the useful ones, or else those that are not useless, or else all
     kept = [path for useless, _, useful, path in found if not useless and useful]
     kept = kept or [path for useless, *_, path in found if not useless]
     return (kept or [path for *_, path in found])[:MAX_FILES]
@@ -80,9 +81,9 @@ def words_of_name(path: str) -> set[str]:
     return set(base(path).lower().replace("_", "-").replace(".", "-").split("-"))
 
 
-def steps(project: Project) -> Iterator[Step]:
-    for rank, path in enumerate(workflows(project)):
-        yield from _github(table(project.yaml(path)), path, min(rank, 4))
+def read_steps(project: ProjectFiles) -> Iterator[Step]:
+    for rank, path in enumerate(find_workflows(project)):
+        yield from _github(as_table(project.yaml(path)), path, min(rank, 4))
     for path, _ in SYSTEMS:
         if project.has(path) and path.endswith((".yml", ".yaml")):
             yield from _walk(project.yaml(path), path)
@@ -95,22 +96,22 @@ def steps(project: Project) -> Iterator[Step]:
 
 
 def _github(workflow: object, path: str, rank: int) -> Iterator[Step]:
-    for _, job in list(named(table(workflow, "jobs")))[:MAX_JOBS]:
-        inherited = table(job, "defaults", "run").get("working-directory")
-        inherited = inherited or table(workflow, "defaults", "run").get("working-directory")
-        for step in items(table(job).get("steps"))[:MAX_STEPS]:
-            action = table(step).get("uses")
+    for _, job in list(printable_items(as_table(workflow, "jobs")))[:MAX_JOBS]:
+        inherited = as_table(job, "defaults", "run").get("working-directory")
+        inherited = inherited or as_table(workflow, "defaults", "run").get("working-directory")
+        for step in as_list(as_table(job).get("steps"))[:MAX_STEPS]:
+            action = as_table(step).get("uses")
             for name, command in _ACTIONS:
                 if isinstance(action, str) and action.startswith(name):
                     yield Step(command, "", path, line_of(action), rank)
-            shell = text(table(step).get("shell")) or ""
-            where = _directory(table(step).get("working-directory") or inherited)
+            shell = as_text(as_table(step).get("shell")) or ""
+            where = _directory(as_table(step).get("working-directory") or inherited)
             if where is not None and not shell.startswith(("pwsh", "powershell", "cmd", "python")):
-                yield from _script(table(step).get("run"), where, path, rank)
+                yield from _script(as_table(step).get("run"), where, path, rank)
 
 
 def _walk(value: object, path: str) -> Iterator[Step]:
-    """The scripts of other systems, wherever they stand in the file."""
+    """The scripts of other CI systems, anywhere in the file."""
     stack: list[tuple[object, int]] = [(value, 0)]
     seen: set[int] = set()
     while stack and len(seen) < MAX_NODES:
@@ -121,19 +122,19 @@ def _walk(value: object, path: str) -> Iterator[Step]:
         if isinstance(node, dict):
             for name, item in reversed(list(node.items())[:MAX_NODES]):
                 if name in ("script", "before_script", "run", "commands", "bash", "command"):
-                    for line in (items(item) or [item])[:MAX_STEPS]:
+                    for line in (as_list(item) or [item])[:MAX_STEPS]:
                         yield from _script(line, "", path, 2)
                 if isinstance(item, dict | list):
                     stack.append((item, depth + 1))
         else:
-            stack.extend((item, depth + 1) for item in reversed(items(node)[:200]))
+            stack.extend((item, depth + 1) for item in reversed(as_list(node)[:200]))
 
 
 def _directory(value: object) -> str | None:
-    """A directory of the repository, empty for its root, None where it cannot be known."""
+    """A directory of the repository, empty for its root, None if it is unknown."""
     if value is None:
         return ""
-    plain = (text(value) or "$").removeprefix("./").strip("/")
+    plain = (as_text(value) or "$").removeprefix("./").strip("/")
     if not re.fullmatch(r"[\w./ @+-]{1,120}", plain) or ".." in plain:
         return None
     return "" if plain == "." else plain
@@ -144,7 +145,7 @@ _CLOSES = frozenset({"fi", "done", "esac"})
 
 
 def _script(value: object, where: str, path: str, rank: int) -> Iterator[Step]:
-    """The simple commands of a script; what stands in a condition or a loop is left out."""
+    """The simple commands of a script, without those in conditions and loops."""
     if not isinstance(value, str) or len(value) > MAX_SCRIPT:
         return
     depth = 0

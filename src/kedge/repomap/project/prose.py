@@ -1,11 +1,13 @@
-"""Sentences out of docstrings, comments and READMEs, whatever markup they are in."""
+"""Sentences from docstrings, comments and READMEs, without markup."""
 
 from __future__ import annotations
 
 import re
 
+from kedge.text.fences import is_opening
+
 MAX_ABOUT = 120
-# a sign without which the pattern cannot match, the pattern, what takes its place
+# a string that the pattern needs, the pattern, and its replacement
 _MARKUP: tuple[tuple[str, str, str], ...] = (
     ("![", r"!\[[^\]]{0,300}\]\([^)]{0,600}\)", " "),
     ("[", r"\[([^\]]{1,300})\](?:\([^)]{0,600}\)|\[[^\]]{0,100}\])?", r"\1"),
@@ -30,17 +32,17 @@ _OPENING = re.compile(
     r" (?:is|contains|provides|implements|holds|offers|includes)(?: an?| the)? ",
     re.IGNORECASE,
 )
-# how a README goes on about its use instead of saying what is there
+# how a README begins if it does not describe its directory
 _ADVICE = ("To ", "Run ", "See ", "Note", "If ", "Please ", "Install", "You ", "First", "Before ",
            "When ", "Make sure", "Use ", "In order", "This website is built")  # fmt: skip
-# what the programs that make a project write into its README
+# sentences that project generators write into a README
 _MADE = ("bootstrapped with", "was generated with", "was bootstrapped")
 
 
 def first_sentence(words: str, name: str = "") -> str | None:
-    """The first sentence, without markup, on one line; cut at a word where it is long.
+    """The first sentence, without markup, on one line, shortened at a word.
 
-    What it says of itself in its first words goes, with the `name` of what it is about.
+    An opening such as "This package provides", or the `name` itself, is removed.
     """
     plain = " ".join(words[:4000].split())
     for sign, pattern, instead in _MARKUP:
@@ -71,7 +73,7 @@ def _without_opening(sentence: str, name: str) -> str:
 
 
 def readme_sentence(readme: str, name: str = "") -> str | None:
-    """The first sentence of prose in a README, whatever decorates its beginning."""
+    """The first sentence of prose in a README, after badges and headings."""
     plain = readme
     if plain.startswith("---\n"):
         plain = plain[4:].partition("\n---")[2]
@@ -90,15 +92,15 @@ _DECORATIONS = (
 
 
 def paragraph(markup: str) -> str | None:
-    """The first paragraph of prose: no heading, badge, list, table or directive.
+    """The first paragraph of prose: not a heading, badge, list, table or directive.
 
-    What follows a block of code explains that code, so the search ends there.
+    The search ends at a block of code, because what follows explains the code.
     """
     block: list[str] = []
     lines = markup.split("\n")[:300]
     for number, raw in enumerate(lines):
         line = raw[:1000].strip()
-        if line.startswith(("```", "~~~")):
+        if is_opening(line):
             break
         following = lines[number + 1].strip() if number + 1 < len(lines) else ""
         is_title = bool(following) and len(set(following)) == 1 and following[0] in "=-~^#*+\"'"
@@ -115,7 +117,7 @@ def _is_decoration(line: str, *, within: bool) -> bool:
     if line.startswith(_DECORATIONS):
         return True
     if within or line[0] not in "<[!|":
-        # a link in a paragraph is a part of it
+        # a link inside a paragraph is part of it
         return False
     without = re.sub(
         r"<[^<>]{1,400}>|!?\[[^\]]{0,200}\]\([^)]{0,400}\)|\|[\w .-]{1,60}\|_?", "", line
@@ -128,5 +130,5 @@ def _is_prose(block: list[str]) -> bool:
         return False
     words = [word for line in block for word in re.sub(r"<[^<>]{1,400}>", " ", line).split()]
     if any(len(word) > 12 and not word.isascii() for word in words):
-        return True  # some scripts put nothing between words
+        return True  # some scripts have no spaces between words
     return sum(any(letter.isalpha() for letter in word) for word in words) >= 3

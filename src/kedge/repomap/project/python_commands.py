@@ -1,15 +1,15 @@
-"""How a Python project is set up, tested and checked, as its own settings show."""
+"""Commands that install, test, check and run a Python project, from its settings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from kedge.repomap.project.formats import table, text
-from kedge.repomap.project.parts import Findings, Kind, base, parent, quoted
-from kedge.repomap.project.python_project import Python
+from kedge.repomap.project.formats import as_table, as_text
+from kedge.repomap.project.parts import Findings, Kind, base, parent, quote_word
+from kedge.repomap.project.python_project import PythonProject
 
-# how each manager runs a program of the project's environment
+# how each manager runs a program in the project's environment
 RUN = {"uv": "uv run ", "poetry": "poetry run ", "pdm": "pdm run ", "pipenv": "pipenv run "}
 _INSTALL = {
     "uv": "uv sync",
@@ -20,43 +20,43 @@ _INSTALL = {
 }
 _EXTRAS = ("dev", "develop", "development", "test", "tests", "testing", "all")
 
-Found = Iterator[tuple[Kind, str, str, int]]
+Commands = Iterator[tuple[Kind, str, str, int]]
 
 
-def add_commands(findings: Findings, python: Python) -> None:
+def add_commands(findings: Findings, python: PythonProject) -> None:
     run = RUN.get(python.manager, "")
     for kind, command, source, score in _installs(python):
-        findings.command(kind, command, source, score, python.home)
+        findings.add_command(kind, command, source, score, python.home)
     for found in (_tests(python), _checks(python), _types(python), _runs(python)):
         for kind, command, source, score in found:
-            findings.command(kind, run + command, source, score, python.home)
+            findings.add_command(kind, run + command, source, score, python.home)
 
 
-def _installs(python: Python) -> Found:
+def _installs(python: PythonProject) -> Commands:
     if command := _INSTALL.get(python.manager):
         yield "install", command, python.manifest, 66
         return
     wanted = [path[len(python.at("")) :] for path in _requirements(python)]
     extras = {
-        **table(python.pyproject, "project", "optional-dependencies"),
+        **as_table(python.pyproject, "project", "optional-dependencies"),
         **python.setup.get("options.extras_require", {}),
     }
     extra = next((name for name in _EXTRAS if name in extras), None)
     if "project" in python.pyproject or python.has("setup.py") or "metadata" in python.setup:
         if extra:
             yield "install", f"pip install -e '.[{extra}]'", python.manifest, 64
-        elif "dev" in table(python.pyproject, "dependency-groups"):
+        elif "dev" in as_table(python.pyproject, "dependency-groups"):
             yield "install", "pip install -e . --group dev", python.manifest, 62
         elif not wanted:
             yield "install", "pip install -e .", python.manifest, 56
     for number, name in enumerate(wanted[:2]):
-        yield "install", f"pip install -r {quoted(name)}", python.at(name), 60 - number
+        yield "install", f"pip install -r {quote_word(name)}", python.at(name), 60 - number
     if conda := python.project.first(python.home, "environment.yml", "environment.yaml"):
         yield "install", f"conda env create -f {base(conda)}", conda, 54
 
 
-def _requirements(python: Python) -> list[str]:
-    """Requirement files, those for developers first: they mostly include the others."""
+def _requirements(python: PythonProject) -> list[str]:
+    """Requirement files, those for developers first: they usually include the others."""
     wanted = []
     for path in python.requirement_files():
         name = path[len(python.at("")) :].lower()
@@ -68,7 +68,7 @@ def _requirements(python: Python) -> list[str]:
     return [path for _, path in sorted(wanted)]
 
 
-def _tests(python: Python) -> Found:
+def _tests(python: PythonProject) -> Commands:
     if source := pytest_source(python):
         yield "test", "pytest", source, 66
     elif python.has("manage.py"):
@@ -77,8 +77,8 @@ def _tests(python: Python) -> Found:
         yield "test", "python -m unittest discover", tests, 46
 
 
-def pytest_source(python: Python) -> str | None:
-    """The place that shows that pytest runs the tests."""
+def pytest_source(python: PythonProject) -> str | None:
+    """The file that shows that pytest runs the tests."""
     for name in ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"):
         if python.has(name):
             return python.at(name)
@@ -100,15 +100,15 @@ def pytest_source(python: Python) -> str | None:
     return None
 
 
-def _unittests(python: Python) -> str | None:
-    """The directory of the first test module, where only the standard library can run it."""
+def _unittests(python: PythonProject) -> str | None:
+    """The directory of the first test module, for `unittest`."""
     names = [name for name in python.project.names if re.fullmatch(r"test_\w{1,60}\.py", name)]
-    found = [path for name in sorted(names) for path in python.project.named(name)]
+    found = [path for name in sorted(names) for path in python.project.find_named(name)]
     inside = [path for path in found if path.startswith(python.at(""))]
     return parent(min(inside)) or min(inside) if inside else None
 
 
-def _checks(python: Python) -> Found:
+def _checks(python: PythonProject) -> Commands:
     pyproject = python.at("pyproject.toml")
     ruff = python.project.first(python.home, "ruff.toml", ".ruff.toml")
     settings = python.project.toml(ruff) if ruff else python.tool("ruff")
@@ -130,10 +130,10 @@ def _checks(python: Python) -> Found:
     if python.configures("pylint") or python.has(".pylintrc"):
         source = python.at(".pylintrc") if python.has(".pylintrc") else f"{pyproject}:[tool.pylint]"
         target = "src" if _has_src(python) else next(iter(python.packages()), ".")
-        yield "lint", f"pylint {quoted(target)}", source, 44
+        yield "lint", f"pylint {quote_word(target)}", source, 44
 
 
-def _types(python: Python) -> Found:
+def _types(python: PythonProject) -> Commands:
     pyproject = python.at("pyproject.toml")
     for name, command, file in (
         ("pyright", "pyright", "pyrightconfig.json"),
@@ -154,19 +154,19 @@ def _types(python: Python) -> Found:
         settings, source = python.setup["mypy"], f"{python.at('setup.cfg')}:[mypy]"
     else:
         return
-    if {"files", "packages", "modules"} & table(settings).keys():
+    if {"files", "packages", "modules"} & as_table(settings).keys():
         yield "typecheck", "mypy", source, 60
     else:
         target = "src" if _has_src(python) else next(iter(python.packages()), ".")
-        yield "typecheck", f"mypy {quoted(target)}", source, 56
+        yield "typecheck", f"mypy {quote_word(target)}", source, 56
 
 
-def _has_src(python: Python) -> bool:
+def _has_src(python: PythonProject) -> bool:
     return python.project.census.weight("python", python.at("src")) > 0
 
 
-def _runs(python: Python) -> Found:
-    own = (text(table(python.pyproject, "project").get("name")) or "").lower()
+def _runs(python: PythonProject) -> Commands:
+    own = (as_text(as_table(python.pyproject, "project").get("name")) or "").lower()
     names = [name for name in python.scripts if re.fullmatch(r"[A-Za-z0-9][\w.-]{0,40}", name)]
     if python.has("manage.py"):
         yield "run", "python manage.py runserver", python.at("manage.py"), 52
@@ -177,7 +177,12 @@ def _runs(python: Python) -> Found:
     else:
         for package in python.packages():
             if python.has(f"{package}/__main__.py"):
-                yield "run", f"python -m {quoted(package)}", python.at(f"{package}/__main__.py"), 46
+                yield (
+                    "run",
+                    f"python -m {quote_word(package)}",
+                    python.at(f"{package}/__main__.py"),
+                    46,
+                )
                 return
         for name in ("main.py", "app.py", "run.py"):
             if "__main__" in python.project.head(python.at(name)):

@@ -1,14 +1,21 @@
-"""One Python project: its settings, its manager, what it needs and which commands it installs."""
+"""A Python project: settings, package manager, dependencies and console scripts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from kedge.repomap.project.formats import Table, items, named, table, text, texts
+from kedge.repomap.project.formats import (
+    Table,
+    as_list,
+    as_table,
+    as_text,
+    as_texts,
+    printable_items,
+)
 from kedge.repomap.project.globs import expand
 from kedge.repomap.project.parts import base, join, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 _DEPENDENCY = re.compile(r"[ \t]*([A-Za-z0-9][A-Za-z0-9._-]{0,80})")
 _SETUP_NEEDS = re.compile(r"install_requires\s{0,4}=\s{0,4}\[([^\]]{0,5000})\]")
@@ -21,10 +28,10 @@ _REQUIREMENTS = re.compile(r"(?:[\w-]{1,40}[-_])?requirements(?:[-_.][\w-]{1,40}
 _LOCKS = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"), ("pixi.lock", "pixi"))
 
 
-class Python:
-    """A directory with a Python project in it."""
+class PythonProject:
+    """A directory with a Python project."""
 
-    def __init__(self, project: Project, home: str) -> None:
+    def __init__(self, project: ProjectFiles, home: str) -> None:
         self.project = project
         self.home = home
         self.pyproject = project.toml(join(home, "pyproject.toml"))
@@ -45,11 +52,11 @@ class Python:
         return name in self.needs or name in self.dev_needs
 
     def tool(self, *names: str) -> Table:
-        return table(self.pyproject, "tool", *names)
+        return as_table(self.pyproject, "tool", *names)
 
     def configures(self, name: str) -> bool:
-        """Whether `[tool.name]` is written at all, even with nothing in it."""
-        return name in table(self.pyproject, "tool")
+        """True if there is a `[tool.name]` table, even an empty one."""
+        return name in as_table(self.pyproject, "tool")
 
     @property
     def manifest(self) -> str:
@@ -57,11 +64,11 @@ class Python:
         return found or self.at("requirements.txt")
 
     def packages(self) -> list[str]:
-        """The import packages right in the directory, the largest first."""
+        """The import packages directly in the directory, largest first."""
         start = len(self.at(""))
         found = [
             parent(path)[start:]
-            for path in self.project.named("__init__.py")
+            for path in self.project.find_named("__init__.py")
             if path.startswith(self.at("")) and path[start:].count("/") == 1
         ]
         return sorted(found, key=lambda name: (-self.project.census.files_in(self.at(name)), name))
@@ -78,7 +85,7 @@ class Python:
         return (here + below)[:8]
 
     def module_path(self, module: str) -> str | None:
-        """The file of a dotted module name."""
+        """The file of a module, by its dotted name."""
         stem = module.strip().replace(".", "/")
         for root in ("src/", "", "lib/", "python/", *(f"{name}/src/" for name in self.members[:5])):
             names = (f"{root}{stem}.py", f"{root}{stem}/__init__.py")
@@ -87,14 +94,14 @@ class Python:
         return None
 
 
-def open_python(project: Project, home: str) -> Python:
-    python = Python(project, home)
+def open_python(project: ProjectFiles, home: str) -> PythonProject:
+    python = PythonProject(project, home)
     python.manager = _manager(python)
     _read_needs(python)
-    patterns = texts(python.tool("uv", "workspace").get("members"))
+    patterns = as_texts(python.tool("uv", "workspace").get("members"))
     python.members = expand(project, home, patterns, "pyproject.toml")
     for member in python.members[:12]:
-        inner = Python(project, member)
+        inner = PythonProject(project, member)
         _read_needs(inner)
         python.needs |= inner.needs
         python.dev_needs |= inner.dev_needs
@@ -102,14 +109,14 @@ def open_python(project: Project, home: str) -> Python:
     return python
 
 
-def _manager(python: Python) -> str:
+def _manager(python: PythonProject) -> str:
     for lock, manager in _LOCKS:
         if python.project.exists(python.at(lock)):
             return manager
     for manager in ("poetry", "pdm", "pixi"):
         if python.configures(manager):
             return manager
-    # settings of uv's resolver alone do not make it the project's manager
+    # settings of uv's resolver alone do not make it the package manager
     if python.tool("uv").keys() - {"pip", "index", "exclude-newer"}:
         return "uv"
     if python.has("Pipfile"):
@@ -117,35 +124,37 @@ def _manager(python: Python) -> str:
     return "hatch" if python.tool("hatch", "envs") or python.has("hatch.toml") else "pip"
 
 
-def _read_needs(python: Python) -> None:
+def _read_needs(python: PythonProject) -> None:
     pyproject = python.pyproject
     needs, dev_needs = python.needs, python.dev_needs
-    _add(needs, texts(table(pyproject, "project").get("dependencies")))
-    for _, extra in named(table(pyproject, "project", "optional-dependencies")):
-        _add(dev_needs, texts(extra))
-    for _, group in named(table(pyproject, "dependency-groups")):
-        _add(dev_needs, texts(group))
+    _add(needs, as_texts(as_table(pyproject, "project").get("dependencies")))
+    for _, extra in printable_items(as_table(pyproject, "project", "optional-dependencies")):
+        _add(dev_needs, as_texts(extra))
+    for _, group in printable_items(as_table(pyproject, "dependency-groups")):
+        _add(dev_needs, as_texts(group))
     poetry = python.tool("poetry")
-    _add(needs, (name for name, _ in named(poetry.get("dependencies")) if name != "python"))
-    _add(dev_needs, (name for name, _ in named(poetry.get("dev-dependencies"))))
-    for _, group in named(poetry.get("group")):
-        _add(dev_needs, (name for name, _ in named(table(group, "dependencies"))))
+    _add(
+        needs, (name for name, _ in printable_items(poetry.get("dependencies")) if name != "python")
+    )
+    _add(dev_needs, (name for name, _ in printable_items(poetry.get("dev-dependencies"))))
+    for _, group in printable_items(poetry.get("group")):
+        _add(dev_needs, (name for name, _ in printable_items(as_table(group, "dependencies"))))
     for manager in ("pdm", "uv"):
         value = python.tool(manager).get("dev-dependencies")
-        for many in (value, *table(value).values()):
-            _add(dev_needs, texts(items(many)))
-    for _, env in named(python.tool("hatch", "envs")):
-        _add(dev_needs, texts(items(table(env).get("dependencies"))))
+        for many in (value, *as_table(value).values()):
+            _add(dev_needs, as_texts(as_list(many)))
+    for _, env in printable_items(python.tool("hatch", "envs")):
+        _add(dev_needs, as_texts(as_list(as_table(env).get("dependencies"))))
     _add(needs, python.setup.get("options", {}).get("install_requires", "").splitlines())
     for lines in python.setup.get("options.extras_require", {}).values():
         _add(dev_needs, lines.splitlines())
     if python.has("Pipfile"):
         pipfile = python.project.toml(python.at("Pipfile"))
-        _add(needs, (name for name, _ in named(pipfile.get("packages"))))
-        _add(dev_needs, (name for name, _ in named(pipfile.get("dev-packages"))))
+        _add(needs, (name for name, _ in printable_items(pipfile.get("packages"))))
+        _add(dev_needs, (name for name, _ in printable_items(pipfile.get("dev-packages"))))
     if found := _SETUP_NEEDS.search(python.project.head(python.at("setup.py"))):
         _add(needs, _QUOTED.findall(found.group(1)))
-    # beside a manifest that lists what is needed, such files are for those who develop
+    # beside a manifest with dependencies, requirement files are for developers
     is_plain = not needs
     for path in python.requirement_files():
         into = needs if is_plain and base(path) == "requirements.txt" else dev_needs
@@ -158,14 +167,14 @@ def _add(into: dict[str, None], needs: Iterable[str]) -> None:
             into.setdefault(re.sub(r"[-_.]+", "-", found.group(1)).lower())
 
 
-def _read_scripts(python: Python) -> None:
+def _read_scripts(python: PythonProject) -> None:
     for scripts in (
-        table(python.pyproject, "project", "scripts"),
-        table(python.pyproject, "project", "gui-scripts"),
+        as_table(python.pyproject, "project", "scripts"),
+        as_table(python.pyproject, "project", "gui-scripts"),
         python.tool("poetry", "scripts"),
     ):
-        for name, value in named(scripts):
-            if target := text(value) or text(table(value).get("reference")):
+        for name, value in printable_items(scripts):
+            if target := as_text(value) or as_text(as_table(value).get("reference")):
                 python.scripts.setdefault(name, target)
     for line in python.setup.get("options.entry_points", {}).get("console_scripts", "").split("\n"):
         if found := _SCRIPT_LINE.match(line[:300]):

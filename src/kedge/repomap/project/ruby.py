@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kedge.repomap.project.frameworks import at_least, major, notable
+from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
 from kedge.repomap.project.parts import Findings, base, join, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 _GEM = re.compile(
     r"^[ \t]{0,20}gem[ \t(]{1,4}['\"]([\w.-]{1,80})['\"]"
@@ -23,36 +23,36 @@ _PLACES = (
 )
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("ruby")
-    specs = [path for path in project.ending(".gemspec") if path.count("/") <= 1]
+    specs = [path for path in project.find_ending(".gemspec") if path.count("/") <= 1]
     at_root = [path for path in specs if "/" not in path]
     for home in project.homes("Gemfile", limit=3) or ([""] if at_root else []):
         path = project.first(home, "Gemfile") or at_root[0]
         own = [spec for spec in specs if parent(spec) == home]
-        gems = {name: major(version) for name, version in _GEM.findall(project.head(path))}
+        gems = {name: major_version(version) for name, version in _GEM.findall(project.head(path))}
         for spec in own:
             for name in _NEEDS.findall(project.head(spec)):
                 gems.setdefault(name, None)
-        findings.tech(_stack_line(project, path, gems, specs), home)
+        findings.add_tech(_stack_line(project, path, gems, specs), home)
         _add_commands(findings, project, home, path, gems)
     findings.packages += [parent(spec) for spec in specs if "/" in spec]
     for path, what in _PLACES:
         if project.has(path):
-            findings.entry(path, what)
+            findings.add_entry(path, what)
     census = project.census
     for spec in sorted(specs, key=lambda path: (-census.files_in(parent(path)), path))[:8]:
         name = base(spec).removesuffix(".gemspec")
         names = (name, name.replace("-", "/"), _snake(project, spec, name))
         if library := project.first(parent(spec), *(f"lib/{stem}.rb" for stem in names)):
-            findings.entry(library, f"gem `{name}`")
+            findings.add_entry(library, f"gem `{name}`")
     for path in project.inside("exe")[:3]:
-        findings.entry(path, f"command `{base(path)}`")
+        findings.add_entry(path, f"command `{base(path)}`")
     return findings
 
 
-def _snake(project: Project, spec: str, name: str) -> str:
-    """The file that a gem with a name in one word is loaded by: active_record of activerecord."""
+def _snake(project: ProjectFiles, spec: str, name: str) -> str:
+    """The main file of a gem whose name has no underscore: active_record for activerecord."""
     for path in project.inside(join(parent(spec), "lib")):
         stem = base(path).removesuffix(".rb")
         if stem.replace("_", "") == name:
@@ -61,39 +61,41 @@ def _snake(project: Project, spec: str, name: str) -> str:
 
 
 def _stack_line(
-    project: Project, gemfile: str, gems: dict[str, str | None], specs: list[str]
+    project: ProjectFiles, gemfile: str, gems: dict[str, str | None], specs: list[str]
 ) -> str:
     wanted = _RUBY.search(project.head(gemfile))
     for spec in specs[:3]:
         wanted = wanted or _REQUIRED.search(project.head(spec))
-    version = at_least(wanted.group(1)) if wanted else None
+    version = lowest_version(wanted.group(1)) if wanted else None
     own = [base(spec).removesuffix(".gemspec") for spec in specs]
-    inside = "; ".join(filter(None, ("bundler", ", ".join(notable("ruby", gems, own=own)))))
+    inside = "; ".join(filter(None, ("bundler", ", ".join(select_notable("ruby", gems, own=own)))))
     return f"Ruby{f' {version}' if version else ''} ({inside})"
 
 
 def _add_commands(
-    findings: Findings, project: Project, home: str, gemfile: str, gems: dict[str, str | None]
+    findings: Findings, project: ProjectFiles, home: str, gemfile: str, gems: dict[str, str | None]
 ) -> None:
     if setup := project.first(home, "bin/setup"):
-        findings.command("install", "bin/setup", setup, 70, home)
-    findings.command("install", "bundle install", gemfile, 62, home)
+        findings.add_command("install", "bin/setup", setup, 70, home)
+    findings.add_command("install", "bundle install", gemfile, 62, home)
     rails = project.first(home, "bin/rails")
     rspec = project.first(home, ".rspec", "spec/spec_helper.rb", "spec/rails_helper.rb")
     if rspec:
-        findings.command("test", "bundle exec rspec", rspec, 66, home)
+        findings.add_command("test", "bundle exec rspec", rspec, 66, home)
     elif rails and join(home, "test") in project.directories:
-        findings.command("test", "bin/rails test", rails, 66, home)
+        findings.add_command("test", "bin/rails test", rails, 66, home)
     if rails:
         dev = project.first(home, "bin/dev")
-        findings.command("run", "bin/dev" if dev else "bin/rails server", dev or rails, 64, home)
+        findings.add_command(
+            "run", "bin/dev" if dev else "bin/rails server", dev or rails, 64, home
+        )
     elif project.has(join(home, "config.ru")) and "rackup" in gems:
-        findings.command("run", "bundle exec rackup", join(home, "config.ru"), 52, home)
+        findings.add_command("run", "bundle exec rackup", join(home, "config.ru"), 52, home)
     if rubocop := project.first(home, ".rubocop.yml"):
-        findings.command("lint", "bundle exec rubocop", rubocop, 62, home)
-        findings.command("format", "bundle exec rubocop -a", rubocop, 50, home)
+        findings.add_command("lint", "bundle exec rubocop", rubocop, 62, home)
+        findings.add_command("format", "bundle exec rubocop -a", rubocop, 50, home)
     if standard := project.first(home, ".standard.yml"):
-        findings.command("lint", "bundle exec standardrb", standard, 62, home)
-        findings.command("format", "bundle exec standardrb --fix", standard, 56, home)
+        findings.add_command("lint", "bundle exec standardrb", standard, 62, home)
+        findings.add_command("format", "bundle exec standardrb --fix", standard, 56, home)
     if "sorbet" in gems:
-        findings.command("typecheck", "bundle exec srb tc", gemfile, 56, home)
+        findings.add_command("typecheck", "bundle exec srb tc", gemfile, 56, home)

@@ -1,14 +1,21 @@
-"""Task runners that any project may have: make, just, Task, mage, rake and scripts by name."""
+"""Task runners of any project: make, just, Task, mage, rake, and scripts by their names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from kedge.repomap.project.formats import items, line_of, named, table, text, texts
+from kedge.repomap.project.formats import (
+    as_list,
+    as_table,
+    as_text,
+    as_texts,
+    line_of,
+    printable_items,
+)
 from kedge.repomap.project.names import CORNER, EXACT, kind_of_name
 from kedge.repomap.project.parts import MAKEFILES, Findings, base
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 
 _JUSTFILES = ("justfile", "Justfile", ".justfile")
@@ -16,7 +23,7 @@ _TASKFILES = ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml")
 MAX_LINES = 4000
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings()
     for home in project.homes(*MAKEFILES, limit=2):
         if path := project.first(home, *MAKEFILES):
@@ -38,7 +45,7 @@ def read(project: Project) -> Findings:
         found = list(_rake_targets(project.head(path), path))
         add_targets(findings, found, lambda name: f"{rake} {name}", 74)
     if path := project.first("", ".pre-commit-config.yaml", ".pre-commit-config.yml"):
-        findings.command("lint", "pre-commit run --all-files", path, 58)
+        findings.add_command("lint", "pre-commit run --all-files", path, 58)
     _add_scripts(findings, project)
     return findings
 
@@ -75,17 +82,21 @@ def just_recipes(justfile: str, path: str) -> Iterator[Target]:
 
 
 def _task_targets(taskfile: object, path: str) -> Iterator[Target]:
-    tasks = table(taskfile, "tasks")
-    for name, task in named(tasks):
-        if table(task).get("internal") == "true":
+    tasks = as_table(taskfile, "tasks")
+    for name, task in printable_items(tasks):
+        if as_table(task).get("internal") == "true":
             continue
-        lines = texts(task) if isinstance(task, str) else []
-        for item in [*items(task), *items(table(task).get("cmds")), table(task).get("cmd")]:
-            lines += texts(item) or texts(table(item).get("cmd"))
+        lines = as_texts(task) if isinstance(task, str) else []
+        for item in [
+            *as_list(task),
+            *as_list(as_table(task).get("cmds")),
+            as_table(task).get("cmd"),
+        ]:
+            lines += as_texts(item) or as_texts(as_table(item).get("cmd"))
         yield Target(str(name), tuple(lines), f"{path}:{line_of(name)}")
 
 
-def _mage_targets(project: Project, path: str) -> list[Target]:
+def _mage_targets(project: ProjectFiles, path: str) -> list[Target]:
     head = project.head(path)
     found = []
     pattern = r"^func ([A-Z]\w{0,40})\((?:ctx context\.Context)?\)"
@@ -111,12 +122,12 @@ def _rake_targets(rakefile: str, path: str) -> Iterator[Target]:
 
 
 _SCRIPT_HOMES = ("script", "scripts", "bin", "dev", "tools", "hack")
-# such a script is for the users of the product
+# a script for users of the product
 _PRODUCT = frozenset({"install", "dist", "package", "all", "standard", "up", "watch", "fix"})
 
 
-def _add_scripts(findings: Findings, project: Project) -> None:
-    """Scripts that are named for what they do: script/test, scripts/lint.sh, ./build.sh."""
+def _add_scripts(findings: Findings, project: ProjectFiles) -> None:
+    """Add scripts that are named by their purpose: script/test, scripts/lint.sh, ./build.sh."""
     for home in ("", *_SCRIPT_HOMES):
         for path in project.inside(home):
             name = base(path)
@@ -130,6 +141,6 @@ def _add_scripts(findings: Findings, project: Project) -> None:
             call = path if home else f"./{path}"
             if dot and home:
                 call = f"bash {path}"
-            if text(call, 100) and " " not in path:
+            if as_text(call, 100) and " " not in path:
                 score = 72 - loss - (0 if home in ("script", "scripts", "bin") else 6)
-                findings.command(kind, call, path, score - (6 if loss > EXACT else 0))
+                findings.add_command(kind, call, path, score - (6 if loss > EXACT else 0))

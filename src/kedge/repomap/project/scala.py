@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.parts import Findings, join
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("scala")
     for home in project.homes("build.sbt", limit=2):
         path = join(home, "build.sbt")
@@ -23,13 +23,13 @@ def read(project: Project) -> Findings:
             and not re.search(rf'(?:id =|name :=) "{mark}"', script)
         ]  # fmt: skip
         inside = "; ".join(filter(None, ("sbt", ", ".join(libraries[:4]))))
-        findings.tech(f"Scala{f' {version.group(1)}' if version else ''} ({inside})", home)
-        findings.command("build", "sbt compile", path, 60, home)
-        findings.command("test", "sbt test", path, 62, home)
+        findings.add_tech(f"Scala{f' {version.group(1)}' if version else ''} ({inside})", home)
+        findings.add_command("build", "sbt compile", path, 60, home)
+        findings.add_command("test", "sbt test", path, 62, home)
         if "PlayScala" in script:
-            findings.command("run", "sbt run", path, 56, home)
+            findings.add_command("run", "sbt run", path, 56, home)
         plugins = project.head(join(home, "project/plugins.sbt"))
         scalafmt = project.first(home, ".scalafmt.conf")
         if scalafmt and "scalafmt" in plugins:
-            findings.command("format", "sbt scalafmtAll", scalafmt, 58, home)
+            findings.add_command("format", "sbt scalafmtAll", scalafmt, 58, home)
     return findings

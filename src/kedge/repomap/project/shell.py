@@ -1,4 +1,4 @@
-"""What a line of shell does for the project: install, build, test, lint, format, check, run."""
+"""The kind of a shell command: install, build, test, lint, format, typecheck or run."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _PROGRAMS: dict[str, Kind] = {
     "tsx": "run", "nodemon": "run", "uvicorn": "run", "gunicorn": "run", "ts-node": "run",
     "rackup": "run", "puma": "run",
 }  # fmt: skip
-# programs whose first plain word is the name of a target or a script of the project
+# programs whose first argument is a target or a script of the project
 _RUNNER_NAMES = """make gmake just task mage rake npm pnpm yarn bun poe invoke inv composer nx lerna
 hatch pdm gradlew gradle mvnw mvn sbt grunt gulp tox nox turbo moon rush pixi melos"""
 _RUNNERS = frozenset(_RUNNER_NAMES.split())
@@ -123,7 +123,7 @@ _WORD = r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*+')+"""
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a simple command, without the assignments before it."""
+    """The words of a simple command, without leading assignments."""
     if "'" in line or '"' in line:
         words = [word.strip("\"'") for word in re.findall(_WORD, line[:1000])]
     else:
@@ -142,18 +142,18 @@ def _is_assignment(word: str) -> bool:
 
 
 def kind_of(line: str) -> Kind | None:
-    """What a simple command is for, or None when that is not plain."""
+    """The kind of a simple command, or None if it is unclear."""
     return _kind_of(_command(line))
 
 
 def is_tool(line: str) -> bool:
-    """Whether the command is a well-known program, not a script or a target of the project."""
+    """True if the command is a well-known program, not a script or target of the project."""
     program = _program(_command(line))
     return program in _SUBCOMMANDS or program in _PROGRAMS
 
 
 def step_of(line: str) -> str:
-    """The command without wrappers and flags: two spellings of one step are equal here."""
+    """The command without wrappers and flags, so that two spellings of a step are equal."""
     words = _command(line)
     program = _program(words)
     if not program:
@@ -166,11 +166,11 @@ def step_of(line: str) -> str:
 
 @lru_cache(maxsize=512)
 def _command(line: str) -> list[str]:
-    return _unwrapped(words_of(line))
+    return _unwrap(words_of(line))
 
 
-def _unwrapped(words: list[str]) -> list[str]:
-    """The command itself, without what only runs it: `uv run`, `npx`, `bash`, `FOO=1`."""
+def _unwrap(words: list[str]) -> list[str]:
+    """Remove wrappers from a command: `uv run`, `npx`, `bash`, `FOO=1`."""
     for _ in range(4):
         while words and _is_assignment(words[0]):
             words = words[1:]
@@ -264,7 +264,7 @@ def _kind_of_target(program: str, words: Sequence[str], plain: list[str]) -> Kin
 
 
 def _kind_of_script(path: str) -> Kind | None:
-    """A script of the project that is named for what it does: `./scripts/test.sh`."""
+    """The kind of a script that is named by its purpose: `./scripts/test.sh`."""
     if "/" not in path and not path.endswith((".sh", ".py")):
         return None
     stem = re.sub(r"\.(?:sh|py|bash|rb|js|mjs|ts)$", "", path.rpartition("/")[2])

@@ -1,13 +1,15 @@
-"""Ecosystems that one file proves and a few fixed commands describe."""
+"""Ecosystems that are recognised by one file and have fixed commands."""
 
 from __future__ import annotations
 
-from kedge.host.record import NamedTuple
+from dataclasses import dataclass
+
 from kedge.repomap.project.parts import Findings, Kind
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 
-class _Small(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Small:
     family: str
     text: str
     files: tuple[str, ...]
@@ -57,15 +59,15 @@ _ALL = (
 )  # fmt: skip
 
 
-def read(project: Project) -> list[Findings]:
+def read(project: ProjectFiles) -> list[Findings]:
     found = []
     for small in _ALL:
         path = project.first("", *small.files)
         if path is None or project.census.weight(small.family) == 0:
             continue
         findings = Findings(small.family)
-        findings.tech(small.text)
+        findings.add_tech(small.text)
         for kind, command in small.commands:
-            findings.command(kind, command, path, 58)
+            findings.add_command(kind, command, path, 58)
         found.append(findings)
     return found

@@ -1,22 +1,22 @@
-"""Swift: its packages, and Xcode."""
+"""Swift: packages and Xcode projects."""
 
 from __future__ import annotations
 
 import re
 
 from kedge.repomap.project.parts import Findings, base, join, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 
 def _is_product(script: str, target: str) -> bool:
-    """Whether the package offers the program; of a library the programs are examples."""
+    """True if the package offers the program; programs of a library are examples."""
     if ".library(" not in script:
         return True
     offered = [piece.partition(")")[0] for piece in script.split(".executable(")[1:]]
     return any(f'"{target}"' in piece for piece in offered)
 
 
-def read(project: Project) -> Findings:
+def read(project: ProjectFiles) -> Findings:
     findings = Findings("swift")
     for home in project.homes("Package.swift", limit=2):
         path = join(home, "Package.swift")
@@ -24,21 +24,21 @@ def read(project: Project) -> Findings:
         version = re.match(r"//\s{0,4}swift-tools-version:\s{0,4}(\d+\.\d+)", script)
         known = [name for name in ("vapor", "swift-nio", "swift-syntax") if f"/{name}" in script]
         inside = "; ".join(filter(None, ("SwiftPM", ", ".join(known))))
-        findings.tech(f"Swift{f' ≥{version.group(1)}' if version else ''} ({inside})", home)
-        findings.command("build", "swift build", path, 60, home)
+        findings.add_tech(f"Swift{f' ≥{version.group(1)}' if version else ''} ({inside})", home)
+        findings.add_command("build", "swift build", path, 60, home)
         if join(home, "Tests") in project.directories:
-            findings.command("test", "swift test", path, 62, home)
-        for place in project.named("main.swift")[:20]:
+            findings.add_command("test", "swift test", path, 62, home)
+        for place in project.find_named("main.swift")[:20]:
             if _is_product(script, base(parent(place))):
-                findings.entry(place, "main program")
+                findings.add_entry(place, "main program")
     if lint := project.first("", ".swiftlint.yml"):
-        findings.command("lint", "swiftlint", lint, 56)
+        findings.add_command("lint", "swiftlint", lint, 56)
     if style := project.first("", ".swiftformat"):
-        findings.command("format", "swiftformat .", style, 56)
+        findings.add_command("format", "swiftformat .", style, 56)
     elif style := project.first("", ".swift-format"):
-        findings.command("format", "swift format --in-place --recursive .", style, 50)
+        findings.add_command("format", "swift format --in-place --recursive .", style, 50)
     if not findings.techs:
-        bundles = project.ending(".pbxproj", ".xcworkspacedata")
+        bundles = project.find_ending(".pbxproj", ".xcworkspacedata")
         if bundles:
-            findings.tech("Swift (Xcode)")
+            findings.add_tech("Swift (Xcode)")
     return findings

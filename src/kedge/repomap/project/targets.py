@@ -1,10 +1,10 @@
-"""Named targets, scripts and sessions of task runners: which of them are worth telling."""
+"""Selection of the useful targets, scripts and sessions of task runners."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from kedge.host.record import NamedTuple
 from kedge.repomap.project.names import CORNER, PARTIAL, kind_of_name
 from kedge.repomap.project.parts import Findings, Kind
 from kedge.repomap.project.shell import kind_of
@@ -12,20 +12,21 @@ from kedge.repomap.project.shell import kind_of
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:@/-")
 _COMPOSITES = "check checks ci verify validate qa precommit pre-commit all-checks check-all"
 _COMPOSITE = frozenset(_COMPOSITES.split())
-# a recipe that only says something
+# programs of recipes that only print something
 _TALKS = frozenset({"echo", "printf", "cat", "exit", "true", "false", ":", ""})
 _CHECKS_ONLY = frozenset({"--check", "--list-different", "-l", "--dry-run", "--diff"})
 _WRITES = frozenset({"--write", "-w", "--fix"})
-# what installs the product for its users is not what sets up a working copy
+# `install` may install the product for its users, not set up a working copy
 _DOUBTFUL_INSTALLS = frozenset({"install", "tools"})
-# in these what the recipe does is more telling than the name
+# names that say less than the recipe
 _VAGUE = frozenset({"dev", "all", "run", "start", "watch", "fix", "style", "types", "dist", "up"})
 _OTHER_WORDS = """clean watch update release publish deploy prepare cov doc bench generate debug
 version bump upgrade tag help push sync snapshot report diff install migrat seed"""
 _NOT_BY_BODY = tuple(_OTHER_WORDS.split())
 
 
-class Target(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Target:
     name: str
     body: tuple[str, ...]
     source: str
@@ -38,14 +39,14 @@ def add_targets(
     score: int,
     where: str = "",
 ) -> None:
-    """The targets whose name or recipe tells what they are for, with `call(name)` as command."""
+    """Add the targets whose purpose is clear from their name or recipe, called by `call(name)`."""
     for target in targets:
         if not _is_plain(target.name) or _is_stub(target):
             continue
         found = _judge(target)
         if found:
             kind, loss = found
-            findings.command(kind, call(target.name), target.source, score - loss, where)
+            findings.add_command(kind, call(target.name), target.source, score - loss, where)
 
 
 def _is_plain(name: str) -> bool:
@@ -57,17 +58,17 @@ def _is_stub(target: Target) -> bool:
 
 
 def _is_other(name: str) -> bool:
-    """Whether the name says that it is about something else, whatever it runs for that."""
+    """True if the name has another purpose, whatever the recipe runs."""
     return name.startswith(("pre", "post", "ci")) or any(part in name for part in _NOT_BY_BODY)
 
 
 def _only_needs(target: Target) -> bool:
-    """Whether it does nothing but ask for others, which do not tell what they are for."""
+    """True if the target only depends on other targets."""
     return bool(target.body) and all(line.startswith("make ") for line in target.body)
 
 
 def _judge(target: Target) -> tuple[Kind, int] | None:
-    """The kind of a target, and what it loses against the plainest one."""
+    """The kind of a target, and its loss against the clearest one."""
     shown = list(dict.fromkeys(kind for line in target.body if (kind := kind_of(line))))
     name = target.name.lower()
     if name in _COMPOSITE:

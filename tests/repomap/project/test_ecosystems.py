@@ -1,9 +1,9 @@
-"""Compiled and other languages: what their manifests prove."""
+"""Ecosystems of compiled and other languages."""
 
 from __future__ import annotations
 
 import pytest
-from repomap.memory import look, only, told
+from repomap.project.memory import command_tuples, look, only
 
 
 def test_rust_binary() -> None:
@@ -26,7 +26,7 @@ def test_rust_binary() -> None:
         code="src/main.rs src/tide.rs",
     )
     assert structure.stack == ("Rust 2021, ≥1.80 (cargo; axum 0.8, tokio 1, serde 1)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "cargo build", "Cargo.toml"),
         ("test", "cargo test", "Cargo.toml"),
         ("lint", "cargo clippy", "Cargo.toml"),
@@ -101,7 +101,7 @@ def test_go_module() -> None:
         code="internal/berth/a.go tide_test.go",
     )
     assert structure.stack == ("Go 1.23, module github.com/harbour/tide (gin, cobra)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "go mod download", "go.mod"),
         ("build", "go build ./...", "go.mod"),
         ("test", "go test ./...", "go.mod"),
@@ -177,7 +177,7 @@ def test_maven() -> None:
         code="src/main/java/org/samples/harbour/Berth.java src/test/java/org/BerthTests.java",
     )
     assert structure.stack == ("Java 21 (Maven; Spring Boot, Hibernate)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "./mvnw package", "pom.xml"),
         ("test", "./mvnw test", "pom.xml"),
         ("run", "./mvnw spring-boot:run", "pom.xml"),
@@ -223,7 +223,7 @@ def test_gradle() -> None:
         code="core/src/main/kotlin/A.kt core/src/main/kotlin/B.kt",
     )
     assert structure.stack == ("Kotlin, JVM 17 (Gradle, 2 modules; Ktor)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "./gradlew build", "build.gradle.kts"),
         ("test", "./gradlew test", "build.gradle.kts"),
         ("lint", "./gradlew spotlessCheck", "build.gradle.kts"),
@@ -276,7 +276,7 @@ def test_rails() -> None:
         code="app/models/ship.rb app/models/berth.rb spec/models/ship_spec.rb",
     )
     assert structure.stack == ("Ruby 3.3.1 (bundler; rails 8, sidekiq, rspec)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "bin/setup", "bin/setup"),
         ("test", "bundle exec rspec", ".rspec"),
         ("lint", "bundle exec rubocop", ".rubocop.yml"),
@@ -303,7 +303,7 @@ def test_gem_with_a_rakefile() -> None:
         code="lib/tide/a.rb test/a_test.rb",
     )
     assert structure.stack == ("Ruby ≥3.1 (bundler; rack)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "bundle install", "Gemfile"),
         ("test", "bundle exec rake test", "Rakefile:3"),
     ]
@@ -332,7 +332,7 @@ def test_laravel() -> None:
         code="app/Models/Ship.php tests/Feature/ShipTest.php",
     )
     assert structure.stack == ("PHP ≥8.2 (composer; Laravel 11)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "composer install", "composer.json"),
         ("test", "php artisan test", "phpunit.xml"),
         ("format", "vendor/bin/pint", "composer.json"),
@@ -356,7 +356,7 @@ def test_php_library() -> None:
         },
         code="src/Ship.php",
     )
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "composer install", "composer.json"),
         ("test", "composer test", "composer.json:scripts.test"),
         ("lint", "vendor/bin/phpcs", "phpcs.xml"),
@@ -382,7 +382,7 @@ def test_dotnet() -> None:
         code="src/Harbour.Api/Program.cs src/Harbour.Api/A.cs tests/Harbour.Tests/ShipTests.cs",
     )
     assert structure.stack == ("C#, .NET 9 (2 projects; ASP.NET Core, EF Core)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "dotnet restore", "Harbour.sln"),
         ("build", "dotnet build", "Harbour.sln"),
         ("test", "dotnet test", "Harbour.sln"),
@@ -421,7 +421,7 @@ def test_cmake() -> None:
         code="src/main.cpp src/tide.cpp include/tide.h",
     )
     assert structure.stack == ("C++20 (CMake ≥3.20; Qt 6)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "cmake -B build && cmake --build build", "CMakeLists.txt"),
         ("test", "ctest --test-dir build", "CMakeLists.txt"),
     ]
@@ -474,7 +474,7 @@ def test_elixir() -> None:
         code="test/harbour_test.exs",
     )
     assert structure.stack == ("Elixir ≥1.15 (mix; phoenix 1, ecto 3)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "mix setup", "mix.exs"),
         ("build", "mix compile", "mix.exs"),
         ("test", "mix test", "mix.exs"),
@@ -500,7 +500,7 @@ def test_flutter_and_dart() -> None:
     """
     structure = look({"pubspec.yaml": pubspec}, code="lib/main.dart lib/a.dart test/a_test.dart")
     assert structure.stack == ("Dart ≥3.5 (Flutter; bloc 8)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "flutter pub get", "pubspec.yaml"),
         ("test", "flutter test", "pubspec.yaml"),
         ("lint", "flutter analyze", "pubspec.yaml"),
@@ -522,7 +522,7 @@ def test_swift() -> None:
         code="Sources/Tide/main.swift Sources/Tide/a.swift Tests/TideTests/ATests.swift",
     )
     assert structure.stack == ("Swift ≥5.9 (SwiftPM; vapor)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "swift build", "Package.swift"),
         ("test", "swift test", "Package.swift"),
         ("lint", "swiftlint", ".swiftlint.yml"),
@@ -541,7 +541,7 @@ def test_scala() -> None:
         code="src/main/scala/A.scala src/test/scala/ASpec.scala",
     )
     assert structure.stack == ("Scala 3.4 (sbt; ZIO)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "sbt compile", "build.sbt"),
         ("test", "sbt test", "build.sbt"),
         ("format", "sbt scalafmtAll", ".scalafmt.conf"),
@@ -563,15 +563,13 @@ def test_scala() -> None:
         ("main.tf", "modules/a.tf", "Terraform", []),
     ],
 )
-def test_ecosystems_that_one_file_proves(
-    manifest: str, code: str, stack: str, test: list[str]
-) -> None:
+def test_small_ecosystems(manifest: str, code: str, stack: str, test: list[str]) -> None:
     structure = look({manifest: ""}, code=code)
     assert structure.stack == (stack,)
     assert only(structure, "test") == test
 
 
-def test_a_language_without_any_manifest_is_named() -> None:
+def test_a_language_without_a_manifest_is_listed() -> None:
     structure = look({}, code="bin/a.sh bin/b.sh lib/c.sh")
     assert structure.stack == ("Shell",)
     assert structure.commands == ()
@@ -594,7 +592,7 @@ def test_the_manifest_in_the_root_outweighs_a_larger_directory() -> None:
     assert only(structure, "test") == ["go test ./...", "cd ui && npm test"]
 
 
-def test_the_oldest_rust_is_that_of_the_largest_crate_and_programs_come_by_their_name() -> None:
+def test_rust_version_of_the_largest_crate_and_programs_by_name() -> None:
     names = ("tide", "tide_tables", "tide_server", "stress")
     root: dict[str, str | bytes | None] = {"Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n'}
     structure = look(
@@ -615,7 +613,7 @@ def test_a_go_library_starts_with_its_package() -> None:
     assert [str(one) for one in structure.entry_points] == ["tide.go — package `tide`"]
 
 
-def test_of_a_swift_library_the_programs_are_examples() -> None:
+def test_programs_of_a_swift_library_are_examples() -> None:
     code = "Sources/Tide/a.swift Sources/Chat/main.swift"
     library = '// swift-tools-version:6.1\nproducts: [.library(name: "Tide")'
     assert look({"Package.swift": library}, code=code).entry_points == ()
@@ -632,12 +630,12 @@ def test_the_largest_gem_comes_first() -> None:
     assert [one.path for one in structure.entry_points] == ["b/lib/b.rb", "a/lib/a.rb"]
 
 
-def test_scala_does_not_need_itself() -> None:
+def test_a_scala_library_is_not_its_own_dependency() -> None:
     build = 'lazy val root = Project(id = "akka")\nscalaVersion := "3.3.1"\n// zio\n'
     assert look({"build.sbt": build}, code="a.scala").stack == ("Scala 3.3 (sbt; ZIO)",)
 
 
-def test_autotools_come_before_cmake_where_they_are_complete() -> None:
+def test_complete_autotools_come_before_cmake() -> None:
     structure = look(
         {"configure.ac": "", "Makefile.am": "", "CMakeLists.txt": ""}, code="lib/a.c lib/b.c"
     )
@@ -660,7 +658,7 @@ def test_programs_in_c_are_found_by_their_main_function() -> None:
     assert [one.path for one in structure.entry_points] == ["src/server.c", "src/tool_main.c"]
 
 
-def test_code_beside_a_manifest_of_another_language_stands_behind_it() -> None:
+def test_code_without_a_manifest_comes_after_code_with_one() -> None:
     c = " ".join(f"tide/binding/{n}.c" for n in range(20))
     structure = look(
         {"pyproject.toml": '[project]\nname = "tide"\n'}, code=c + " tide/a.py tide/b.py tide/c.py"
@@ -668,7 +666,7 @@ def test_code_beside_a_manifest_of_another_language_stands_behind_it() -> None:
     assert structure.stack == ("Python", "C")
 
 
-def test_projects_of_dotnet_below_the_root_stand_where_they_are() -> None:
+def test_dotnet_projects_below_the_root_have_their_directory() -> None:
     structure = look(
         {"a/a.csproj": "<TargetFramework>net8.0</TargetFramework>", "b/package.json": "{}"},
         code="a/Program.cs b/a.ts b/b.ts",
@@ -676,7 +674,7 @@ def test_projects_of_dotnet_below_the_root_stand_where_they_are() -> None:
     assert structure.stack == ("TypeScript (npm) in b/", "C#, .NET 8 in a/")
 
 
-def test_what_flutter_makes_for_each_platform_is_not_the_product() -> None:
+def test_generated_flutter_platforms_are_not_the_product() -> None:
     platforms = ("android", "ios", "linux", "macos", "web", "windows")
     made = " ".join(f"app/{name}/{n}.cpp app/{name}/{n}.swift" for name in platforms for n in "abc")
     structure = look(
@@ -687,7 +685,7 @@ def test_what_flutter_makes_for_each_platform_is_not_the_product() -> None:
     assert [(one.path, one.files) for one in structure.modules] == [("app", 2)]
 
 
-def test_a_number_in_a_name_is_no_version() -> None:
+def test_a_number_in_a_name_is_not_a_version() -> None:
     composer = '{"require": {"psr/http-message": "^1.0", "guzzlehttp/guzzle": "^7.8"}}'
     assert look({"composer.json": composer}, code="a.php").stack == (
         "PHP (composer; Guzzle 7, PSR-7)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repomap.memory import look, only, told
+from repomap.project.memory import command_tuples, look, only
 
 CODE = "src/harbour/__init__.py src/harbour/cli.py src/harbour/tides.py tests/test_tides.py"
 
@@ -35,7 +35,7 @@ def test_hatchling_with_extras() -> None:
         code=CODE,
     )
     assert structure.stack == ("Python ≥3.11 (hatchling; click, rich)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "pip install -e '.[dev]'", "pyproject.toml"),
         ("test", "pytest", "pyproject.toml:[tool.pytest.ini_options]"),
         ("lint", "ruff check", "pyproject.toml:[tool.ruff]"),
@@ -53,7 +53,7 @@ def test_hatchling_with_extras() -> None:
     assert structure.problems == ()
 
 
-def test_uv_runs_what_it_installed() -> None:
+def test_uv_runs_commands_in_its_environment() -> None:
     structure = look(
         {
             "pyproject.toml": """
@@ -72,7 +72,7 @@ def test_uv_runs_what_it_installed() -> None:
         code="app/__init__.py app/tides.py",
     )
     assert structure.stack == ("Python ≥3.12 (uv; fastapi, sqlalchemy, httpx)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "uv sync", "pyproject.toml"),
         ("test", "uv run pytest", "pyproject.toml"),
         ("typecheck", "uv run ty check", "pyproject.toml:[tool.ty]"),
@@ -80,10 +80,10 @@ def test_uv_runs_what_it_installed() -> None:
     assert [str(one) for one in structure.entry_points] == ["app/main.py — FastAPI application"]
 
 
-def test_a_lock_file_counts_even_where_it_is_left_out_of_the_paths() -> None:
-    from repomap.memory import Memory
+def test_an_unlisted_lock_file_decides_the_manager() -> None:
+    from repomap.project.memory import Memory
 
-    from kedge.repomap.structure import describe
+    from kedge.repomap.project.survey import describe
 
     class Hidden(Memory):
         @property
@@ -95,7 +95,7 @@ def test_a_lock_file_counts_even_where_it_is_left_out_of_the_paths() -> None:
     assert only(structure, "install") == ["uv sync"]
 
 
-def test_uv_workspace_of_which_the_largest_package_has_the_tests() -> None:
+def test_uv_workspace_with_tests_in_its_largest_package() -> None:
     structure = look(
         {
             "pyproject.toml": """
@@ -117,7 +117,7 @@ def test_uv_workspace_of_which_the_largest_package_has_the_tests() -> None:
     )
     assert structure.stack == ("Python (uv; django, celery)",)
     assert only(structure, "install") == ["uv sync"]
-    assert told(structure)[1] == (
+    assert command_tuples(structure)[1] == (
         "test",
         "cd services/api && uv run pytest",
         "services/api/pyproject.toml:[tool.pytest.ini_options]",
@@ -153,7 +153,7 @@ def test_poetry() -> None:
         code="harbour/__init__.py harbour/cli.py tests/test_a.py",
     )
     assert structure.stack == ("Python ≥3.10 (poetry; flask, gunicorn)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "poetry install", "pyproject.toml"),
         ("test", "poetry run pytest", "pyproject.toml"),
         ("format", "poetry run black .", "pyproject.toml:[tool.black]"),
@@ -180,7 +180,7 @@ def test_pdm_scripts() -> None:
         code=CODE,
     )
     assert structure.stack == ("Python (pdm)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "pdm install", "pyproject.toml"),
         ("test", "pdm run test", "pyproject.toml:[tool.pdm.scripts.test]"),
         ("lint", "pdm run lint", "pyproject.toml:[tool.pdm.scripts.lint]"),
@@ -207,14 +207,14 @@ def test_hatch_environments() -> None:
     )
     assert only(structure, "test") == ["hatch run test"]
     assert only(structure, "format") == ["hatch run style:fmt"]
-    assert told(structure)[-1] == (
+    assert command_tuples(structure)[-1] == (
         "typecheck",
         "hatch run types:check",
         "pyproject.toml:[tool.hatch.envs.types.scripts]",
     )
 
 
-def test_poe_tasks_run_in_the_manager_s_environment() -> None:
+def test_poe_tasks_run_in_the_managers_environment() -> None:
     structure = look(
         {
             "pyproject.toml": """
@@ -268,7 +268,7 @@ def test_setup_cfg_and_tox() -> None:
         code=CODE,
     )
     assert structure.stack == ("Python ≥3.9 (setuptools; requests)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "pip install -e .", "setup.cfg"),
         ("test", "pytest", "setup.cfg:[tool:pytest]"),
         ("lint", "tox -e lint", "tox.ini"),
@@ -295,7 +295,7 @@ def test_setup_py_alone() -> None:
         code="harbour/__init__.py harbour/cli.py test/test_cli.py",
     )
     assert structure.stack == ("Python ≥3.8 (setuptools; pandas, numpy)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "pip install -e .", "setup.py"),
         ("test", "python -m unittest discover", "test"),
         ("run", "harbour", "setup.py"),
@@ -314,7 +314,7 @@ def test_requirement_files_for_developers_come_first() -> None:
         code="harbour/settings.py harbour/urls.py",
     )
     assert structure.stack == ("Python (django, psycopg)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "pip install -r requirements-dev.txt", "requirements-dev.txt"),
         ("test", "pytest", "requirements-dev.txt"),
         ("run", "python manage.py runserver", "manage.py"),
@@ -356,7 +356,7 @@ def test_pipfile() -> None:
         code="app.py tides.py",
     )
     assert structure.stack == ("Python 3.11 (pipenv; tornado)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "pipenv install --dev", "Pipfile"),
         ("test", "pipenv run pytest", "Pipfile"),
     ]
@@ -389,7 +389,7 @@ def test_nox_and_invoke() -> None:
         },
         code="a/__init__.py",
     )
-    assert told(structure)[1:] == [
+    assert command_tuples(structure)[1:] == [
         ("test", "nox -s tests", "noxfile.py:4"),
         ("lint", "invoke lint", "tasks.py:4"),
         ("typecheck", "nox -s type-check", "noxfile.py:10"),
@@ -405,7 +405,7 @@ def test_pixi_and_conda() -> None:
     assert only(structure, "install") == ["pip install -e ."]
 
 
-def test_a_root_that_only_configures_tools_leaves_the_project_to_its_directory() -> None:
+def test_a_root_that_only_configures_tools_is_not_the_project() -> None:
     structure = look(
         {
             "pyproject.toml": "[tool.ruff]\nline-length = 90\n",
@@ -448,7 +448,7 @@ def test_a_library_starts_with_its_package() -> None:
     ]
 
 
-def test_the_scripts_of_a_project_come_before_what_its_framework_offers() -> None:
+def test_console_scripts_come_before_entry_points_of_frameworks() -> None:
     script = "#!/usr/bin/env python3\n"
     files: dict[str, str | bytes | None] = {"manage.py": "", "requirements.txt": "django\n"}
     scripts: dict[str, str | bytes | None] = {

@@ -1,4 +1,4 @@
-"""The structure of a repository: modules, key files, conventions, and what is promised of all."""
+"""The structure of a repository: modules, key files, conventions and general promises."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ import subprocess
 import sys
 
 import pytest
-from repomap.memory import Memory, look, only
+from repomap.project.memory import Memory, look, only
 
 from kedge.repomap.project.commits import commit_style
-from kedge.repomap.structure import KINDS, Structure, describe
+from kedge.repomap.project.parts import KINDS
+from kedge.repomap.project.structure import Structure
+from kedge.repomap.project.survey import describe
 
 
 def paths(structure: Structure) -> list[str]:
     return [one.path for one in structure.modules]
 
 
-def test_nothing_at_all() -> None:
+def test_an_empty_repository() -> None:
     assert describe(Memory({})) == Structure()
     assert describe(Memory({"LICENSE": "…", "a.bin": b"\x00"})) == Structure()
 
 
-def test_the_package_with_all_the_code_is_shown_by_its_parts() -> None:
+def test_a_package_with_all_the_code_is_split() -> None:
     code = [f"src/harbour/tides/t{number}.py" for number in range(6)]
     code += [f"src/harbour/berths/b{number}.py" for number in range(3)]
     code += ["src/harbour/cli.py", "scripts/release.py", "docs/conf.py", "tests/tides/test_a.py"]
@@ -60,15 +62,15 @@ def test_a_collection_of_many_parts_stays_one_module() -> None:
 def test_bundled_projects_are_not_the_product() -> None:
     code = "src/a.c src/b.c deps/lua/l.c deps/lua/m.c deps/zlib/z.c"
     assert paths(look({"Makefile": "all:\n\tcc\n"}, code=code)) == ["src"]
-    # a package that is called deps has code of its own
+    # a package named deps may be the project's own
     assert paths(look({}, code="deps/deps.go deps/inner/a.go x/x.go")) == ["deps", "x"]
 
 
-def said(structure: Structure) -> dict[str, str | None]:
+def descriptions(structure: Structure) -> dict[str, str | None]:
     return {one.path: one.what for one in structure.modules}
 
 
-def test_what_only_repeats_the_path_or_all_the_others_is_not_said() -> None:
+def test_descriptions_that_repeat_the_path_or_each_other_are_dropped() -> None:
     files: dict[str, str | bytes | None] = {
         "package.json": '{"workspaces": ["packages/*"]}',
         "packages/tide-tables/package.json": '{"description": "The tide tables package"}',
@@ -80,7 +82,7 @@ def test_what_only_repeats_the_path_or_all_the_others_is_not_said() -> None:
         files[f"packages/{name}/package.json"] = json.dumps({"description": text})
     code = "packages/tide-tables/a.ts packages/berths/a.ts harbourmaster/a.py"
     code += " packages/one/a.ts packages/two/a.ts packages/three/a.ts"
-    found = said(look(files, code=code))
+    found = descriptions(look(files, code=code))
     assert found.pop("packages/berths") == "Where ships lie"
     assert set(found) == {
         "harbourmaster",
@@ -92,12 +94,12 @@ def test_what_only_repeats_the_path_or_all_the_others_is_not_said() -> None:
     assert set(found.values()) == {None}
 
 
-def test_a_module_that_says_nothing_is_shown_by_what_is_in_it() -> None:
+def test_a_module_without_a_description_lists_its_parts() -> None:
     code = [f"app/models/{name}/{n}.rb" for name in ("ships", "berths") for n in "abc"]
     code += ["app/models/models/x.rb", "app/models/src/x.rb", "app/models/__x__/y.rb"]
     code += [f"app/views/{name}/a.rb" for name in ("a1", "b2", "c3", "d4", "e5")]
     code += ["app/jobs/only/a.rb", "app/jobs/a.rb", *(f"lib/{n}.rb" for n in range(9))]
-    assert said(look({}, code=" ".join(code))) == {
+    assert descriptions(look({}, code=" ".join(code))) == {
         "app/models": "berths, ships",
         "app/views": "a1, b2, c3, d4…",
         "app/jobs": None,
@@ -105,7 +107,7 @@ def test_a_module_that_says_nothing_is_shown_by_what_is_in_it() -> None:
     }
 
 
-def test_the_steps_of_a_schema_are_not_counted_as_code() -> None:
+def test_migrations_are_not_counted_as_code() -> None:
     code = [f"app/migrations/{n:04}_step.py" for n in range(50)] + ["app/a.py", "core/a.py"]
     structure = look({}, code=" ".join([*code, "core/b.py"]))
     assert [(one.path, one.files) for one in structure.modules] == [("core", 2), ("app", 1)]
@@ -146,7 +148,7 @@ code
             "Tables of the sea",
         ),
         ("# Tides\n\n- one\n- two\n", None),
-        # a line of a paragraph may be a link
+        # a paragraph may contain a line that is a link
         (
             "Tables for\n[the whole sea](https://a)\nand rivers.\n",
             "Tables for the whole sea and rivers",
@@ -168,7 +170,7 @@ def test_the_first_sentence_of_a_readme(readme: str, expected: str | None) -> No
     assert structure.modules[0].what == expected
 
 
-def test_what_is_for_show_is_no_entry_point() -> None:
+def test_examples_are_not_entry_points() -> None:
     main = "package main\n"
     structure = look(
         {
@@ -224,7 +226,7 @@ def test_key_files_in_the_order_of_their_use() -> None:
     ]
 
 
-def test_migrations_of_every_app_are_no_key_file() -> None:
+def test_migrations_of_every_app_are_not_a_key_file() -> None:
     code = "a/migrations/0001_x.py a/migrations/0002_y.py"
     assert [one.path for one in look({}, code=code).key_files] == ["a/migrations/"]
     code += " b/migrations/0001_x.py b/migrations/0002_y.py"
@@ -271,24 +273,24 @@ def test_conventions_of_scripts() -> None:
         ("web/a.ts web/tests/a.test.ts app/b.ts", "*.test.ts in web/tests/"),
         ("lua/a.lua spec/a_spec.lua", "*_spec.lua in spec/"),
         ("src/a.cpp tests/unit-a.cpp", "unit-*.cpp in tests/"),
-        # tests of any name, where none are named for it
+        # files of any name in test directories, if none has a test name
         ("src/a.c tests/unit/a.tcl tests/unit/b.tcl", "*.tcl in tests/"),
         ("a/src/lib.rs a/tests/it.rs b/src/lib.rs b/tests/it.rs", "*.rs in tests/ of each part"),
-        # what tests are given is no test
+        # test data is not a test
         ("src/a.rs src/b.rs tests/fixtures/x_test.py tests/it.rs", "*.rs in tests/"),
     ],
 )
-def test_where_tests_live(code: str, expected: str) -> None:
+def test_locations_of_tests(code: str, expected: str) -> None:
     assert f"tests: {expected}" in look({}, code=code).conventions
 
 
-def test_a_few_tests_of_another_kind_are_not_how_it_is_tested() -> None:
+def test_a_few_tests_of_another_kind_are_ignored() -> None:
     code = [f"src/f{n}.c" for n in range(100)] + [f"tests/t{n}.tcl" for n in range(30)]
     structure = look({}, code=" ".join([*code, "tests/test_a.c", "tests/test_b.c"]))
     assert structure.conventions == ("tests: *.tcl in tests/",)
 
 
-def test_conventions_that_help_to_write_come_first_and_trivia_not_at_all() -> None:
+def test_useful_conventions_come_first_and_trivial_ones_are_dropped() -> None:
     structure = look(
         {
             "Gemfile": "gem 'rails'\n",
@@ -329,8 +331,8 @@ STYLES: list[tuple[str, str | None]] = [
 @pytest.mark.parametrize(("subjects", "expected"), STYLES)
 def test_commit_style(subjects: str, expected: str | None) -> None:
     assert commit_style(subjects.split("|")) == expected
-    told = look({}, subjects=subjects.split("|")).conventions
-    assert told == ((f"commits: {expected}",) if expected else ())
+    command_tuples = look({}, subjects=subjects.split("|")).conventions
+    assert command_tuples == ((f"commits: {expected}",) if expected else ())
 
 
 EVERYTHING: dict[str, str | bytes | None] = {
@@ -347,15 +349,15 @@ EVERYTHING: dict[str, str | bytes | None] = {
 CODE = " ".join(f"a/f{n}.py web/src/f{n}.ts crates/a/src/f{n}.rs" for n in range(5))
 
 
-def test_the_same_files_give_the_same_structure_whatever_the_hash_seed() -> None:
+def test_the_hash_seed_does_not_matter() -> None:
     program = (
         "import sys; sys.path[:0] = sys.argv[1:3]\n"
-        "from repomap.test_structure import EVERYTHING, CODE, look\n"
+        "from repomap.project.test_survey import EVERYTHING, CODE, look\n"
         "print(ascii(look(EVERYTHING, code=CODE)))"
     )
     from pathlib import Path
 
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     places = [str(root / "tests"), str(root / "src")]
     outputs = {
         subprocess.run(
@@ -379,7 +381,7 @@ def test_kinds_come_in_order_and_second_choices_last() -> None:
     assert only(structure, "lint") == ["ruff check", "pre-commit run --all-files"]
 
 
-def test_only_what_is_needed_is_read() -> None:
+def test_only_needed_files_are_read() -> None:
     source = Memory(EVERYTHING | dict.fromkeys(CODE.split(), ""))
     describe(source)
     assert len(source.reads) == len(set(source.reads))
@@ -387,8 +389,8 @@ def test_only_what_is_needed_is_read() -> None:
     assert len(source.reads) < 60
 
 
-def test_what_is_not_read_does_not_matter() -> None:
-    """So that who keeps the structure needs to keep no more than what was read."""
+def test_unread_files_have_no_influence() -> None:
+    """A cache of the structure only needs the files that were read."""
     every = EVERYTHING | dict.fromkeys(CODE.split(), "x = 1")
     first = Memory(every)
     found = describe(first, ["feat: a"] * 5)
@@ -399,12 +401,12 @@ def test_what_is_not_read_does_not_matter() -> None:
     assert {"uv.lock", "Makefile", "pyproject.toml"} <= read
 
 
-def test_only_the_modules_for_what_is_there_are_imported() -> None:
+def test_only_modules_of_present_ecosystems_are_imported() -> None:
     program = """
 import sys
 from pathlib import Path
 sys.path[:0] = sys.argv[1:3]
-from repomap.memory import look
+from repomap.project.memory import look
 structure = look(
     {"go.mod": "module x", ".github/workflows/ci.yml": "jobs: {a: {steps: [{run: go test}]}}"},
     code="a.go b.go",
@@ -414,11 +416,11 @@ print(*(name.rpartition(".")[2] for name in sys.modules))
 """
     from pathlib import Path
 
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     places = [str(root / "tests"), str(root / "src")]
     done = subprocess.run(
         [sys.executable, "-c", program, *places], capture_output=True, check=True, text=True
     )
     imported = set(done.stdout.split())
     assert {"golang", "ci"} <= imported
-    assert not imported & {"yaml", "tomllib", "python", "node", "rust", "makefiles", "any_yaml"}
+    assert not imported & {"tomllib", "python", "node", "rust", "makefiles"}

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: npm, yarn, pnpm, bun, their workspaces, and Deno."""
+"""The ecosystem of JavaScript and TypeScript: package managers, workspaces and Deno."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from repomap.memory import look, only, told
+from repomap.project.memory import command_tuples, look, only
 
 APP = {
     "name": "harbour-web",
@@ -32,7 +32,7 @@ def test_scripts_of_a_package() -> None:
         {"package.json": json.dumps(APP), "index.html": ""}, code="src/main.tsx src/a.ts"
     )
     assert structure.stack == ("TypeScript, Node ≥20 (npm; react 19, vite 6, zod 3, vitest 3)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "npm install", "package.json"),
         ("build", "npm run build", "package.json:scripts.build"),
         ("test", "npm test", "package.json:scripts.test"),
@@ -56,7 +56,7 @@ def test_scripts_of_a_package() -> None:
         ({"bun.lock": ""}, "bun", "bun run test", "bun run build"),
     ],
 )
-def test_the_lock_file_names_the_runner(
+def test_the_lock_file_decides_the_package_manager(
     files: dict[str, str | bytes | None], manager: str, test: str, build: str
 ) -> None:
     structure = look(files | {"package.json": json.dumps(APP)}, code="src/a.ts")
@@ -65,13 +65,13 @@ def test_the_lock_file_names_the_runner(
     assert only(structure, "build") == [build]
 
 
-def test_the_declared_manager_counts_most() -> None:
+def test_a_declared_package_manager_wins() -> None:
     package = APP | {"packageManager": "pnpm@9.1.0+sha256.abc"}
     structure = look({"package.json": json.dumps(package), "yarn.lock": ""}, code="src/a.ts")
     assert only(structure, "install") == ["pnpm install"]
 
 
-def test_stubs_and_strange_names_are_no_commands() -> None:
+def test_stubs_and_strange_names_are_not_commands() -> None:
     scripts = {
         "test": 'echo "Error: no test specified" && exit 1',
         "lint; curl evil": "eslint .",
@@ -79,10 +79,10 @@ def test_stubs_and_strange_names_are_no_commands() -> None:
         "start": "node server.js",
     }
     structure = look({"package.json": json.dumps({"scripts": scripts})}, code="server.js")
-    assert told(structure) == [("run", "npm start", "package.json:scripts.start")]
+    assert command_tuples(structure) == [("run", "npm start", "package.json:scripts.start")]
 
 
-def test_what_a_script_does_counts_where_its_name_is_vague() -> None:
+def test_a_vague_script_is_classified_by_its_body() -> None:
     scripts = {
         "test:code": "eslint --max-warnings=0 .",
         "verify-types": "tsc --noEmit -p .",
@@ -91,7 +91,7 @@ def test_what_a_script_does_counts_where_its_name_is_vague() -> None:
         "fix": "prettier --write . && eslint --fix .",
     }
     structure = look({"package.json": json.dumps({"scripts": scripts})}, code="a.js")
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("test", "npm run check", "package.json:scripts.check"),
         ("lint", "npm run test:code", "package.json:scripts.test:code"),
         ("format", "npm run fix", "package.json:scripts.fix"),
@@ -185,7 +185,7 @@ def test_a_web_app_in_a_directory_of_its_own() -> None:
     }
     structure = look(files)
     assert structure.stack == ("TypeScript (yarn; vue 3) in web app/",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "cd 'web app' && yarn install", "web app/package.json"),
         ("test", "cd 'web app' && yarn test", "web app/package.json:scripts.test"),
     ]
@@ -215,7 +215,7 @@ def test_deno() -> None:
         code="path/mod.ts path/join.ts path/join_test.ts main.ts",
     )
     assert structure.stack == ("TypeScript (Deno workspace of 2 packages)",)
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("test", "deno task test", "deno.jsonc:tasks.test"),
         ("lint", "deno lint", "deno.jsonc"),
         ("format", "deno fmt", "deno.jsonc"),
@@ -233,7 +233,7 @@ def test_deno() -> None:
         ({"exports": {".": {"types": "./types/a.d.ts", "default": "./src/a.js"}}}, "src/a.js"),
         ({"exports": {".": {"worker": "./src/b.js", "import": "./src/a.js"}}}, "src/a.js"),
         ({"main": "types/a.d.ts"}, "src/index.js"),
-        # what a build leaves is not where it starts
+        # build output is not an entry point
         ({"main": "priv/static/a.cjs.js"}, "src/index.js"),
     ],
 )
@@ -251,13 +251,15 @@ def test_a_package_starts_with_a_source(package: dict[str, Any], expected: str) 
         ({}, "npm install"),
     ],
 )
-def test_the_manager_without_a_lock_file_that_can_be_read(
+def test_the_package_manager_without_a_readable_lock_file(
     package: dict[str, Any], expected: str
 ) -> None:
     package = {"dependencies": {"vue": "3"}} | package
     assert only(look({"package.json": json.dumps(package)}), "install") == [expected]
 
 
-def test_a_script_for_a_part_is_not_the_command_for_all() -> None:
+def test_a_script_for_a_part_is_not_the_main_command() -> None:
     scripts = {"test:eslint-rules": "jest rules", "lint:tools-types": "tsc --noEmit"}
-    assert told(look({"package.json": json.dumps({"scripts": scripts})}, code="a.ts")) == []
+    assert (
+        command_tuples(look({"package.json": json.dumps({"scripts": scripts})}, code="a.ts")) == []
+    )

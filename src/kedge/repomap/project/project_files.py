@@ -1,29 +1,27 @@
-"""The repository as the readers see it: its paths, and its files once each."""
+"""The files of a repository, with lookups by name and directory; each is read and parsed once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from kedge.repomap.project import formats
 from kedge.repomap.project.census import Census, is_aside
-from kedge.repomap.project.parts import Source, join, parent
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.repomap.project.parts import FileSource, join, parent
+from kedge.repomap.project.yaml_values import parse_yaml
 
 MAX_BYTES = 1_000_000
-# what is parsed by slower code than a scan
+# for slow parsers
 MAX_STRUCTURED = 256_000
 MAX_HEAD = 65_536
 MAX_TOP = 8_192
 
 
-class Project:
-    """Answers about a repository. What cannot be read is kept in `problems`, once each."""
+class ProjectFiles:
+    """Lookups in a repository. Files that cannot be read or parsed are listed in `problems`."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FileSource) -> None:
         self.source = source
         self.problems: dict[str, str] = {}
         self._read: dict[str, bytes | None] = {}
@@ -33,7 +31,7 @@ class Project:
             self._list([path for path in source.paths if path.isprintable()])
 
     def _list(self, paths: Sequence[str]) -> None:
-        """Puts every path under its directory and under its name, in one go."""
+        """Group the paths by directory and by name, in one pass."""
         self._files = frozenset(paths)
         self._names = names = dict[str, list[str]]()
         self._homes = homes = dict[str, list[str]]()
@@ -67,16 +65,16 @@ class Project:
 
     @property
     def names(self) -> Iterable[str]:
-        """The names of all files, without their directories."""
+        """The file names, without directories."""
         return self._homes
 
-    def named(self, name: str) -> list[str]:
-        """The files of this name, the shallowest first."""
+    def find_named(self, name: str) -> list[str]:
+        """The files with this name, the least nested first."""
         found = [join(home, name) for home in self._homes.get(name, ())]
         return sorted(found, key=_depth) if len(found) > 1 else found
 
-    def ending(self, *endings: str) -> list[str]:
-        """The files whose names end like this, the shallowest first."""
+    def find_ending(self, *endings: str) -> list[str]:
+        """The files whose names end with one of these, the least nested first."""
         found = [
             join(home, name)
             for name in self._homes
@@ -89,57 +87,57 @@ class Project:
         return any(path in self._files for path in paths)
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file, even one that is left out of the paths: a lock file."""
+        """True if the file exists, also if it is not among the paths, as a lock file."""
         if path in self._files:
             return True
         return self._bytes(path) is not None
 
     def first(self, directory: str, *names: str) -> str | None:
-        """The first of these files that is in the directory."""
+        """The first of these files that exists in the directory."""
         for name in names:
             if (path := join(directory, name)) in self._files:
                 return path
         return None
 
     def inside(self, directory: str) -> list[str]:
-        """The files right in the directory."""
+        """The files directly in the directory."""
         return [join(directory, name) for name in self._names.get(directory, ())]
 
     def homes(self, *names: str, limit: int = 4) -> list[str]:
-        """The directories that a file of this name makes a project of its own.
+        """The directories of projects with one of these manifests.
 
-        The root alone where it has one; else the shallowest, without examples and tests.
+        Only the root if it has one; otherwise the least nested, without examples and tests.
         """
         if any(name in self._files for name in names):
             return [""]
         return self._shallow(names)[:limit]
 
     def below(self, *names: str, family: str) -> list[str]:
-        """The directories, the root aside, that such a file and code of the family make one."""
+        """The project directories below the root, with code of the family."""
         return [home for home in self._shallow(names) if self.census.weight(family, home)]
 
     def _shallow(self, names: Sequence[str]) -> list[str]:
-        directories = {parent(path) for name in names for path in self.named(name)} - {""}
+        directories = {parent(path) for name in names for path in self.find_named(name)} - {""}
         kept = {name for name in directories if name.count("/") < 3 and not is_aside(name)}
         tops = {name for name in kept if not any(up in kept for up in _ancestors(name))}
         return sorted(tops, key=lambda name: (-self.census.files_in(name), name))
 
     def text(self, path: str) -> str | None:
-        """All of a configuration file, or None when it is missing or too large."""
+        """The text of a configuration file, or None if it is missing or too large."""
         found: str | None = self._once("text", path, str)
         return found
 
     def head(self, path: str, most: int = MAX_HEAD) -> str:
-        """The beginning of any file, however large; empty where there is none."""
+        """The beginning of a file of any size; empty if there is none."""
         key = (f"head {most}", path)
         if key not in self._parsed:
             data = self._bytes(path) if path in self._files else None
-            self._parsed[key] = _decoded((data or b"")[:most])
+            self._parsed[key] = _decode((data or b"")[:most])
         found: str = self._parsed[key]
         return found
 
     def top(self, path: str) -> str:
-        """As much of a file as says what it is about."""
+        """The first lines of a file, enough to describe it."""
         return self.head(path, MAX_TOP)
 
     def _bytes(self, path: str) -> bytes | None:
@@ -148,13 +146,13 @@ class Project:
         return self._read[path]
 
     def json(self, path: str) -> formats.Table:
-        return formats.table(self._once("json", path, formats.parse_json))
+        return formats.as_table(self._once("json", path, formats.parse_json))
 
     def toml(self, path: str) -> formats.Table:
-        return formats.table(self._once("toml", path, formats.parse_toml, MAX_STRUCTURED))
+        return formats.as_table(self._once("toml", path, formats.parse_toml, MAX_STRUCTURED))
 
     def yaml(self, path: str) -> Any:
-        return self._once("yaml", path, formats.parse_yaml, MAX_STRUCTURED)
+        return self._once("yaml", path, parse_yaml, MAX_STRUCTURED)
 
     def ini(self, path: str) -> dict[str, dict[str, str]]:
         return self._once("ini", path, formats.parse_ini) or {}
@@ -178,7 +176,7 @@ class Project:
             self.problems[path] = f"{path}: larger than {limit // 1000} kB, not read"
             return None
         try:
-            return parse(_decoded(data))
+            return parse(_decode(data))
         except formats.Broken as broken:
             self.problems[path] = f"{path}: {broken}"
             return None
@@ -193,6 +191,6 @@ def _ancestors(directory: str) -> Iterator[str]:
         yield directory
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     return data.decode(encoding, "replace").removeprefix("\ufeff").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""A repository in memory, for the structural layer of the map."""
+"""A repository in memory, for tests of its structure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from textwrap import dedent
 
-from kedge.repomap.structure import Structure, describe
+from kedge.repomap.project.structure import Structure
+from kedge.repomap.project.survey import describe
 
 
 class Memory:
-    """Files by their paths. None stands for what cannot be read.
+    """Files by path; None for an unreadable one.
 
-    Texts are dedented, and have tabs where their kind of file needs them.
+    Texts are dedented, with tabs in makefiles and go.mod.
     """
 
     def __init__(self, files: dict[str, str | bytes | None]) -> None:
@@ -37,12 +38,12 @@ class Memory:
 def look(
     files: dict[str, str | bytes | None], *, code: str = "", subjects: Sequence[str] = ()
 ) -> Structure:
-    """The structure of these files and of the empty code files that are named."""
+    """The structure of these files and of empty files at the paths in `code`."""
     every: dict[str, str | bytes | None] = dict.fromkeys(code.split(), "")
     return describe(Memory(every | files), subjects)
 
 
-def told(structure: Structure) -> list[tuple[str, str, str]]:
+def command_tuples(structure: Structure) -> list[tuple[str, str, str]]:
     """The commands as plain tuples."""
     return [(one.kind, one.command, one.source) for one in structure.commands]
 

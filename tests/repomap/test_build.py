@@ -1,4 +1,4 @@
-"""`kedge map`, as a user meets it."""
+"""`kedge map` on real repositories, through the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def paths(data: dict[str, list[dict[str, str]]]) -> list[str]:
     return [file["path"] for file in data["files"]]
 
 
-def test_it_writes_the_map_within_its_budget(harbour: Path, kedge: Kedge) -> None:
+def test_the_map_is_written_within_its_budget(harbour: Path, kedge: Kedge) -> None:
     assert kedge("map").out.startswith(".kedge/map.md: ")
     text = (harbour / ".kedge" / "map.md").read_text()
     assert tokens.count(text) <= 1500
@@ -35,7 +35,7 @@ def test_it_writes_the_map_within_its_budget(harbour: Path, kedge: Kedge) -> Non
         assert tokens.count(data["text"]) <= budget
 
 
-def test_what_the_text_is_about_comes_first(harbour: Path, kedge: Kedge) -> None:
+def test_files_that_match_the_text_come_first(harbour: Path, kedge: Kedge) -> None:
     tide = paths(kedge.json("map", "--for", "high water is wrong at neap tide"))
     bill = paths(kedge.json("map", "--for", "the invoice total forgets a night"))
     assert tide[0] == "src/harbour/tide.py"
@@ -47,15 +47,13 @@ def test_what_the_text_is_about_comes_first(harbour: Path, kedge: Kedge) -> None
     assert_clear(kedge("map", "--task", "t-9", code=1), code=1, says="no task 't-9'")
 
 
-def test_without_a_text_what_others_use_comes_before_what_nobody_does(
-    harbour: Path, kedge: Kedge
-) -> None:
+def test_without_a_text_used_files_come_before_unused_ones(harbour: Path, kedge: Kedge) -> None:
     order = paths(kedge.json("map"))
     assert order.index("src/harbour/berth.py") < order.index("src/harbour/aaa_unused.py")
     assert order.index("src/harbour/berth.py") < order.index("tests/test_tide.py")
 
 
-def test_symbols_have_file_line_and_signature(harbour: Path, kedge: Kedge) -> None:
+def test_symbols_have_a_file_a_line_and_a_signature(harbour: Path, kedge: Kedge) -> None:
     data = kedge.json("map", "--for", "high water at a berth")
     found = {(s["path"], s["name"]): s for s in data["symbols"]}
     symbol = found["src/harbour/tide.py", "depth_at"]
@@ -71,21 +69,21 @@ def test_vendored_generated_and_minified_files_are_left_out(harbour: Path, kedge
         assert name not in text
 
 
-def test_a_vendored_file_is_there_when_the_text_asks_for_it(harbour: Path, kedge: Kedge) -> None:
+def test_a_vendored_file_is_shown_if_the_text_names_it(harbour: Path, kedge: Kedge) -> None:
     data = kedge.json("map", "--for", "why does vendor/tide/tide.py say so?")
     assert paths(data)[0] == "vendor/tide/tide.py"
     assert "def high_water()" in data["text"]
     assert "app.min.js" not in data["text"]
 
 
-def test_the_same_bytes_whatever_the_circumstances(
+def test_caches_clones_and_hash_seeds_do_not_change_the_map(
     harbour: Path, kedge: Kedge, tmp_path: Path
 ) -> None:
     ask = ["map", "--for", "high water at the berth", "--output", "-"]
     cold = kedge(*ask).out
     assert kedge(*ask).out == cold
     assert kedge(*ask, "--no-cache").out == cold
-    for seed in ("0", "1", "2", "3", "4", "5"):
+    for seed in ("0", "1", "7"):
         assert kedge(*ask, "--no-cache", env={"PYTHONHASHSEED": seed}).out == cold
     clone = tmp_path / "elsewhere" / "repo"
     git(tmp_path, "clone", "--quiet", str(harbour), str(clone))
@@ -125,7 +123,7 @@ def test_one_process_or_two_give_the_same_bytes(repo: Path, kedge: Kedge) -> Non
 
 
 @pytest.mark.parametrize("ask", [["--for", "high water at the berth"], []], ids=["text", "plain"])
-def test_after_changes_the_cache_gives_what_a_new_reading_gives(
+def test_after_changes_a_cached_map_equals_a_new_one(
     harbour: Path, kedge: Kedge, ask: list[str]
 ) -> None:
     def check(*shown: str) -> None:
@@ -159,7 +157,7 @@ def test_after_changes_the_cache_gives_what_a_new_reading_gives(
     check("class Berth")
 
 
-def test_check_tells_a_stale_map(harbour: Path, kedge: Kedge) -> None:
+def test_check_detects_a_stale_map(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--check", code=4), code=4, says="map.md is stale")
     kedge("map")
     kedge("map", "--check")
@@ -242,7 +240,7 @@ def test_a_shallow_clone(harbour: Path, kedge: Kedge, tmp_path: Path) -> None:
     assert "src/harbour/tide.py" in kedge("map", "--output", "-", cwd=tmp_path / "shallow").out
 
 
-def test_explain_says_why_a_file_stands_where_it_does(harbour: Path, kedge: Kedge) -> None:
+def test_explain_shows_the_parts_of_a_score(harbour: Path, kedge: Kedge) -> None:
     ask = ["map", "--for", "high water at neap tide", "--explain"]
     data = kedge.json(*ask, "src/harbour/tide.py")
     assert (data["place"], data["factor"]) == (1, 1.0)
@@ -261,13 +259,13 @@ def test_explain_says_why_a_file_stands_where_it_does(harbour: Path, kedge: Kedg
         assert why in ran.err
 
 
-def test_a_budget_of_its_own_choice_grows_with_the_repository(harbour: Path, kedge: Kedge) -> None:
+def test_an_automatic_budget_grows_with_the_repository(harbour: Path, kedge: Kedge) -> None:
     small = kedge.json("map", "--tokens", "auto")["budget"]
     fill(harbour, {f"src/deep/file_{n}.py": f"def berth_{n}(): pass\n" for n in range(900)})
     assert 1000 <= small < kedge.json("map", "--tokens", "auto")["budget"] < 3000
 
 
-def test_the_tree_spends_its_lines_where_the_code_is(harbour: Path, kedge: Kedge) -> None:
+def test_the_directory_tree_shows_where_the_code_is(harbour: Path, kedge: Kedge) -> None:
     fill(harbour, {f"docs/page_{n}/text.md": "# Page\n" for n in range(30)})
     text = kedge("map", "--output", "-").out
     tree = text.split("## Where the code is\n")[1].split("\n\n")[0]
@@ -275,7 +273,7 @@ def test_the_tree_spends_its_lines_where_the_code_is(harbour: Path, kedge: Kedge
     assert "docs" not in tree
 
 
-def test_it_says_how_tasks_and_attempts_stand(harbour: Path, kedge: Kedge) -> None:
+def test_the_map_counts_tasks_and_attempts(harbour: Path, kedge: Kedge) -> None:
     assert "- tasks:" not in kedge("map", "--output", "-").out
     for task in ("t-1", "t-2", "t-3"):
         kedge("task", "add", f"Moor {task}", "--id", task)
@@ -288,10 +286,10 @@ def test_it_says_how_tasks_and_attempts_stand(harbour: Path, kedge: Kedge) -> No
     (harbour / ".kedge" / "tasks.jsonl").write_text("{broken\n")
     ran = kedge("map", "--output", "-")
     assert "src/harbour/tide.py" in ran.out
-    assert "says nothing of tasks" in ran.err
+    assert "does not cover tasks" in ran.err
 
 
-def test_the_map_is_in_git_only_when_it_is_asked_to_be(harbour: Path, kedge: Kedge) -> None:
+def test_the_map_is_only_in_git_if_the_settings_say_so(harbour: Path, kedge: Kedge) -> None:
     ignore = harbour / ".kedge" / ".gitignore"
     kedge("map")
     assert ignore.read_text() == "context/\nhome/\nmap.md\n"
@@ -321,7 +319,7 @@ def test_the_graph_is_drawn(harbour: Path, kedge: Kedge) -> None:
     assert_clear(ran, code=1, says="README.md")
 
 
-def test_a_bar_shows_on_a_terminal_what_takes_long(harbour: Path) -> None:
+def test_a_progress_bar_is_shown_on_a_terminal(harbour: Path) -> None:
     shown = _on_a_terminal(harbour, "kedge.cli.progress.PATIENCE = 0")
     assert "reading the code" in shown
     assert shown.endswith("\r\x1b[K")
@@ -356,13 +354,13 @@ def test_a_broken_submodule(harbour: Path, kedge: Kedge) -> None:
     assert "src/harbour/tide.py" in kedge("map", "--output", "-").out
 
 
-def test_what_fails_is_told_each_time_and_not_remembered(harbour: Path, kedge: Kedge) -> None:
+def test_failures_are_reported_each_time_and_not_cached(harbour: Path, kedge: Kedge) -> None:
     confused = "def tide_of(): pass\n" + "(" * 3000 + "\n"
     (harbour / "src" / "harbour" / "tide.py").write_text(confused)
     for _ in range(2):
         ran = kedge("map", "--for", "tide_of", "--json")
         failed = ran.document["data"]["failed"]
-        assert "errors to make sense of" in failed["src/harbour/tide.py"]
+        assert "too many syntax errors" in failed["src/harbour/tide.py"]
         assert ran.document["warnings"] == list(failed.values())
     python = next(one for one in ran.document["data"]["languages"] if one["name"] == "Python")
     assert python["failed"] == 1
@@ -393,6 +391,6 @@ def test_a_hundred_thousand_files(repo: Path) -> None:
 def test_wrong_usage(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--tokens", "5", code=2), code=2, says="--tokens")
     assert_clear(kedge("map", "--tokens", "many", code=2), code=2, says="or auto, not 'many'")
-    assert_clear(kedge("map", "--graph", "-", "--output", "y", code=2), code=2, says="exclude")
-    assert_clear(kedge("map", "--for", "x", "--task", "y", code=2), code=2, says="exclude")
-    assert_clear(kedge("map", "--check", "--graph", "y", code=2), code=2, says="exclude")
+    assert_clear(kedge("map", "--graph", "-", "--output", "y", code=2), code=2, says="combined")
+    assert_clear(kedge("map", "--for", "x", "--task", "y", code=2), code=2, says="combined")
+    assert_clear(kedge("map", "--check", "--graph", "y", code=2), code=2, says="combined")

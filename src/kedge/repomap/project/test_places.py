@@ -1,4 +1,4 @@
-"""How tests are named and where they live."""
+"""The names and locations of tests."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from collections.abc import Iterator, Mapping
 
 from kedge.repomap.project.census import family_of, is_test_directory
 from kedge.repomap.project.parts import base
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.project_files import ProjectFiles
 
 MOST = 2
-FEW = 0.04  # of the code: fewer files of this form are not how the project is tested
-ANY = 0.01  # the same for files of any name below directories for tests
-LEAST = 0.15  # of the tests, for a second form in another language to be named
-# what tests are given to read, and what others wrote
-_GIVEN_NAMES = """fixtures __fixtures__ testdata test-data test_data resources snapshots templates
+FEW = 0.04  # least share of the code for tests with a pattern
+ANY = 0.01  # the same for any files in test directories
+LEAST = 0.15  # least share of the tests for a second language
+# directories with test data or third-party code
+_DATA_NAMES = """fixtures __fixtures__ testdata test-data test_data resources snapshots templates
 template examples docs docs_src third_party vendor"""
-_GIVEN = frozenset(_GIVEN_NAMES.split())
+_DATA = frozenset(_DATA_NAMES.split())
 
 
-def test_places(project: Project) -> Iterator[str]:
-    """One line for each language that is tested much: `tests: test_*.py in tests/`."""
+def describe_tests(project: ProjectFiles) -> Iterator[str]:
+    """One line for each language with many tests: `tests: test_*.py in tests/`."""
     census = project.census
     named = {form: Counter(homes) for form, homes in census.tests.items()}
-    told = list(_told(project, named, FEW)) or list(_told(project, census.in_tests(), ANY))[:1]
-    for form, places in told:
+    forms = (
+        list(_select_forms(project, named, FEW))
+        or list(_select_forms(project, census.in_tests(), ANY))[:1]
+    )
+    for form, places in forms:
         yield f"tests: {form} {_where(project, places)}"
 
 
-def _told(
-    project: Project, found: Mapping[str, Counter[str]], few: float
+def _select_forms(
+    project: ProjectFiles, found: Mapping[str, Counter[str]], few: float
 ) -> Iterator[tuple[str, Counter[str]]]:
     forms: dict[str, Counter[str]] = {}
     for form, places in found.items():
-        own = {name: number for name, number in places.items() if not _is_given(name)}
+        own = {name: number for name, number in places.items() if not _is_data(name)}
         if own:
             forms[form] = Counter(own)
     every = sum(places.total() for places in forms.values())
@@ -46,12 +49,12 @@ def _told(
             yield form, places
 
 
-def _is_given(directory: str) -> bool:
-    return directory.startswith(".") or not _GIVEN.isdisjoint(directory.split("/"))
+def _is_data(directory: str) -> bool:
+    return directory.startswith(".") or not _DATA.isdisjoint(directory.split("/"))
 
 
-def _where(project: Project, places: Counter[str]) -> str:
-    """The directory that most of the tests are in, or that they stand beside the code."""
+def _where(project: ProjectFiles, places: Counter[str]) -> str:
+    """Where most of the tests are: in a directory, or beside the code."""
     total = places.total()
 
     def most(number: int) -> bool:
@@ -74,7 +77,7 @@ def _where(project: Project, places: Counter[str]) -> str:
     home, part = _largest(homes), _largest(parts)
     is_alone = homes[home] == parts[part] and most(homes[home])
     if is_alone or homes[home] * 4 >= total * 3:
-        mirrored = _mirrored(project, home, places)
+        mirrored = _find_mirrored(project, home, places)
         return f"in {home}/{f', mirroring {mirrored}/' if mirrored else ''}"
     if most(parts[part]):
         return f"in {part}/ beside the code" if part == "__tests__" else f"in {part}/ of each part"
@@ -86,8 +89,8 @@ def _largest(counts: Counter[str]) -> str:
     return max(counts, key=lambda name: (counts[name], name), default="")
 
 
-def _mirrored(project: Project, home: str, places: Counter[str]) -> str | None:
-    """The directory whose parts the tests repeat."""
+def _find_mirrored(project: ProjectFiles, home: str, places: Counter[str]) -> str | None:
+    """The directory whose subdirectories the tests mirror."""
     start = len(home) + 1
     below = {name[start:].partition("/")[0] for name in places if name.startswith(f"{home}/")}
     if len(below) < 3:

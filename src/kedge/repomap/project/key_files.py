@@ -1,14 +1,14 @@
-"""The few files that a newcomer opens first, in the order of their use."""
+"""The files that a newcomer opens first, most useful first."""
 
 from __future__ import annotations
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.parts import Place, base, join, parent
-from kedge.repomap.project.source import Project
+from kedge.repomap.project.parts import DescribedPath, base, join, parent
+from kedge.repomap.project.project_files import ProjectFiles
 
 MOST = 14
 _FOR_AGENTS = "instructions for agents"
-# by the name of the file without its ending
+# by the file name without its suffix
 _WANTED: tuple[tuple[str, str], ...] = (
     ("readme", "overview"),
     ("agents claude gemini", _FOR_AGENTS),
@@ -50,13 +50,13 @@ _AFTER: tuple[tuple[str, str], ...] = (
 )
 
 
-def key_files(project: Project, pipeline: str | None) -> list[Place]:
+def list_key_files(project: ProjectFiles, pipeline: str | None) -> list[DescribedPath]:
     found: dict[str, str] = {}
     here = project.inside("")
     texts = {path: stem for path in here if (stem := _stem_of_text(path))}
     for stems, what in _WANTED:
         named = [path for path, stem in texts.items() if stem in stems.split()]
-        # of README and README.md the one with markup is the one to read
+        # of README and README.md, prefer the one with markup
         best = sorted(named, key=lambda path: (not path.lower().endswith(".md"), "." not in path))
         for path in best[: 3 if what == _FOR_AGENTS else 1]:
             found.setdefault(path, what)
@@ -79,7 +79,7 @@ def key_files(project: Project, pipeline: str | None) -> list[Place]:
             found.setdefault(path, what)
     for path in [path for path, stem in texts.items() if stem in _CHANGES][:1]:
         found.setdefault(path, "changes")
-    return [Place(path, what) for path, what in found.items()][:MOST]
+    return [DescribedPath(path, what) for path, what in found.items()][:MOST]
 
 
 def _stem_of_text(path: str) -> str:
@@ -87,8 +87,8 @@ def _stem_of_text(path: str) -> str:
     return stem if ending in _PROSE else ""
 
 
-def _inner_manifests(project: Project) -> list[str]:
-    """The manifests of the directories that hold a good part of the code."""
+def _inner_manifests(project: ProjectFiles) -> list[str]:
+    """The manifests of directories with a large share of the code."""
     census = project.census
     return [
         join(home, name)
@@ -98,11 +98,11 @@ def _inner_manifests(project: Project) -> list[str]:
     ]
 
 
-def _schemas(project: Project) -> list[str]:
+def _schemas(project: ProjectFiles) -> list[str]:
     found = []
     for name in _SCHEMAS:
-        for path in project.named(name)[:1]:
-            # the names that Rails gives mean little elsewhere
+        for path in project.find_named(name)[:1]:
+            # names of Rails that mean little elsewhere
             if name in ("schema.rb", "structure.sql") and not path.endswith(f"db/{name}"):
                 continue
             if path.count("/") <= 3 and not is_aside(parent(path)):
@@ -114,8 +114,8 @@ def _is_step(name: str) -> bool:
     return name[:3].isdigit() or (name[0] == "V" and "__" in name) or name.endswith(".sql")
 
 
-def _migrations(project: Project) -> list[str]:
-    """The one directory with the steps of the schema, where there is one for all."""
+def _migrations(project: ProjectFiles) -> list[str]:
+    """The directory of the migrations, if there is only one."""
     found = [
         directory
         for directory in project.directories
@@ -124,5 +124,5 @@ def _migrations(project: Project) -> list[str]:
         and not is_aside(directory)
         and sum(_is_step(base(path)) for path in project.inside(directory)) > 1
     ]
-    # one per app is a habit of the framework, not a key
+    # one per app is a habit of the framework
     return [f"{found[0]}/"] if len(found) == 1 else []

@@ -1,4 +1,4 @@
-"""A repository's files are untrusted, and a cache is only believed for what it was made from."""
+"""Hostile repositories and damaged caches do not break the map."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TIDE = Path("src", "harbour", "tide.py")
 
 
 def both(kedge: Kedge, *ask: str) -> str:
-    """The map, which is the same with the cache and without it."""
+    """The map; it must be the same with and without the cache."""
     kept = kedge("map", *ask, "--output", "-")
     assert kept.out == kedge("map", *ask, "--no-cache", "--output", "-").out
     return kept.out
 
 
-def test_no_name_and_no_link_leads_out_of_the_repository(
+def test_no_path_or_link_leads_out_of_the_repository(
     harbour: Path,
     kedge: Kedge,
 ) -> None:
@@ -41,13 +41,13 @@ def test_no_name_and_no_link_leads_out_of_the_repository(
         assert word not in text
 
 
-def test_odd_content_stops_no_map(harbour: Path, kedge: Kedge) -> None:
+def test_odd_content_does_not_stop_the_map(harbour: Path, kedge: Kedge) -> None:
     fill(harbour, {"a.php": "<?php\nuse \\;\n", "b.js": f'import x from "./{"İ" * 60}/zzz";\n'})
     assert "src/harbour/tide.py" in both(kedge, "--for", "zebra tide zzz")
     assert "src/harbour/tide.py" in both(kedge, "--for", "tide " + "a" * 50_000 + "/" * 50_000)
 
 
-def test_nothing_is_shown_that_a_terminal_obeys(harbour: Path, kedge: Kedge) -> None:
+def test_no_control_characters_are_shown(harbour: Path, kedge: Kedge) -> None:
     fill(
         harbour,
         {
@@ -61,7 +61,7 @@ def test_nothing_is_shown_that_a_terminal_obeys(harbour: Path, kedge: Kedge) -> 
     assert "\\u001b" not in kedge("map", "--for", "readme tide", "--json").out
 
 
-def test_a_task_makes_no_map_stale(harbour: Path, kedge: Kedge) -> None:
+def test_a_new_task_does_not_make_the_map_stale(harbour: Path, kedge: Kedge) -> None:
     fill(harbour, {f"src/module_with_a_name_{n}.py": f"def moor_{n}(): pass\n" for n in range(300)})
     for budget in ("500", "1000", "1500", "2000"):
         kedge("map", "--tokens", budget)
@@ -72,7 +72,7 @@ def test_a_task_makes_no_map_stale(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--tokens", "2000", "--check", code=4), code=4, says="stale")
 
 
-def test_what_git_ignores_decides_nothing(harbour: Path, kedge: Kedge) -> None:
+def test_ignored_files_have_no_influence(harbour: Path, kedge: Kedge) -> None:
     fill(harbour, {"package.json": '{"scripts": {"test": "vitest"}}', ".gitignore": "*.yaml\n"})
     (harbour / "pnpm-lock.yaml").write_text("lockfileVersion: 9\n")
     before = both(kedge)
@@ -80,14 +80,14 @@ def test_what_git_ignores_decides_nothing(harbour: Path, kedge: Kedge) -> None:
     assert both(kedge) == before
 
 
-def test_the_same_content_elsewhere_is_another_file(harbour: Path, kedge: Kedge) -> None:
+def test_the_same_content_at_another_path_has_its_own_symbols(harbour: Path, kedge: Kedge) -> None:
     fill(harbour, {"Alpha.vue": "<script>\nconst a = 1\n</script>\n"})
     assert "component Alpha" in both(kedge, "--for", "component Alpha.vue")
     (harbour / "Beta.vue").write_bytes((harbour / "Alpha.vue").read_bytes())
     assert "component Beta" in both(kedge, "--for", "component Beta.vue")
 
 
-def test_a_change_that_git_is_told_to_overlook_is_seen(harbour: Path, kedge: Kedge) -> None:
+def test_a_change_of_an_assume_unchanged_file_is_seen(harbour: Path, kedge: Kedge) -> None:
     git(harbour, "update-index", "--assume-unchanged", str(TIDE))
     (harbour / TIDE).write_text("class Second: pass\n")
     assert "class Second" in both(kedge, "--for", "tide second")
@@ -98,7 +98,7 @@ def test_a_change_that_git_is_told_to_overlook_is_seen(harbour: Path, kedge: Ked
     assert "def high_water" in text
 
 
-def test_a_clone_that_gets_more_history_gets_another_map(
+def test_a_deepened_clone_gets_a_new_map(
     harbour: Path,
     kedge: Kedge,
     tmp_path: Path,
@@ -114,7 +114,7 @@ def test_a_clone_that_gets_more_history_gets_another_map(
     assert kept == kedge(*ask, "--no-cache", cwd=tmp_path / "shallow").out
 
 
-def test_a_past_that_cannot_be_read_is_told_and_not_kept(harbour: Path, kedge: Kedge) -> None:
+def test_unreadable_history_is_reported_and_not_cached(harbour: Path, kedge: Kedge) -> None:
     (harbour / TIDE).write_text("def high_water(): pass\n")
     git(harbour, "commit", "--quiet", "-am", "tide")
     first = git(harbour, "rev-parse", "HEAD~1").strip()
@@ -123,12 +123,12 @@ def test_a_past_that_cannot_be_read_is_told_and_not_kept(harbour: Path, kedge: K
     lost.unlink()
     ran = kedge("map", "--output", "-")
     assert "src/harbour/tide.py" in ran.out
-    assert "the past of the files is not known" in ran.err
+    assert "git's history cannot be read" in ran.err
     lost.write_bytes(data)
     both(kedge)
 
 
-def test_a_row_that_is_damaged_is_made_anew(harbour: Path, kedge: Kedge) -> None:
+def test_damaged_cache_rows_are_rebuilt(harbour: Path, kedge: Kedge) -> None:
     before = kedge("map", "--output", "-").out
     database = sqlite3.connect(harbour / ".git" / "kedge" / "kedge.db")
     with database:
@@ -141,12 +141,12 @@ def test_a_row_that_is_damaged_is_made_anew(harbour: Path, kedge: Kedge) -> None
     assert kedge("map", "--output", "-").err == ""
 
 
-def test_a_ledger_that_cannot_be_read_stops_no_map(harbour: Path, kedge: Kedge) -> None:
+def test_an_unreadable_ledger_does_not_stop_the_map(harbour: Path, kedge: Kedge) -> None:
     kedge("task", "add", "Moor", "--id", "t-1")
     (harbour / ".kedge" / "ledger" / "t-1.jsonl").mkdir(parents=True)
     ran = kedge("map", "--output", "-")
     assert "src/harbour/tide.py" in ran.out
-    assert "says nothing of tasks" in ran.err
+    assert "does not cover tasks" in ran.err
 
 
 def test_nothing_is_written_through_a_link_in_gits_directory(
@@ -159,9 +159,9 @@ def test_nothing_is_written_through_a_link_in_gits_directory(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
-def test_a_file_that_may_not_be_read_is_told_and_read_later(harbour: Path, kedge: Kedge) -> None:
+def test_an_unreadable_file_is_reported_and_read_later(harbour: Path, kedge: Kedge) -> None:
     (harbour / TIDE).chmod(0)
-    assert "may not be read" in kedge("map", "--output", "-").err
+    assert "cannot be read" in kedge("map", "--output", "-").err
     (harbour / TIDE).chmod(0o644)
     ran = kedge("map", "--output", "-")
     assert ran.err == ""

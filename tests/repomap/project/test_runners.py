@@ -1,9 +1,9 @@
-"""Task runners, scripts and continuous integration: the commands that a project really uses."""
+"""Task runners, scripts and continuous integration."""
 
 from __future__ import annotations
 
 import pytest
-from repomap.memory import look, only, told
+from repomap.project.memory import command_tuples, look, only
 
 GO: dict[str, str | bytes | None] = {"go.mod": "module example.com/tide\n\ngo 1.24\n"}
 CODE = "tide.go berth.go"
@@ -52,7 +52,7 @@ def test_makefile_targets_with_their_lines() -> None:
         },
         code=CODE,
     )
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "make deps", "Makefile:27"),
         ("build", "make build", "Makefile:8"),
         ("test", "make test", "Makefile:16"),
@@ -62,12 +62,12 @@ def test_makefile_targets_with_their_lines() -> None:
     ]
 
 
-def test_a_target_is_known_by_its_recipe() -> None:
+def test_a_target_is_classified_by_its_recipe() -> None:
     structure = look(
         {"Makefile": "check: unit\n\tmypy src\nunit:\n\tpytest\nflakes:\n\tflake8\n"},
         code="src/a.py src/b.py",
     )
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("test", "make unit", "Makefile:3"),
         ("lint", "make flakes", "Makefile:5"),
     ]
@@ -83,14 +83,14 @@ def test_included_makefiles_and_forwarded_targets() -> None:
         },
         code=CODE,
     )
-    assert told(structure)[1:4] == [
+    assert command_tuples(structure)[1:4] == [
         ("build", "make build", "Makefile:3"),
         ("test", "make test", "Makefile.common:3"),
         ("lint", "make lint", "Makefile.common:5"),
     ]
 
 
-def test_a_makefile_that_passes_everything_on() -> None:
+def test_a_makefile_that_delegates_everything() -> None:
     structure = look(
         {
             "Makefile": "SUBDIRS = src\n.DEFAULT:\n\tfor d in $(SUBDIRS); do $(MAKE) -C $$d "
@@ -99,7 +99,7 @@ def test_a_makefile_that_passes_everything_on() -> None:
         },
         code="src/server.c src/a.c",
     )
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "make", "Makefile"),
         ("test", "make test", "src/Makefile:1"),
     ]
@@ -132,7 +132,7 @@ def test_justfile() -> None:
         },
         code="src/lib.rs src/a.rs",
     )
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "just build", "justfile:16"),
         ("test", "just test", "justfile:6"),
         ("format", "just fmt", "justfile:12"),
@@ -161,7 +161,7 @@ def test_taskfile() -> None:
         code=CODE,
     )
     assert only(structure, "test") == ["task test"]
-    assert ("lint", "task lint", "Taskfile.yml:6") in told(structure)
+    assert ("lint", "task lint", "Taskfile.yml:6") in command_tuples(structure)
 
 
 def test_mage() -> None:
@@ -175,10 +175,10 @@ def test_mage() -> None:
         code=CODE,
     )
     assert only(structure, "test")[0] == "mage test"
-    assert ("lint", "mage lint", "magefile.go:6") in told(structure)
+    assert ("lint", "mage lint", "magefile.go:6") in command_tuples(structure)
 
 
-def test_scripts_that_are_named_for_what_they_do() -> None:
+def test_scripts_named_by_their_purpose() -> None:
     structure = look(
         {
             "script/setup": "#!/bin/sh\n",
@@ -190,7 +190,7 @@ def test_scripts_that_are_named_for_what_they_do() -> None:
         },
         code="src/a.py src/b.py src/c.py src/d.py src/e.py",
     )
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "script/setup", "script/setup"),
         ("build", "./build.sh", "build.sh"),
         ("test", "bash scripts/test.sh", "scripts/test.sh"),
@@ -213,7 +213,9 @@ def test_pre_commit() -> None:
         },
         code="a.py",
     )
-    assert told(structure) == [("lint", "pre-commit run --all-files", ".pre-commit-config.yaml")]
+    assert command_tuples(structure) == [
+        ("lint", "pre-commit run --all-files", ".pre-commit-config.yaml")
+    ]
     assert structure.conventions == ("git hooks: pre-commit (ruff-format, mypy)",)
 
 
@@ -260,7 +262,7 @@ def test_github_workflow() -> None:
         code="src/a.py src/b.py src/c.py src/d.py web/a.js web/b.js tools/c.py tools/d.py",
     )
     assert structure.stack == ("Python", "CI: GitHub Actions")
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("install", "pip install -r requirements.txt -c constraints.txt", f"{path}:13"),
         ("build", "./scripts/build.sh", f"{path}:32"),
         ("test", "python -m pytest --cov=harbour", f"{path}:20"),
@@ -272,7 +274,7 @@ def test_github_workflow() -> None:
     assert [str(one) for one in structure.key_files] == [".github/workflows/ci.yml — CI"]
 
 
-def test_what_ci_only_compares_a_developer_writes() -> None:
+def test_formatters_are_shown_without_their_check_flags() -> None:
     lines = [
         "npx prettier --check .",
         "cargo fmt --all -- --check",
@@ -285,7 +287,7 @@ def test_what_ci_only_compares_a_developer_writes() -> None:
     assert shown == ["npx prettier --write .", "cargo fmt --all", "dotnet format"]
 
 
-def test_a_known_tool_is_told_without_what_only_a_pipeline_knows() -> None:
+def test_known_tools_are_shown_without_ci_arguments() -> None:
     workflow = """
     jobs:
       a:
@@ -294,7 +296,7 @@ def test_a_known_tool_is_told_without_what_only_a_pipeline_knows() -> None:
           - uses: golangci/golangci-lint-action@v6
     """
     structure = look({".github/workflows/ci.yml": workflow}, code="a.go b.rs")
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("lint", "golangci-lint run", ".github/workflows/ci.yml:5"),
         ("format", "cargo fmt", ".github/workflows/ci.yml:4"),
     ]
@@ -327,10 +329,10 @@ def test_a_known_tool_is_told_without_what_only_a_pipeline_knows() -> None:
         ("Jenkinsfile", "pipeline {\n  steps {\n    sh 'pytest -q'\n  }\n}\n", "Jenkins", 3),
     ],
 )
-def test_other_systems(path: str, content: str, system: str, line: int) -> None:
+def test_other_ci_systems(path: str, content: str, system: str, line: int) -> None:
     structure = look({path: content}, code="a.py b.py c.py")
     assert structure.stack == ("Python", f"CI: {system}")
-    assert ("test", "pytest -q", f"{path}:{line}") in told(structure)
+    assert ("test", "pytest -q", f"{path}:{line}") in command_tuples(structure)
     assert str(structure.key_files[0]) == f"{path} — CI"
 
 
@@ -357,19 +359,19 @@ def test_docker() -> None:
         code="app.py b.py",
     )
     assert structure.stack == ("Python", "Docker (compose: web, db)")
-    assert told(structure) == [("run", "docker compose up", "compose.yaml")]
+    assert command_tuples(structure) == [("run", "docker compose up", "compose.yaml")]
     assert [str(one) for one in structure.entry_points] == [
         "Dockerfile — container runs `uvicorn app:app --port 80`"
     ]
 
 
-def test_services_for_the_tests_alone_are_nothing_to_run() -> None:
+def test_services_for_tests_are_not_a_run_command() -> None:
     structure = look({"compose.yml": "services:\n  db:\n    image: postgres\n"}, code="a.py")
     assert structure.stack == ("Python", "Docker (compose: db)")
     assert structure.commands == ()
 
 
-def test_second_commands_say_something_else() -> None:
+def test_second_commands_do_something_else() -> None:
     structure = look(
         GO
         | {
@@ -401,7 +403,7 @@ def test_makefiles_that_name_their_targets_by_variables_and_have_a_default_goal(
     dev: rocks grpcurl
     """
     structure = look({"Makefile": makefile}, code="src/a.c src/b.c")
-    assert told(structure) == [
+    assert command_tuples(structure) == [
         ("build", "make", "Makefile:3"),
         ("lint", "make lint", "Makefile:6"),
         ("format", "make format", "Makefile:6"),
@@ -420,7 +422,7 @@ def test_workflows_that_build_and_test_are_read_before_others() -> None:
         ".github/workflows/ci.yml": workflow("go test -race ./...")
     }
     structure = look(GO | files | ci, code=CODE)
-    assert told(structure)[-1:] == [
+    assert command_tuples(structure)[-1:] == [
         ("lint", "staticcheck ./...", ".github/workflows/go-lint.yml:4"),
     ]
     assert ".github/workflows/ci.yml" in [one.path for one in structure.key_files]
