@@ -1,1 +1,1 @@
-"""Coding agents: settings and hooks of each, what it has recorded, and how it is run."""
+"""Coding agents: their settings, how they are launched and followed, and their transcripts."""

@@ -1,7 +1,7 @@
 """Claude Code's transcripts: JSON lines, one record for each content block.
 
-The records make a tree, in which a message that was taken back leaves a branch of its own. What
-was done there was done, so every branch counts.
+The records form a tree: a message that the user took back leaves a branch. Every branch counts,
+because its tool calls were made all the same.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ import msgspec
 
 from kedge.agents.transcripts.events import (
     MOST_REASONING,
-    Call,
     Compacted,
     Event,
-    Facts,
-    Prompt,
-    Result,
-    text_of,
+    PromptMessage,
+    SessionFacts,
+    ToolCall,
+    ToolResult,
+    to_text,
 )
 
 NAME = "claude"
 _KINDS = ("user", "assistant", "system", "attachment")
-_NO_RECORD = b'{"type":"'  # how lines begin that are not of the conversation, most of the time
+_NO_RECORD = b'{"type":"'  # how most lines start that are not part of the conversation
 _ATTACHMENT = b'"attachment":{"type":"'
 _MESSAGE = b'"message":'
-_QUEUED = "queued_command"  # what the user wrote while the agent was at work
-_HEAD = 600  # bytes in which a record's kind is found, where it is found without decoding
+_QUEUED = "queued_command"  # a message that the user wrote while the agent was working
+_HEAD = 600  # bytes in which to look for a record's kind without decoding it
 _PEOPLE = ("human", "person", "composer", "voice-call")  # origins of a message
 _REFUSED = "The user doesn't want to "
-_SAID = "the user said:\n"  # what follows a refusal
+_SAID = "the user said:\n"  # precedes the user's words in a refusal
 _ASKING = "AskUserQuestion"
-_SUBAGENT = "subagent"  # one without a name
-_MOST_ASKED = 100
+_SUBAGENT = "subagent"  # the id of a subagent without one
+_MOST_QUESTIONS = 100
 _NOTHING = msgspec.Raw(b"null")
-_UNKNOWN = Facts(NAME)
+_UNKNOWN = SessionFacts(NAME)
 
 
 class _Record(msgspec.Struct, gc=False, rename="camel"):
-    """A line. What may be of another type than it should is `Any`."""
+    """A line. Fields that may have an unexpected type are `Any`."""
 
     type: Any = None
     subtype: Any = None
@@ -99,118 +99,120 @@ _answers = msgspec.json.Decoder(_Answers).decode
 _text = msgspec.json.Decoder(str).decode
 
 
-class Transcript:
+class ClaudeTranscript:
     """Reads the transcript of a session, or of one of its subagents."""
 
     def __init__(self) -> None:
-        self._facts = Facts(NAME)
+        self._facts = SessionFacts(NAME)
         self._at = ""
         self._model = ""
-        self._message = ""  # whose text is kept
-        self._said = ""
-        self._asked: dict[str, None] = {}  # questions to the user that have no answer yet
+        self._message = ""  # the id of the message that `_reasoning` is from
+        self._reasoning = ""
+        self._questions: dict[str, None] = {}  # calls that asked the user, not answered yet
 
-    def take(self, line: bytes) -> list[Event]:
-        if passed_over(line):
+    def read_line(self, line: bytes) -> list[Event]:
+        if is_irrelevant(line):
             return []
         record = _record(line)
         if record.type not in _KINDS:
             return []
-        at = text_of(record.timestamp) or self._at
+        at = to_text(record.timestamp) or self._at
         events: list[Event]
         if record.type == "assistant":
-            events = self._answer(record, at)
+            events = self._read_answer(record, at)
         elif record.type == "user":
-            events = self._user(record, at)
+            events = self._read_user(record, at)
         elif record.type == "attachment":
-            events = _added(record, at)
+            events = _read_attachment(record, at)
         else:
             events = [Compacted(at)] if record.subtype == "compact_boundary" else []
         self._at = at
-        return [*self._known(record), *events]
+        return [*self._update_facts(record), *events]
 
-    def _known(self, record: _Record) -> list[Event]:
+    def _update_facts(self, record: _Record) -> list[Event]:
         facts = self._facts
-        known = (
+        known = SessionFacts(
             NAME,
-            text_of(record.session_id) or facts.session,
-            facts.cwd or text_of(record.cwd),
+            to_text(record.session_id) or facts.session,
+            facts.cwd or to_text(record.cwd),
             self._model,
-            text_of(record.version) or facts.version,
+            to_text(record.version) or facts.version,
             facts.subagent if facts != _UNKNOWN else _agent(record),
         )
-        if known == facts[: len(known)]:
+        if known == facts:
             return []
-        self._facts = Facts(*known)
+        self._facts = known
         return [self._facts]
 
-    def _user(self, record: _Record, at: str) -> list[Event]:
+    def _read_user(self, record: _Record, at: str) -> list[Event]:
         content = _content(record.message).content
-        id = text_of(record.uuid)  # noqa: A001 - the word that agents use
+        id = to_text(record.uuid)  # noqa: A001 - the name that agents use
         machine = bool(
             record.is_meta
             or record.is_compact_summary
             or record.is_visible_in_transcript_only
             or record.is_sidechain
             or record.prompt_source == "system"
-            or _from_elsewhere(record.origin)
+            or _is_from_machine(record.origin)
         )
         events: list[Event] = []
         texts = []
         for block in _parts(content):
             if block.type == "text":
-                texts.append(text_of(block.text))
+                texts.append(to_text(block.text))
             elif block.type == "tool_result":
-                call = text_of(block.tool_use_id)
-                events.append(Result(call, block.is_error is not True, at))
-                said = "" if machine else self._in_result(block, call, record.tool_use_result)
-                if said:
-                    events.append(Prompt(call, said, at))
+                call = to_text(block.tool_use_id)
+                events.append(ToolResult(call, block.is_error is not True, at))
+                words = (
+                    "" if machine else self._find_user_words(block, call, record.tool_use_result)
+                )
+                if words:
+                    events.append(PromptMessage(call, words, at))
         if any(texts):
-            events.append(Prompt(id, "\n".join(texts), at, machine))
+            events.append(PromptMessage(id, "\n".join(texts), at, machine))
         return events
 
-    def _in_result(self, block: _Block, call: str, structured: msgspec.Raw) -> str:
-        """What the user says in the result of a call: why they refuse it, or an answer."""
+    def _find_user_words(self, block: _Block, call: str, structured: msgspec.Raw) -> str:
+        """Return the user's words in the result of a call: why they refused it, or an answer."""
         if block.is_error is True:
-            text = "\n".join(text_of(part.text) for part in _parts(block.content))
+            text = "\n".join(to_text(part.text) for part in _parts(block.content))
             return text.partition(_SAID)[2] if text.startswith(_REFUSED) else ""
-        if call not in self._asked:
+        if call not in self._questions:
             return ""
-        del self._asked[call]
-        if not _begins(structured, b"{"):
+        del self._questions[call]
+        if not _starts_with(structured, b"{"):
             return ""
         found = _answers(structured)
         given = found.answers.values() if isinstance(found.answers, dict) else ()
-        return "\n".join(filter(None, map(text_of, (*given, found.response))))
+        return "\n".join(filter(None, map(to_text, (*given, found.response))))
 
-    def _answer(self, record: _Record, at: str) -> list[Event]:
+    def _read_answer(self, record: _Record, at: str) -> list[Event]:
         message = _content(record.message)
         parts = _parts(message.content)
-        name = text_of(message.id)
+        name = to_text(message.id)
         if name != self._message or not name:
-            self._message, self._said = name, ""
+            self._message, self._reasoning = name, ""
         agent = _agent(record)
-        cwd = text_of(record.cwd)
+        cwd = to_text(record.cwd)
         events: list[Event] = []
-        model = text_of(message.model)
+        model = to_text(message.model)
         if not self._model and not model.startswith("<"):  # `<synthetic>`
             self._model = model
         for part in parts:
             if part.type == "tool_use":
-                id, tool = text_of(part.id), text_of(part.name)  # noqa: A001
-                events.append(Call(id, tool, part.input, at, agent, self._said, cwd))
+                id, tool = to_text(part.id), to_text(part.name)  # noqa: A001
+                events.append(ToolCall(id, tool, part.input, at, agent, self._reasoning, cwd))
                 if tool == _ASKING and id:
-                    kept = [*self._asked, id][-_MOST_ASKED:]
-                    self._asked = dict.fromkeys(kept)
+                    kept = [*self._questions, id][-_MOST_QUESTIONS:]
+                    self._questions = dict.fromkeys(kept)
             else:
-                said = text_of(part.text) or text_of(part.thinking)
-                self._said = f"{self._said}\n{said}".strip()[-MOST_REASONING:]
+                text = to_text(part.text) or to_text(part.thinking)
+                self._reasoning = f"{self._reasoning}\n{text}".strip()[-MOST_REASONING:]
         return events
 
 
-def passed_over(line: bytes) -> bool:
-    """Whether a line is seen to be of no interest without decoding it: most bytes are in these."""
+def is_irrelevant(line: bytes) -> bool:
+    """True if a line can be skipped without decoding it, which saves most of the work."""
     if line.startswith(_NO_RECORD):
         end = line.find(b'"', len(_NO_RECORD), _HEAD)
         return end > 0 and line[len(_NO_RECORD) : end].decode("ascii", "replace") not in _KINDS
@@ -220,43 +222,43 @@ def passed_over(line: bytes) -> bool:
     return not line.startswith(_QUEUED.encode(), place + len(_ATTACHMENT))
 
 
-def _added(record: _Record, at: str) -> list[Event]:
-    if not _begins(record.attachment, b"{"):
+def _read_attachment(record: _Record, at: str) -> list[Event]:
+    if not _starts_with(record.attachment, b"{"):
         return []
     queued = _queued(record.attachment)
     if queued.type != _QUEUED:
         return []
-    text = "\n".join(text_of(part.text) for part in _parts(queued.prompt))
+    text = "\n".join(to_text(part.text) for part in _parts(queued.prompt))
     machine = bool(
         queued.is_meta
         or record.is_sidechain
-        or _from_elsewhere(queued.origin)
+        or _is_from_machine(queued.origin)
         or queued.command_mode not in (None, "prompt")
     )
-    return [Prompt(text_of(record.uuid), text, at, machine)] if text else []
+    return [PromptMessage(to_text(record.uuid), text, at, machine)] if text else []
 
 
 def _agent(record: _Record) -> str:
     if not record.is_sidechain and not record.agent_id:
         return ""
-    return text_of(record.agent_id) or _SUBAGENT
+    return to_text(record.agent_id) or _SUBAGENT
 
 
-def _from_elsewhere(origin: object) -> bool:
+def _is_from_machine(origin: object) -> bool:
     kind = origin.get("kind") if isinstance(origin, dict) else None
     return kind is not None and kind not in _PEOPLE
 
 
 def _content(message: msgspec.Raw) -> _Message:
-    return _message(message) if _begins(message, b"{") else _Message()
+    return _message(message) if _starts_with(message, b"{") else _Message()
 
 
 def _parts(content: msgspec.Raw) -> list[_Block]:
-    """The blocks of a message; its text, where it is just text, is one."""
-    if _begins(content, b"["):
+    """Return the blocks of a message; plain text is one block."""
+    if _starts_with(content, b"["):
         return _blocks(content)
-    return [_Block("text", _text(content))] if _begins(content, b'"') else []
+    return [_Block("text", _text(content))] if _starts_with(content, b'"') else []
 
 
-def _begins(raw: msgspec.Raw, mark: bytes) -> bool:
+def _starts_with(raw: msgspec.Raw, mark: bytes) -> bool:
     return memoryview(raw)[0] == mark[0]

@@ -1,29 +1,30 @@
 """Codex's rollouts: JSON lines of `{"timestamp", "type", "payload"}`, the first one `session_meta`.
 
-What a person wrote and what a tool gave back is in the items of the conversation; the events that
-repeat it are left alone. The oldest rollouts have the items bare, without a payload around them.
+Prompts and tool results are in the items of the conversation; the events that repeat them are
+ignored. The oldest rollouts have the items bare, without a payload around them.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from kedge.agents.transcripts.events import (
     MOST_REASONING,
-    Call,
     Compacted,
     Event,
-    Facts,
-    Prompt,
-    Result,
-    text_of,
+    PromptMessage,
+    SessionFacts,
+    ToolCall,
+    ToolResult,
+    to_text,
 )
 
 NAME = "codex"
-_HEAD = 200  # bytes in which a line's type is found
+_HEAD = 200  # bytes in which to look for a line's type
 _TYPE = b'"type":"'
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
           "custom_tool_call_output", "local_shell_call", "web_search_call")  # fmt: skip
@@ -31,7 +32,7 @@ _LINES = ("session_meta", "turn_context", "response_item", "compacted", *_ITEMS)
 _OURS = frozenset(name.encode() for name in _LINES)
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _NOTHING = msgspec.Raw(b"null")
-# in what a tool gave back, as JSON has it
+# in the JSON of a tool's result
 _EXIT = re.compile(
     rb'(?:Process exited with code |Exit code: |exit_code\\?"\s{0,4}:\s{0,4})(-?\d+)'
 )
@@ -44,7 +45,7 @@ _FAILED = re.compile(
 
 
 class _Line(msgspec.Struct, gc=False):
-    """A line. What may be of another type than it should is `Any`."""
+    """A line. Fields that may have an unexpected type are `Any`."""
 
     type: Any = None
     timestamp: Any = None
@@ -54,7 +55,7 @@ class _Line(msgspec.Struct, gc=False):
 
 
 class _Meta(msgspec.Struct, gc=False):
-    """Of the session and of a turn."""
+    """The metadata of a session or of a turn."""
 
     id: Any = None
     session_id: Any = None
@@ -97,98 +98,100 @@ _output = msgspec.json.Decoder(_Output).decode
 _any = msgspec.json.Decoder().decode
 
 
-class Rollout:
-    """Reads the rollout of a session, or of a thread that one has spawned."""
+class CodexRollout:
+    """Reads the rollout of a session, or of a thread that a session spawned."""
 
     def __init__(self) -> None:
-        self._facts = Facts(NAME)
+        self._facts = SessionFacts(NAME)
         self._at = ""
         self._cwd = ""
-        self._said = ""
+        self._reasoning = ""
 
-    def take(self, line: bytes) -> list[Event]:
-        if passed_over(line):
+    def read_line(self, line: bytes) -> list[Event]:
+        if is_irrelevant(line):
             return []
         record = _line(line)
-        at = text_of(record.timestamp) or self._at
+        at = to_text(record.timestamp) or self._at
         events: list[Event] = []
         if record.type == "session_meta":
-            events = self._begun(_meta(record.payload))
+            events = self._read_meta(_meta(record.payload))
         elif record.type == "turn_context":
-            events = self._turn(_meta(record.payload))
+            events = self._read_turn(_meta(record.payload))
         elif record.type == "compacted":
-            self._said = ""
+            self._reasoning = ""
             events = [Compacted(at)]
         elif record.type == "response_item":
-            events = self._done(_item(record.payload), at)
+            events = self._read_item(_item(record.payload), at)
         elif record.type in _ITEMS:
-            events = self._done(_item(line), at)
-        elif record.type is None and bytes(record.instructions) and text_of(record.id):
-            events = self._begun(_Meta(record.id))
+            events = self._read_item(_item(line), at)
+        elif record.type is None and bytes(record.instructions) and to_text(record.id):
+            events = self._read_meta(_Meta(record.id))
         self._at = at
         return events
 
-    def _begun(self, meta: _Meta) -> list[Event]:
-        """Only the first counts: a copied history brings that of its own session."""
+    def _read_meta(self, meta: _Meta) -> list[Event]:
+        """Read the metadata of the session. Only the first counts: copied history has its own."""
         if self._facts.session:
             return []
-        own = text_of(meta.id)
-        parent = text_of(meta.parent_thread_id) or _spawned_by(meta.source)
-        session = text_of(meta.session_id) or own
+        own = to_text(meta.id)
+        parent = to_text(meta.parent_thread_id) or _find_parent(meta.source)
+        session = to_text(meta.session_id) or own
         if parent and session == own:
             session = parent
-        self._cwd = text_of(meta.cwd)
-        version = text_of(meta.cli_version)
+        self._cwd = to_text(meta.cwd)
+        version = to_text(meta.cli_version)
         subagent = own if parent else ""
-        self._facts = Facts(NAME, session, self._cwd, "", version, subagent, parent)
+        self._facts = SessionFacts(NAME, session, self._cwd, "", version, subagent, parent)
         return [self._facts]
 
-    def _turn(self, meta: _Meta) -> list[Event]:
-        self._cwd = text_of(meta.cwd) or self._cwd
-        found = self._facts._replace(
-            cwd=self._facts.cwd or self._cwd, model=text_of(meta.model) or self._facts.model
+    def _read_turn(self, meta: _Meta) -> list[Event]:
+        self._cwd = to_text(meta.cwd) or self._cwd
+        found = replace(
+            self._facts,
+            cwd=self._facts.cwd or self._cwd,
+            model=to_text(meta.model) or self._facts.model,
         )
         if found == self._facts:
             return []
         self._facts = found
         return [found]
 
-    def _done(self, item: _Item, at: str) -> list[Event]:
+    def _read_item(self, item: _Item, at: str) -> list[Event]:
         if item.type in _OUTPUTS:
-            ok = succeeded(item.output)
-            self._said = ""
-            return [Result(text_of(item.call_id), ok, at)]
+            ok = is_success(item.output)
+            self._reasoning = ""
+            return [ToolResult(to_text(item.call_id), ok, at)]
         if item.type == "message" and item.role == "user":
-            self._said = ""
-            return self._user(item, at)
+            self._reasoning = ""
+            return self._read_user(item, at)
         if item.type == "message" and item.role == "assistant":
-            self._say(_texts(item.content))
+            self._add_reasoning(_texts(item.content))
         elif item.type == "reasoning":
-            self._say(_texts(item.summary))
+            self._add_reasoning(_texts(item.summary))
         else:
-            return self._call(item, at)
+            return self._read_call(item, at)
         return []
 
-    def _user(self, item: _Item, at: str) -> list[Event]:
-        told = item.internal_chat_message_metadata_passthrough
-        kinds = told.get("content_item_kinds") if isinstance(told, dict) else None
+    def _read_user(self, item: _Item, at: str) -> list[Event]:
+        metadata = item.internal_chat_message_metadata_passthrough
+        kinds = metadata.get("content_item_kinds") if isinstance(metadata, dict) else None
         texts = _texts(item.content)
         theirs = texts
         if isinstance(kinds, list) and len(kinds) == len(texts):
             pairs = zip(texts, kinds, strict=True)
-            theirs = [text for text, kind in pairs if text_of(kind).startswith(("user", "unknown"))]
+            theirs = [text for text, kind in pairs if to_text(kind).startswith(("user", "unknown"))]
         machine = bool(self._facts.subagent) or not theirs
         text = "\n".join(theirs or texts)
-        return [Prompt(text_of(item.id), text, at, machine)] if text else []
+        return [PromptMessage(to_text(item.id), text, at, machine)] if text else []
 
-    def _say(self, texts: list[str]) -> None:
-        self._said = "\n".join((self._said, *texts)).strip()[-MOST_REASONING:]
+    def _add_reasoning(self, texts: list[str]) -> None:
+        self._reasoning = "\n".join((self._reasoning, *texts)).strip()[-MOST_REASONING:]
 
-    def _call(self, item: _Item, at: str) -> list[Event]:
-        id, tool, given = text_of(item.call_id), text_of(item.name), item.input  # noqa: A001
+    def _read_call(self, item: _Item, at: str) -> list[Event]:
+        id, tool, given = to_text(item.call_id), to_text(item.name), item.input  # noqa: A001
         if item.type == "function_call":
             given = _arguments(item.arguments)
-            space = text_of(item.namespace)
+            space = to_text(item.namespace)
             if space.startswith("mcp__") and not tool.startswith("mcp__"):
                 tool = f"{space.removesuffix('__')}__{tool}"
         elif item.type == "local_shell_call":
@@ -197,12 +200,12 @@ class Rollout:
             tool, given = "web_search", item.action
         elif item.type != "custom_tool_call":
             return []
-        id = id or text_of(item.id)  # noqa: A001
-        return [Call(id, tool, given, at, self._facts.subagent, self._said, self._cwd)]
+        id = id or to_text(item.id)  # noqa: A001
+        return [ToolCall(id, tool, given, at, self._facts.subagent, self._reasoning, self._cwd)]
 
 
-def passed_over(line: bytes) -> bool:
-    """Whether a line is seen to be of no interest without decoding it: most bytes are in these."""
+def is_irrelevant(line: bytes) -> bool:
+    """True if a line can be skipped without decoding it, which saves most of the work."""
     place = line.find(_TYPE, 0, _HEAD) + len(_TYPE)
     if place < len(_TYPE):
         return False
@@ -210,8 +213,8 @@ def passed_over(line: bytes) -> bool:
     return end > 0 and line[place:end] not in _OURS
 
 
-def succeeded(output: msgspec.Raw) -> bool:
-    """Whether a tool did what it was called for, by what it gave back."""
+def is_success(output: msgspec.Raw) -> bool:
+    """True if the tool's output does not say that the call failed."""
     raw = memoryview(output)
     head = bytes(raw[:400])
     if head.startswith(b"{"):
@@ -224,21 +227,24 @@ def succeeded(output: msgspec.Raw) -> bool:
     return _FAILED.match(head) is None
 
 
-def _spawned_by(source: object) -> str:
-    """The thread that spawned this one: `{"subagent": {"thread_spawn": {"parent_thread_id"}}}`."""
+def _find_parent(source: object) -> str:
+    """Return the thread that spawned this one.
+
+    The source is `{"subagent": {"thread_spawn": {"parent_thread_id": …}}}`.
+    """
     for name in ("subagent", "thread_spawn", "parent_thread_id"):
         source = source.get(name) if isinstance(source, dict) else None
-    return text_of(source)
+    return to_text(source)
 
 
 def _texts(content: msgspec.Raw) -> list[str]:
     if bytes(memoryview(content)[:1]) != b"[":
         return []
-    return [text_of(part.text) for part in _parts(content)]
+    return [to_text(part.text) for part in _parts(content)]
 
 
 def _arguments(given: object) -> Any:
-    """A call's arguments, which are JSON in a text."""
+    """Return the arguments of a call, which are JSON in a string."""
     try:
         return _any(given) if isinstance(given, str) else given
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,37 +1,33 @@
-"""What happened in a session, as far as a transcript tells.
+"""The events of a session, as far as its transcript shows them.
 
-Readers are sans-IO: `take` gets a line and gives the events in it. Every `at` is the record's own
-timestamp or, where it has none, that of the record before it.
+Readers do no I/O: `read_line` returns the events in a line. Every `at` is the record's timestamp
+or, if it has none, that of the record before it.
 """
 
 from __future__ import annotations
 
-from kedge.host.record import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Protocol, TypeAlias
-else:
-    Protocol = object
-
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 
 MOST_REASONING = 400  # characters
 
 
-class Facts(NamedTuple):
-    """What is known of the session; given again whenever more of it is known."""
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """What is known about the session; repeated whenever more is known."""
 
     agent: str
     session: str = ""
     cwd: str = ""  # where it started
     model: str = ""
     version: str = ""
-    subagent: str = ""  # whose transcript this is, where it is not the session's own
+    subagent: str = ""  # the subagent whose transcript this is, if any
     parent: str = ""  # the session that started this one
 
 
-class Prompt(NamedTuple):
-    """A message to the agent. `machine` says that its record does not have it from the user."""
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """A message to the agent. `machine` means that it does not come from the user."""
 
     id: str
     text: str
@@ -39,8 +35,9 @@ class Prompt(NamedTuple):
     machine: bool = False
 
 
-class Call(NamedTuple):
-    """A tool was called. `reasoning` is the end of what the agent said and thought before it."""
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool was called. `reasoning` is the end of what the agent wrote and thought before."""
 
     id: str
     tool: str
@@ -51,34 +48,36 @@ class Call(NamedTuple):
     cwd: str = ""
 
 
-class Result(NamedTuple):
-    """A call ended; `ok` unless the record says that it failed, or was refused."""
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A call ended; `ok` unless the record says that it failed or was refused."""
 
     id: str
     ok: bool
     at: str
 
 
-class Compacted(NamedTuple):
-    """What was said before is gone from the agent's context but for a summary."""
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The agent's context was replaced by a summary."""
 
     at: str
 
 
-Event: TypeAlias = Facts | Prompt | Call | Result | Compacted
+Event: TypeAlias = SessionFacts | PromptMessage | ToolCall | ToolResult | Compacted
 
 
-class Reader(Protocol):
+class TranscriptReader(Protocol):
     """Reads one transcript, line by line."""
 
-    def take(self, line: bytes) -> list[Event]:
-        """The events of a line; a record of no interest has none.
+    def read_line(self, line: bytes) -> list[Event]:
+        """Return the events of a line; an irrelevant record has none.
 
-        Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError for a line that is no
-        record, or one of a known kind that is not made as it should be.
+        Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError for a line that is not a
+        record, or for a malformed record of a known kind.
         """
 
 
-def text_of(value: object) -> str:
-    """A value that should be text, or nothing."""
+def to_text(value: object) -> str:
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""

@@ -1,0 +1,75 @@
+"""The interface of an agent's adapter, and one way to run any of them.
+
+    invocation = Invocation(program=locate_program(claude), prompt=…, directory=…)
+    with start_agent(claude, invocation) as child:
+        for event in read_events(claude, child, deadline=…, idle=…):
+            ...  # the last one is Finished
+
+An adapter is a module without I/O: it builds the command line, and turns lines into events.
+`kedge.testing.agents` has the tests that every adapter must pass.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from kedge.agents import installation
+from kedge.agents.launch.events import Event, Finished
+from kedge.agents.launch.invocation import Invocation, Launch
+from kedge.agents.launch.stream_state import ProcessEnd, StreamState
+from kedge.errors import ProgramError
+from kedge.host import running
+from kedge.host.running import NEVER, Child, Line
+
+
+class Adapter(Protocol):
+    """One kind of agent."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a constant of the module
+        """The agent's program, unless the user names another."""
+
+    def launch(self, invocation: Invocation, /) -> Launch:
+        """Return the process to start. Nothing is written to the repository for it."""
+
+    def follow(self, stream: StreamState, line: Line, /) -> tuple[StreamState, list[Event]]:
+        """Return the state after one more line of output, and the events in it. Never raises."""
+
+    def finish(self, stream: StreamState, end: ProcessEnd, /) -> Finished:
+        """Return how the run ended, whatever was printed."""
+
+
+def locate_program(adapter: Adapter) -> tuple[str, ...]:
+    """Return the agent's program on PATH. A program of the repository is never taken."""
+    program = installation.find_program(adapter.NAME)
+    if program is None:
+        raise ProgramError(
+            f"{adapter.NAME} is not on PATH",
+            hint=f"install {adapter.NAME}, or choose another with --agent or --command",
+        )
+    return (str(program),)
+
+
+def start_agent(
+    adapter: Adapter, invocation: Invocation, *, environ: Mapping[str, str] | None = None
+) -> AbstractContextManager[Child]:
+    """Start the agent, with the invocation's environment added to the caller's or to `environ`."""
+    launch = adapter.launch(invocation)
+    inherited = os.environ if environ is None else environ
+    env = {**inherited, **invocation.environment, **launch.env}
+    return running.start(launch.argv, cwd=invocation.directory, env=env, input=launch.stdin)
+
+
+def read_events(
+    adapter: Adapter, child: Child, *, deadline: float = NEVER, idle: float = NEVER
+) -> Iterator[Event]:
+    """Yield events until the agent ends or a limit ends it; the last one is `Finished`."""
+    stream = StreamState()
+    for line in child.lines(deadline=deadline, idle=idle):
+        stream, events = adapter.follow(stream, line)
+        yield from events
+    yield adapter.finish(stream, ProcessEnd(child.end(), time.time()))

@@ -1,0 +1,1 @@
+"""The settings files of agents, and kedge's hooks in them."""

@@ -1,0 +1,92 @@
+"""Claude Code: its settings files, and problems that keep kedge's hooks from running."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from kedge.agents import installation
+from kedge.agents.settings import hooks
+from kedge.errors import KedgeError
+from kedge.host.project import Project
+
+NAME = "claude"
+TITLE = "Claude Code"
+LOCAL = ".claude/settings.local.json"
+SHARED = ".claude/settings.json"
+MANAGED = Path(
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+    if sys.platform == "darwin"
+    else "/etc/claude-code/managed-settings.json"
+)
+
+
+def settings_file(*, shared: bool = False) -> str:
+    """Return the file for hooks: the user's own in this project, or the one shared through git."""
+    return SHARED if shared else LOCAL
+
+
+def find_program() -> Path | None:
+    return installation.find_program(NAME)
+
+
+def read_version() -> str | None:
+    path = find_program()
+    return installation.read_version(path) if path else None
+
+
+def find_problems(project: Project, *, managed: Path = MANAGED) -> list[str]:
+    """Return the problems that keep hooks from running here, each with what to do."""
+    problems = []
+    disabled = None
+    for path, where in _layers(project, managed):
+        try:
+            if not Path(where).is_absolute():
+                project.path(where)
+            text = hooks.read_settings(path, where=where)
+            if text is None:
+                continue
+            off = hooks.read_setting(text, "disableAllHooks", where=where)
+            only = path == managed and hooks.read_setting(
+                text, "allowManagedHooksOnly", where=where
+            )
+        except KedgeError as error:
+            problems.append(f"{error.message}: Claude Code cannot use the file; correct it")
+            continue
+        if disabled is None and isinstance(off, bool):
+            disabled = off
+            if off:
+                problems.append(
+                    f"{where}: disableAllHooks is true, so no hook runs; set it to false"
+                )
+        if only is True:
+            problems.append(
+                f"{where}: allowManagedHooksOnly is true, so only the administrator's hooks run; "
+                "ask for kedge's to be added there"
+            )
+    return problems
+
+
+def make_probe_call(url: str, home: Path, project: Project) -> installation.ProbeCall:  # noqa: ARG001 - as in codex
+    """Return a call with one question to a local model, without the user's keys and settings."""
+    env = {
+        "ANTHROPIC_API_KEY": "sk-ant-none",
+        "ANTHROPIC_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "CLAUDE_CODE_TMPDIR": str(home / "tmp"),
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+    return installation.ProbeCall(["-p", "Answer with a word.", "--output-format", "json"], env)
+
+
+def _layers(project: Project, managed: Path) -> list[tuple[Path, str]]:
+    """Return the settings files and how to show their paths; the first one wins."""
+    layers = [(managed, str(managed))]
+    layers += [(project.root / name, name) for name in (LOCAL, SHARED)]
+    user = installation.settings_directory("CLAUDE_CONFIG_DIR", ".claude")
+    if user:
+        layers.append((user / "settings.json", str(user / "settings.json")))
+    return layers

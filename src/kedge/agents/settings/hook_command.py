@@ -1,0 +1,65 @@
+"""The command line of kedge's hooks: how it is written, and how it is recognised."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path, PurePosixPath
+
+from kedge.errors import InvalidValue
+
+_LONGEST = 20_000  # characters; kedge's own commands are far shorter
+_OPTION = re.compile(r"-[A-Za-z]+\Z")
+_FLAG = re.compile(r"--[a-z][a-z-]*(?:=[\w./-]*)?\Z")
+_AGENT = re.compile(r"[a-z][a-z0-9_-]*\Z")
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
+
+
+def make_command(interpreter: Path, hook_file: Path, agent: str) -> str:
+    """Return the command of kedge's hook on this machine.
+
+    It does not depend on PATH, on Python's environment variables or on site-packages.
+    """
+    python, file = (_quote(str(path)) for path in (interpreter, hook_file))
+    line = f"{python} -I -S {file} {agent}"
+    if not line.isprintable() or not is_kedge_hook(line):
+        raise InvalidValue(
+            f"{line!r} cannot be used as the command of a hook",
+            hint=f"use the command that finds kedge on PATH: {make_portable_command(agent)}",
+        )
+    return line
+
+
+def make_portable_command(agent: str) -> str:
+    """Return the command of kedge's hook for shared settings, where `kedge` is on PATH."""
+    return f"kedge hook {agent}"
+
+
+def is_kedge_hook(line: str) -> bool:
+    """True if a command is kedge's hook and nothing else, from any version of kedge or Python."""
+    line = line.strip()
+    if "kedge" not in line or "\n" in line or len(line) > _LONGEST:
+        return False
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    while len(words) > 3 and _FLAG.match(words[-1]):
+        words.pop()
+    if len(words) < 3 or not _AGENT.match(words[-1]):
+        return False
+    program = PurePosixPath(words[0])
+    if words[0] == "kedge" or (program.is_absolute() and program.name == "kedge"):
+        return words[1:-1] == ["hook"]
+    file, options = PurePosixPath(words[-2]), words[1:-2]
+    return (
+        (program.is_absolute() or bool(_PYTHON.match(words[0])))
+        and all(map(_OPTION.match, options))
+        and any("I" in option for option in options)
+        and file.is_absolute()
+        and file.parts[-2:] == ("kedge", "hook.py")
+    )
+
+
+def _quote(word: str) -> str:
+    return "'" + word.replace("'", "'\"'\"'") + "'"

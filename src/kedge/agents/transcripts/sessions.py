@@ -1,0 +1,222 @@
+"""Sessions on disk: which agent wrote a transcript, which files make a session, and its events.
+
+A file is recognised by its records, not by its name. A session consists of all files with its id:
+its own and those of its subagents, in order of time. A record that occurs twice counts once.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from kedge.agents.transcripts.events import (
+    Event,
+    PromptMessage,
+    SessionFacts,
+    ToolCall,
+    TranscriptReader,
+)
+from kedge.agents.transcripts.lines import TranscriptLines, repair_line
+from kedge.errors import FileError
+from kedge.host.files import file_error
+
+AGENTS = ("claude", "codex")
+_PEEK = 400  # lines in which a file must be recognised
+_STAMP = re.compile(rb'"timestamp":\s?"([^"\\]{10,40})"')
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A transcript: the facts in its first records, the time of the first one, and its size."""
+
+    path: Path
+    facts: SessionFacts
+    at: str
+    size: int
+    changed: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSession:
+    """A session on disk; its own files come before those of its subagents."""
+
+    agent: str
+    id: str
+    cwd: str
+    files: tuple[TranscriptFile, ...]
+
+
+def find_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the given files, and all `.jsonl` files below the given directories.
+
+    Raises FileError for a path that is neither.
+    """
+    files: dict[Path, None] = {}
+    for path in paths:
+        if path.is_file():
+            files[path] = None
+            continue
+        if not path.is_dir():
+            raise FileError(f"no file or directory {str(path)!r}", hint="check the path")
+        for here, folders, names in os.walk(path):
+            folders.sort()
+            below = [Path(here, name) for name in sorted(names) if name.endswith(".jsonl")]
+            files |= {each: None for each in below if each.is_file()}
+    return list(files)
+
+
+def inspect_file(path: Path) -> TranscriptFile | None:
+    """Return what a file's first records say; None if it is not a transcript.
+
+    Raises FileError if it cannot be read.
+    """
+    lines = TranscriptLines(path)
+    readers = [_make_reader(agent) for agent in AGENTS]
+    facts, at, acted = SessionFacts(""), "", False
+    for line in islice(lines, _PEEK):
+        stamp = None if at else _STAMP.search(line)
+        at = stamp[1].decode("ascii", "replace") if stamp else at
+        for reader in readers:
+            if events := list(_parse_lines([line], lines, reader)):
+                readers, acted = [reader], True
+                facts = next(
+                    (one for one in reversed(events) if isinstance(one, SessionFacts)), facts
+                )
+                break
+        if facts.session and facts.cwd and at:
+            break
+    if not acted:
+        return None
+    try:
+        about = path.stat()
+    except OSError as error:  # it was there a moment ago
+        raise file_error("read", path, error) from error
+    return TranscriptFile(path, facts, at, about.st_size, about.st_mtime)
+
+
+def group_sessions(files: Iterable[TranscriptFile]) -> list[RecordedSession]:
+    """Group the files into sessions, the earliest first."""
+    files = list(files)
+    parents = {each.facts.subagent: each.facts.session for each in files if each.facts.parent}
+    groups: dict[tuple[str, str], list[TranscriptFile]] = {}
+    for each in files:
+        session, seen = each.facts.session, {""}
+        while session in parents and session not in seen:  # up to the first session
+            seen.add(session)
+            session = parents[session]
+        groups.setdefault((each.facts.agent, session or str(each.path)), []).append(each)
+    sessions = [_make_session(group, session) for (_, session), group in groups.items()]
+    # A session that starts with a copy of another one comes after it.
+    sessions.sort(key=lambda each: (each.files[0].at, each.files[0].changed, each.id))
+    return sessions
+
+
+def read_events(
+    session: RecordedSession,
+    on_read: Callable[[int], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Iterator[Event]:
+    """Yield the events of a session in order of time.
+
+    `on_read` is called with the bytes read, `warn` with a warning for each damaged file. Raises
+    FileError for a file that cannot be read.
+    """
+    prompts: set[str] = set()
+    calls: set[str] = set()
+    for event in _merge_events(session, on_read, warn):
+        if isinstance(event, (ToolCall, PromptMessage)) and event.id:
+            seen = calls if isinstance(event, ToolCall) else prompts
+            if event.id in seen:
+                continue
+            seen.add(event.id)
+        yield event
+
+
+def _make_session(group: list[TranscriptFile], session: str) -> RecordedSession:
+    group.sort(key=lambda each: (bool(each.facts.subagent), each.at, str(each.path)))
+    facts = group[0].facts
+    cwd = next((each.facts.cwd for each in group if each.facts.cwd), "")
+    return RecordedSession(
+        facts.agent, session if facts.session else group[0].path.stem, cwd, (*group,)
+    )
+
+
+def _merge_events(
+    session: RecordedSession,
+    on_read: Callable[[int], None] | None,
+    warn: Callable[[str], None] | None,
+) -> Iterator[Event]:
+    """Yield the events of all files in order of time. A file is opened when it is needed."""
+    if len(session.files) == 1:
+        yield from _read_file(session.files[0].path, session.agent, on_read, warn)
+        return
+    waiting = sorted(enumerate(session.files), key=lambda pair: (pair[1].at, pair[0]))
+    heap: list[tuple[str, int, Event, Iterator[tuple[str, Event]]]] = []
+    while heap or waiting:
+        if waiting and (not heap or waiting[0][1].at <= heap[0][0]):
+            number, file = waiting.pop(0)
+            stream = _add_times(_read_file(file.path, session.agent, on_read, warn))
+        else:
+            _, number, event, stream = heapq.heappop(heap)
+            yield event
+        if (following := next(stream, None)) is not None:
+            heapq.heappush(heap, (following[0], number, following[1], stream))
+
+
+def _make_reader(agent: str) -> TranscriptReader:
+    if agent == "codex":
+        from kedge.agents.transcripts.codex import CodexRollout
+
+        return CodexRollout()
+    from kedge.agents.transcripts.claude import ClaudeTranscript
+
+    return ClaudeTranscript()
+
+
+def _read_file(
+    path: Path,
+    agent: str,
+    on_read: Callable[[int], None] | None,
+    warn: Callable[[str], None] | None,
+) -> Iterator[Event]:
+    lines = TranscriptLines(path, on_read)
+    yield from _parse_lines(lines, lines, _make_reader(agent))
+    warning = lines.warning()
+    if warning and warn is not None:
+        warn(warning)
+
+
+def _parse_lines(
+    source: Iterable[bytes], lines: TranscriptLines, reader: TranscriptReader
+) -> Iterator[Event]:
+    """Yield the events of the lines. Damaged lines are counted, and repaired if possible."""
+    from msgspec import DecodeError
+
+    broken = (DecodeError, UnicodeDecodeError, RecursionError)
+    for line in source:
+        try:
+            events = reader.read_line(line)
+        except broken:
+            events = []
+            pieces, whole = repair_line(line)
+            for piece in pieces:
+                try:
+                    events += reader.read_line(piece)
+                except broken:
+                    whole = False
+            if not whole:
+                lines.count_damaged()
+        yield from events
+
+
+def _add_times(events: Iterator[Event]) -> Iterator[tuple[str, Event]]:
+    """Yield events with their time; one without a time has that of the event before it."""
+    at = ""
+    for event in events:
+        at = getattr(event, "at", at) or at
+        yield at, event
