@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kedge.drift import course, ending, scoring
+from kedge.drift import course, summary
 from kedge.host import clock
 from kedge.store import sessions, sqlite
 
@@ -15,7 +15,7 @@ OTHER = "3f2a9c1d-0000-4000-8000-000000000002"
 GOAL = "Make the lexer faster. Don't touch the grammar."
 QUOTE = "Don't touch the grammar"
 EVIDENCE = f"changes src/grammar.py, against “{QUOTE}”"
-TOLD = "[kedge] This goes against what was asked.\nWay back: leave that undone."
+TOLD = "[kedge] This goes against what was asked.\nWay back: leave it undone."
 
 
 class Recorded:
@@ -49,7 +49,7 @@ class Recorded:
         """As if it had been heard from just now."""
         sessions.change(self.db, name, checked_at=clock.now())
 
-    def said(
+    def add_message(
         self, text: str, name: str = FIRST, *, forbids: Sequence[tuple[str, str]] = ()
     ) -> None:
         revision = len(sessions.charters(self.db, name)) + 1
@@ -79,7 +79,7 @@ class Recorded:
             "reasoning": "",
             "drift_score": score,
             "drift_type": "none",
-            "level": scoring.level(score),
+            "level": course.choose_level(score),
             "rules": [],
             "recalled": [],
             "decision": "none",
@@ -104,16 +104,16 @@ class Recorded:
     def end(self, name: str = FIRST) -> None:
         row = sessions.get(self.db, name)
         assert row is not None
-        found = ending.account(self.db, row)
+        found = summary.summarize(self.db, row)
         sessions.change(
             self.db, name, status="completed", ended_at=self.tick(), summary=found,
             needs_review=found["needs_review"],
         )  # fmt: skip
 
-    def strayed(self, name: str = FIRST) -> int:
+    def add_drift(self, name: str = FIRST) -> int:
         """A session that strayed once, was asked about it and came back; the step that strayed."""
         self.session(name)
-        self.said(GOAL, name, forbids=[("no_touch", QUOTE)])
+        self.add_message(GOAL, name, forbids=[("no_touch", QUOTE)])
         for _ in range(3):
             self.step(name=name, action_type="read", changes=False)
         at = self.step(

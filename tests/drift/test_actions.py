@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kedge.drift import actions
 from kedge.drift.actions import Action, Effects, normalise
+from kedge.drift.evidence.weakened_checks import find_weakened_checks
 from kedge.drift.shell.effects import MOST, MOST_TEXT
-from kedge.drift.weaken import weakened
 
 ROOT = "/home/dev/project"
 PATCH = """*** Begin Patch
@@ -35,7 +35,7 @@ def act(tool: str, given_input: Any, cwd: str = ROOT) -> Action:
     return normalise(tool, given_input, root=ROOT, cwd=cwd)
 
 
-def told(action: Action) -> dict[str, Any]:
+def effects_of(action: Action) -> dict[str, Any]:
     return {kind: value for kind, value in action.effects._asdict().items() if value}
 
 
@@ -66,7 +66,7 @@ def told(action: Action) -> dict[str, Any]:
 )  # fmt: skip
 def test_payloads_of_hooks(payload: dict[str, Any], kind: str, expected: dict[str, Any]) -> None:
     action = act(payload["tool_name"], payload["tool_input"])
-    assert (action.kind, told(action)) == (kind, expected)
+    assert (action.kind, effects_of(action)) == (kind, expected)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,16 @@ def test_payloads_of_hooks(payload: dict[str, Any], kind: str, expected: dict[st
         ("mcp__", {}, "mcp", {}),
     ],
 )  # fmt: skip
-def test_tools(tool: str, given_input: Any, kind: str, expected: dict[str, Any] | None) -> None:
+def test_tools_of_agents(
+    tool: str, given_input: Any, kind: str, expected: dict[str, Any] | None
+) -> None:
     action = act(tool, given_input)
     assert action.kind == kind
     if expected is not None:
-        assert told(action) == expected
+        assert effects_of(action) == expected
 
 
-def test_text_is_what_an_action_adds_and_removed_what_it_takes_away() -> None:
+def test_an_action_has_the_text_it_adds_and_removes() -> None:
     edit = act("Edit", {"file_path": "a", "old_string": "old", "new_string": "new"})
     assert (edit.text, edit.removed) == ("new", "old")
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
@@ -161,7 +163,7 @@ def test_text_is_what_an_action_adds_and_removed_what_it_takes_away() -> None:
         ("exec_command", {"cmd": f"cd {ROOT} && apply_patch <<'EOF'\n{PATCH}EOF\n"}),
     ],
 )
-def test_a_patch_is_the_same_however_it_is_given(tool: str, given_input: Any) -> None:
+def test_a_patch_has_the_same_effects_from_any_tool(tool: str, given_input: Any) -> None:
     action = act(tool, given_input)
     assert action.effects == Effects(
         written=("src/new.py", "src/moved.py"),
@@ -173,7 +175,7 @@ def test_a_patch_is_the_same_however_it_is_given(tool: str, given_input: Any) ->
     assert [change.path for change in action.changes] == ["src/new.py", "src/moved.py"]
 
 
-def test_paths_out_of_the_root_are_marked() -> None:
+def test_paths_outside_the_root_are_marked() -> None:
     away = act("Write", {"file_path": "/etc/x", "content": "a"})
     assert (away.effects.written, away.effects.outside) == (("/etc/x",), ("/etc/x",))
     assert act("Write", {"file_path": f"{ROOT}2/x"}).effects.outside == (f"{ROOT}2/x",)
@@ -181,7 +183,7 @@ def test_paths_out_of_the_root_are_marked() -> None:
     assert act("Read", {"file_path": "~/.ssh/id"}).effects.outside == ("~/.ssh/id",)
 
 
-def test_command_note_and_id_are_kept() -> None:
+def test_an_action_keeps_command_description_and_id() -> None:
     action = normalise(
         "Bash", {"command": "ls", "description": "Look"}, root=ROOT, cwd=ROOT, id="toolu_1"
     )
@@ -189,15 +191,16 @@ def test_command_note_and_id_are_kept() -> None:
     assert (action.command, action.note) == ("ls", "Look")
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_texts_and_effects_are_bounded() -> None:
     action = act("Write", {"file_path": "a", "content": "x" * (MOST_TEXT + 10)})
     assert len(action.text) == MOST_TEXT
     many = act("Bash", {"command": "rm " + " ".join(f"f{n}" for n in range(MOST + 50))})
     assert len(many.effects.deleted) == MOST
+    assert many.effects.unread
     assert many.effects.unclear == (f"more than {MOST} paths or acts: the rest is left out",)
 
 
-def test_a_command_is_read_for_the_place_where_it_is_run() -> None:
+def test_a_command_is_resolved_in_the_directory_it_runs_in() -> None:
     given_ = {"command": "rm a.py && npm install left-pad"}
     for _ in range(2):  # as often as it is run
         for cwd, path in (("/r", "a.py"), ("/r/src", "src/a.py"), ("/else", "/else/a.py")):
@@ -206,13 +209,13 @@ def test_a_command_is_read_for_the_place_where_it_is_run() -> None:
             assert [one.packages for one in done.effects.installs] == [("left-pad",)]
 
 
-def test_few_and_short_commands_are_remembered() -> None:
-    actions._run_again.cache_clear()
+def test_only_short_commands_are_cached() -> None:
+    actions._interpret_cached.cache_clear()
     act("Bash", {"command": "cat <<'E'\n" + "x" * 300 + "\nE"})
-    assert actions._run_again.cache_info().currsize == 0
+    assert actions._interpret_cached.cache_info().currsize == 0
     for number in range(400):
         assert act("Bash", {"command": f"rm {number}.py"}).effects.deleted == (f"{number}.py",)
-    assert actions._run_again.cache_info().currsize <= 256
+    assert actions._interpret_cached.cache_info().currsize <= 256
 
 
 JSON = st.recursive(
@@ -233,7 +236,7 @@ destination input todos workdir chars plan description notebook_path new_source"
 def test_no_input_raises(tool: str, given_input: Any) -> None:
     action = act(tool, given_input)
     assert isinstance(action, Action)
-    assert isinstance(weakened(action), tuple)
+    assert isinstance(find_weakened_checks(action), tuple)
 
 
 @pytest.mark.parametrize("wrong", [None, 1, [], "x", b"y", object(), {"command": object()}])
@@ -242,20 +245,20 @@ def test_wrong_types_never_raise(wrong: Any) -> None:
         assert normalise(tool, wrong, root=wrong, cwd=wrong, id=wrong).id in ("", "x")
 
 
-def test_reading_needs_the_standard_library_alone_and_loads_the_shell_when_asked() -> None:
+def test_the_shell_reader_is_loaded_only_for_commands() -> None:
     code = """
 import json, sys
 from kedge.drift.actions import normalise
-from kedge.drift.weaken import weakened
-weakened(normalise("Read", {"file_path": "a"}, root="/r", cwd="/r"))
+from kedge.drift.evidence.weakened_checks import find_weakened_checks
+find_weakened_checks(normalise("Read", {"file_path": "a"}, root="/r", cwd="/r"))
 before = sorted(name for name in sys.modules if name.startswith("kedge."))
-weakened(normalise("Bash", {"command": "ls"}, root="/r", cwd="/r"))
+find_weakened_checks(normalise("Bash", {"command": "ls"}, root="/r", cwd="/r"))
 after = sorted(name for name in sys.modules if name.startswith("kedge."))
 print(json.dumps([before, after, "dataclasses" in sys.modules]))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     before, after, heavy = json.loads(ran.stdout)
-    assert "kedge.drift.shell.run" not in before
+    assert "kedge.drift.shell.interpreter" not in before
     assert "kedge.drift.shell.programs.git" not in after
     others = {name for name in after if not name.startswith("kedge.drift")}
     assert others == {"kedge.host", "kedge.host.record"}

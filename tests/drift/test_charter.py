@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.drift.charter import MOST_PROMPTS, Charter, bound, names, opened, parse, revised
+from kedge.drift.charter import (
+    MOST_PROMPTS,
+    Charter,
+    charter_for_task,
+    find_names,
+    open_charter,
+    parse,
+    revise,
+)
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
 
@@ -17,7 +25,7 @@ from kedge.model.task import Task
 def session(*texts: str) -> Charter:
     charter = Charter()
     for text in texts:
-        charter = revised(charter, text)
+        charter = revise(charter, text)
     return charter
 
 
@@ -26,7 +34,7 @@ def kinds(charter: Charter) -> list[str]:
 
 
 def test_the_first_message_is_the_goal() -> None:
-    charter = opened("Add retries to `HttpClient` in src/net/client.py")
+    charter = open_charter("Add retries to `HttpClient` in src/net/client.py")
     assert charter.goal == "Add retries to `HttpClient` in src/net/client.py"
     assert charter.revision == 1
     assert charter.named == ("HttpClient", "src/net/client.py")
@@ -35,7 +43,7 @@ def test_the_first_message_is_the_goal() -> None:
 
 
 @pytest.mark.parametrize("text", ["yes", "ok continue", "push", "/compact", "why is that?"])
-def test_what_only_goes_on_keeps_the_goal(text: str) -> None:
+def test_messages_without_a_goal_keep_the_goal(text: str) -> None:
     charter = session("Add retries to src/net/client.py", text)
     assert charter.goal == "Add retries to src/net/client.py"
     assert charter.revision == 2
@@ -48,9 +56,9 @@ def test_a_question_with_a_subject_of_its_own_is_the_goal() -> None:
 
 
 def test_machine_text_is_no_revision() -> None:
-    charter = opened("Add retries")
-    assert revised(charter, "<system-reminder>stop</system-reminder>") == charter
-    assert revised(charter, "[Request interrupted by user]") == charter
+    charter = open_charter("Add retries")
+    assert revise(charter, "<system-reminder>stop</system-reminder>") == charter
+    assert revise(charter, "[Request interrupted by user]") == charter
 
 
 def test_the_latest_goal_counts_and_the_first_stays_as_history() -> None:
@@ -62,13 +70,13 @@ def test_the_latest_goal_counts_and_the_first_stays_as_history() -> None:
     assert 0 < words["uploader"] < 1
 
 
-def test_a_goal_that_says_little_is_not_judged_by() -> None:
-    assert not opened("fix it").specific
-    assert not opened("yes").specific
-    assert opened("fix the crash in a.py").specific
+def test_a_vague_goal_is_not_specific() -> None:
+    assert not open_charter("fix it").specific
+    assert not open_charter("yes").specific
+    assert open_charter("fix the crash in a.py").specific
 
 
-def test_constraints_outlive_the_request_unless_they_were_for_it() -> None:
+def test_only_standing_constraints_outlive_their_request() -> None:
     other = "Next: the checkout returns 500 for empty carts, fix that"
     assert kinds(session("Don't touch package.json. Upgrade the parser.", other)) == ["no_touch"]
     assert kinds(session("Only edit src/ui/Card.tsx: rounder corners.", other)) == []
@@ -81,11 +89,11 @@ def test_constraints_outlive_the_request_unless_they_were_for_it() -> None:
 def test_constraints_are_lifted() -> None:
     charter = session("Fix the cart. Don't touch the tests and don't commit.", "continue")
     assert kinds(charter) == ["no_touch", "no_commit"]
-    assert kinds(revised(charter, "You may change the tests now.")) == ["no_commit"]
+    assert kinds(revise(charter, "You may change the tests now.")) == ["no_commit"]
     assert kinds(session("Make a plan, no code yet", "sounds good, go ahead")) == []
 
 
-def test_a_task_binds() -> None:
+def test_the_charter_of_a_task() -> None:
     task = Task(
         TaskId("T-1"),
         "Add retries",
@@ -94,20 +102,20 @@ def test_a_task_binds() -> None:
         scope_in=("src/net",),
         scope_out=("src/ui", "docs/*.md"),
     )
-    charter = bound(task)
+    charter = charter_for_task(task)
     assert charter.task == "T-1"
     assert charter.scope == ("/src/net",)
     assert kinds(charter) == ["no_new_dependencies", "no_touch"]
     assert charter.constraints[1].subject == ("/src/ui", "/docs/*.md")
     assert {"retries", "uploader", "attempts"} <= dict(charter.words).keys()
     assert "src/net" in charter.named
-    assert kinds(revised(charter, "you can edit src/ui")) == ["no_new_dependencies", "no_touch"]
-    assert bound(SimpleNamespace(title="x")).task is None
+    assert kinds(revise(charter, "you can edit src/ui")) == ["no_new_dependencies", "no_touch"]
+    assert charter_for_task(SimpleNamespace(title="x")).task is None
 
 
-def test_names() -> None:
+def test_names_in_a_text() -> None:
     text = "rename `parse_url` and fooBar() in src/a.py, see README.md; not e.g. this or 1.5"
-    assert names(text) == ("parse_url", "fooBar", "src/a.py", "README.md")
+    assert find_names(text) == ("parse_url", "fooBar", "src/a.py", "README.md")
 
 
 def test_history_is_bounded() -> None:
@@ -119,13 +127,13 @@ def test_history_is_bounded() -> None:
 
 
 @given(st.lists(st.text() | st.sampled_from(["yes", "don't commit", "Fix a.py", "commit"])))
-def test_any_session_is_kept_as_plain_values(texts: list[str]) -> None:
+def test_any_charter_survives_json(texts: list[str]) -> None:
     charter = session(*texts)
     assert parse(json.loads(json.dumps(charter.data()))) == charter
 
 
-def test_what_is_no_charter_is_refused() -> None:
-    good = opened("Fix a.py. Don't commit.").data()
+def test_other_data_is_not_a_charter() -> None:
+    good = open_charter("Fix a.py. Don't commit.").data()
     for wrong in (
         {},
         {**good, "revision": "1"},

@@ -1,8 +1,9 @@
-"""The course of a session: what moves it, what escalates, and what is told once."""
+"""The course of a session: what moves it, what escalates, and what is delivered once."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,40 +13,46 @@ from kedge.drift.course import (
     DRIFTED,
     FORCED,
     NORMAL,
+    ActionJudged,
     Course,
     Deliver,
-    Due,
-    Event,
-    Force,
-    Judged,
-    Release,
-    Spoke,
+    DeliveryDue,
+    UserSpoke,
+    choose_level,
     data,
-    level,
     parse,
     step,
 )
+from kedge.host.record import NamedTuple
+
+Event = ActionJudged | UserSpoke | DeliveryDue
 
 judged = st.builds(
-    Judged,
+    ActionJudged,
     action=st.uuids().map(str),
     score=st.integers(1, 10),
     soft=st.booleans(),
     changes=st.booleans(),
     returns=st.booleans(),
 )
-events = st.lists(st.one_of(judged, judged, judged, st.just(Spoke()), st.just(Due())), max_size=60)
+events = st.lists(
+    st.one_of(judged, judged, judged, st.just(UserSpoke()), st.just(DeliveryDue())), max_size=60
+)
 
 
-def run(*given: Event) -> Course:
+def run(*events: Event) -> Course:
     course = Course()
-    for event in given:
+    for event in events:
         course, _ = step(course, event)
     return course
 
 
-def bad(score: int = 3, action: str = "a") -> Judged:
-    return Judged(action, score)
+def bad(score: int = 3, action: str = "a") -> ActionJudged:
+    return ActionJudged(action, score)
+
+
+def good(score: int = 10, action: str = "a") -> ActionJudged:
+    return ActionJudged(action, score)
 
 
 @pytest.mark.parametrize(
@@ -53,124 +60,195 @@ def bad(score: int = 3, action: str = "a") -> Judged:
     [
         ((), bad(5), NORMAL),
         ((), bad(4), DRIFTED),
-        ((bad(4),), Judged("b", 5), NORMAL),
-        ((bad(4),), Judged("b", 10, changes=False), DRIFTED),
+        ((bad(4),), bad(5), NORMAL),
+        ((bad(4),), ActionJudged("b", 10, changes=False), DRIFTED),
         ((bad(4),), bad(3), DRIFTED),
+        ((bad(6), bad(6)), bad(4), DRIFTED),
         ((bad(4), bad(3)), bad(3), FORCED),
-        ((bad(), bad(), bad()), Judged("b", 10), FORCED),
-        ((bad(), bad(), bad()), Judged("b", 10, changes=False, returns=True), NORMAL),
-        ((bad(), bad(), bad()), Spoke(), NORMAL),
-        ((bad(4),), Spoke(), NORMAL),
+        ((bad(4), bad(3)), ActionJudged("b", 3, soft=True), DRIFTED),
+        ((bad(), bad(), bad()), good(), FORCED),
+        ((bad(), bad(), bad()), ActionJudged("b", 7, returns=True), FORCED),
+        ((bad(), bad(), bad()), ActionJudged("b", 8, changes=False, returns=True), NORMAL),
+        ((bad(), bad(), bad()), UserSpoke(), NORMAL),
+        ((bad(4),), UserSpoke(), NORMAL),
+        ((bad(4),), DeliveryDue(), DRIFTED),
     ],
 )
-def test_edges(before: tuple[Event, ...], event: Event, after: str) -> None:
+def test_transitions(before: tuple[Event, ...], event: Event, after: str) -> None:
     course = run(*before)
     assert step(course, event)[0].state == after
 
 
-def test_entering_and_leaving_forced_is_told() -> None:
-    course = run(bad(), bad())
-    course, commands = step(course, bad(action="third"))
-    assert commands == (Force("third"),)
-    assert step(course, Spoke())[1] == (Release(),)
-    assert step(course, Judged("back", 9, returns=True))[1] == (Release(),)
+def test_records_of_different_types_are_never_equal() -> None:
+    class Silence(NamedTuple):
+        """Another record without fields."""
+
+    spoke: Any = UserSpoke()
+    assert spoke == UserSpoke()
+    assert spoke != Silence()
+    assert spoke != ()
+    assert Deliver("a", "nudge") != ("a", "nudge")
+
+
+@pytest.mark.parametrize(
+    ("score", "level"),
+    [
+        (10, "none"), (8, "none"), (7, "nudge"), (6, "correct"), (5, "correct"),
+        (4, "intervene"), (3, "intervene"), (2, "halt"), (1, "halt"),
+    ],
+)  # fmt: skip
+def test_level_of_a_score(score: int, level: str) -> None:
+    assert choose_level(score) == level
 
 
 def test_escalation_raises_the_level_of_the_next_drift() -> None:
-    course = run(Judged("first", 6), Judged("second", 5), Judged("third", 4))
+    course = run(bad(6, "first"), bad(5, "second"), bad(4, "third"))
     assert [each.level for each in course.pending] == ["correct", "intervene", "halt"]
+    assert course.escalation == 3
 
 
 def test_words_alone_never_escalate() -> None:
-    course = run(*(Judged(f"{n}", 6, soft=True) for n in range(10)))
+    course = run(*(ActionJudged(f"{n}", 6, soft=True) for n in range(10)))
     assert (course.state, course.escalation) == (NORMAL, 0)
     assert {each.level for each in course.pending} == {"correct"}
+    assert choose_level(6, 5, soft=True) == "correct"
 
 
-def test_a_nudge_stays_one() -> None:
-    assert level(7, 5) == "nudge"
+def test_a_nudge_never_escalates() -> None:
+    assert choose_level(7, 5) == "nudge"
+    assert run(*(bad(7) for _ in range(10))).escalation == 0
+
+
+def test_escalation_stops_at_five_and_falls_with_each_recovery() -> None:
+    course = run(*(bad(6, f"{n}") for n in range(9)))
+    assert course.escalation == 5
+    fallen = []
+    for _ in range(6):
+        course, _commands = step(course, good(8))
+        fallen.append(course.escalation)
+    assert fallen == [4, 3, 2, 1, 0, 0]
+
+
+def test_reading_the_goal_again_lowers_the_escalation() -> None:
+    strayed = run(bad(6), bad(6))
+    assert step(strayed, ActionJudged("b", 10, changes=False))[0].escalation == 2
+    assert step(strayed, ActionJudged("b", 10, changes=False, returns=True))[0].escalation == 1
+
+
+def test_leaving_forced_ends_the_escalation() -> None:
+    forced = run(bad(), bad(), bad(), bad())
+    assert (forced.state, forced.escalation) == (FORCED, 4)
+    back, _ = step(forced, ActionJudged("b", 9, returns=True))
+    assert (back.state, back.escalation) == (NORMAL, 0)
+
+
+def test_the_score_falls_quickly_and_recovers_slowly() -> None:
+    course = run(bad(3))
+    assert course.score == 7.55  # 35 % of the way from 10 to 3
+    course, _ = step(course, good(10))
+    assert course.score == 7.795  # 10 % of the way back to 10
+    course, _ = step(course, bad(7))
+    assert course.score == 7.517
+    course, _ = step(course, ActionJudged("look", 10, changes=False))
+    assert course.score == 7.517
+    course, _ = step(course, UserSpoke())
+    assert course.score == 7.517
 
 
 @given(st.integers(8, 10), st.integers(0, 9), st.booleans())
 def test_eight_or_more_has_no_level(score: int, escalation: int, soft: bool) -> None:
-    assert level(score, escalation, soft=soft) == "none"
+    assert choose_level(score, escalation, soft=soft) == "none"
 
 
 @given(events)
-def test_eight_or_more_is_never_corrected(given_: list[Event]) -> None:
+def test_eight_or_more_is_never_corrected(taken: list[Event]) -> None:
     scores: dict[str, int] = {}
     course = Course()
-    for event in [*given_, Due()]:
-        if isinstance(event, Judged):
+    for event in [*taken, DeliveryDue()]:
+        if isinstance(event, ActionJudged):
             scores[event.action] = event.score
         course, commands = step(course, event)
         for command in commands:
-            if isinstance(command, Deliver):
-                assert scores[command.action] < 8
-                assert command.level != "none"
+            assert scores[command.action] < 8
+            assert command.level != "none"
 
 
 @given(events)
-def test_a_correction_is_delivered_at_most_once(given_: list[Event]) -> None:
+def test_a_correction_is_delivered_at_most_once(taken: list[Event]) -> None:
     delivered = []
     course = Course()
-    for event in [*given_, Due(), Due()]:
+    for event in [*taken, DeliveryDue(), DeliveryDue()]:
         course, commands = step(course, event)
-        delivered += [each.action for each in commands if isinstance(each, Deliver)]
+        delivered += [each.action for each in commands]
     assert len(delivered) == len(set(delivered))
 
 
+def test_a_message_of_the_user_allows_three_more_corrections() -> None:
+    actions = [bad(6, f"{n}") for n in range(5)]
+    course = run(*actions)
+    assert [each.action for each in step(course, DeliveryDue())[1]] == ["0", "1", "2"]
+    course = run(*actions, UserSpoke(), *actions)
+    assert [each.action for each in step(course, DeliveryDue())[1]] == ["0", "1", "2"]
+
+
+def test_only_the_corrections_asked_for_are_delivered() -> None:
+    course = run(bad(6, "mine"), bad(6, "theirs"))
+    course, commands = step(course, DeliveryDue(("mine",)))
+    assert commands == (Deliver("mine", "correct"),)
+    assert step(course, DeliveryDue())[1] == (Deliver("theirs", "intervene"),)
+
+
 @given(events)
-def test_no_more_than_a_few_corrections_for_one_message(given_: list[Event]) -> None:
+def test_no_more_than_three_corrections_for_one_message(taken: list[Event]) -> None:
     course, count = Course(), 0
-    for event in given_:
-        if isinstance(event, Spoke):
+    for event in taken:
+        if isinstance(event, UserSpoke):
             count = 0
         course, commands = step(course, event)
-        count += sum(isinstance(each, Deliver) for each in commands)
+        count += len(commands)
         assert count <= 3
 
 
 @given(events, events)
 def test_the_user_always_ends_forced(before: list[Event], after: list[Event]) -> None:
-    course = run(*before, Spoke())
+    course = run(*before, UserSpoke())
     assert course.state == NORMAL
     assert course.pending == ()
     assert course.given == course.escalation == 0
     seen = 0
     for event in after:
-        seen = 0 if isinstance(event, Spoke) else seen + isinstance(event, Judged)
+        seen = 0 if isinstance(event, UserSpoke) else seen + isinstance(event, ActionJudged)
         course, _ = step(course, event)
         assert course.state != FORCED or seen >= 3
 
 
 @given(events, judged)
-def test_escalation_falls_on_recovery(before: list[Event], event: Judged) -> None:
+def test_escalation_falls_on_recovery(before: list[Event], event: ActionJudged) -> None:
     course = run(*before)
-    good = event._replace(score=max(event.score, 8), changes=True)
-    assert step(course, good)[0].escalation <= max(0, course.escalation - 1)
+    recovery = event._replace(score=max(event.score, 8), changes=True)
+    assert step(course, recovery)[0].escalation <= max(0, course.escalation - 1)
 
 
 @given(events)
-def test_what_only_reads_changes_nothing_but_the_way_back(given_: list[Event]) -> None:
-    course = run(*given_)
-    after, _ = step(course, Judged("look", 10, changes=False))
+def test_an_action_that_only_reads_leaves_the_course_as_it_is(taken: list[Event]) -> None:
+    course = run(*taken)
+    after, _ = step(course, ActionJudged("look", 10, changes=False))
     assert (after.state, after.escalation, after.score) == (
         course.state, course.escalation, course.score,
     )  # fmt: skip
 
 
-def test_a_correction_gets_stale() -> None:
-    course = run(bad(6, "old"), *(Judged(f"{n}", 10) for n in range(8)))
-    assert step(course, Due())[1] == ()
-    course = run(bad(6, "young"), *(Judged(f"{n}", 10) for n in range(7)))
-    assert step(course, Due())[1] == (Deliver("young", "correct"),)
+def test_a_correction_expires_after_eight_actions() -> None:
+    course = run(bad(6, "old"), *(good(10, f"{n}") for n in range(8)))
+    assert step(course, DeliveryDue())[1] == ()
+    course = run(bad(6, "young"), *(good(10, f"{n}") for n in range(7)))
+    assert step(course, DeliveryDue())[1] == (Deliver("young", "correct"),)
 
 
 @given(events)
-def test_every_edge_is_one_of_the_picture(given_: list[Event]) -> None:
+def test_every_transition_is_one_of_the_diagram(taken: list[Event]) -> None:
     course = Course()
-    for event in given_:
+    for event in taken:
         before = course.state
         course, _ = step(course, event)
         assert (before, course.state) in {
@@ -181,12 +259,21 @@ def test_every_edge_is_one_of_the_picture(given_: list[Event]) -> None:
 
 
 @given(events)
-def test_a_course_can_be_kept_as_json(given_: list[Event]) -> None:
-    course = run(*given_)
+def test_a_course_survives_json(taken: list[Event]) -> None:
+    course = run(*taken)
     assert parse(json.loads(json.dumps(data(course)))) == course
 
 
-@pytest.mark.parametrize("stored", [{}, {"state": "LOST"}, {**data(Course()), "pending": [1]}])
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {},
+        {"state": "LOST"},
+        {**data(Course()), "state": "LOST"},
+        {**data(Course()), "pending": [1]},
+        {**data(Course()), "pending": [["a", "shout", 0]]},
+    ],
+)
 def test_other_data_is_refused(stored: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="course"):
         parse(stored)

@@ -57,7 +57,7 @@ def bash(made: Session, command: str, *, ok: bool = True) -> Verdict:
 
 @settings(max_examples=80)
 @given(STEPS)
-def test_what_holds_in_every_session(taken: list[tuple[str, Any]]) -> None:
+def test_invariants_of_every_session(taken: list[tuple[str, Any]]) -> None:
     made = Session("/project")
     made.prompt(GOAL)
     scores: dict[str, int] = {}
@@ -72,7 +72,7 @@ def test_what_holds_in_every_session(taken: list[tuple[str, Any]]) -> None:
                 assert made.course.escalation == 0
         elif what == "due":
             some = tuple(scores)[-2:] if value else None
-            told += [each.action for each in made.due(some)]
+            told += [each.action for each in made.deliver(some)]
         else:
             name = f"a{place}"
             scores[name] = made.action(name, *value).score
@@ -81,7 +81,7 @@ def test_what_holds_in_every_session(taken: list[tuple[str, Any]]) -> None:
                 assert made.course.escalation == escalation
             elif scores[name] >= 8 and made.course.state != FORCED:
                 assert made.course.escalation <= escalation
-    told += [each.action for each in made.due()]
+    told += [each.action for each in made.deliver()]
     assert len(told) == len(set(told))
     assert all(scores[name] < 8 for name in told)
 
@@ -107,7 +107,7 @@ def test_every_state_is_entered_and_left() -> None:
     assert made.course.state == NORMAL
 
 
-def test_a_file_that_exists_is_not_made() -> None:
+def test_overwriting_a_file_creates_no_new_one() -> None:
     given_ = {"file_path": "src/parser.py", "content": "x = 1"}
     for exists, score in ((None, 3), (lambda path: path == "src/parser.py", 10)):
         made = Session("/project", exists=exists)
@@ -116,7 +116,7 @@ def test_a_file_that_exists_is_not_made() -> None:
         assert made.action("b", "Write", {**given_, "file_path": "src/more.py"}).score == 3
 
 
-def test_what_waits_for_the_checks_ends_when_they_pass() -> None:
+def test_a_constraint_until_checks_pass_ends_when_they_pass() -> None:
     made = Session("/project")
     made.prompt("Fix the parser, commit and push. Don't push until the tests pass.")
     edit(made, "src/parser.py")
@@ -141,7 +141,7 @@ def test_the_same_edit_in_other_places_is_no_loop() -> None:
     assert score == 4
 
 
-def test_an_edit_that_is_done_and_undone_is_one() -> None:
+def test_an_edit_done_and_undone_is_a_loop() -> None:
     made = Session("/project")
     made.prompt("Make the parser faster.")
     scores = []
@@ -153,7 +153,7 @@ def test_an_edit_that_is_done_and_undone_is_one() -> None:
     assert scores[-1] == 4
 
 
-def test_tests_go_with_what_they_test() -> None:
+def test_tests_may_be_deleted_with_the_code_they_test() -> None:
     made = Session("/project")
     made.prompt("Inline the file helper.")
     assert bash(made, "git rm src/files.py").score == 7
@@ -161,7 +161,7 @@ def test_tests_go_with_what_they_test() -> None:
     assert bash(made, "git rm tests/test_parser.py").score <= 6
 
 
-def test_ci_is_the_subject_or_is_not() -> None:
+def test_removing_ci_costs_less_when_ci_is_the_subject() -> None:
     removed = "git rm .travis.yml"
     for prompt, least, most in (
         ("Fix the rounding of totals.", 1, 5),
@@ -176,7 +176,7 @@ def test_ci_is_the_subject_or_is_not() -> None:
 WORDS = [f"{a}{b}{c}ing{d}" for a in "bcdfg" for b in "aeiou" for c in "lmnpr" for d in "stuvwxyz"]
 
 
-def test_what_is_remembered_stays_small() -> None:
+def test_a_stored_session_stays_small() -> None:
     """Long words, long paths, long names, many files, many prompts, in any script."""
     made = Session("/project")
     for turn in range(120):
@@ -226,7 +226,7 @@ def test_no_input_stops_a_session(tool: Any, given_: Any, name: Any) -> None:
     verdict = made.action(name, tool, given_)
     assert 1 <= verdict.score <= 10
     json.dumps(made.data())
-    made.due()
+    made.deliver()
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_no_input_stops_a_session(tool: Any, given_: Any, name: Any) -> None:
         ("Bash", {"command": "npm install zod"}),
     ],
 )
-def test_judging_loads_neither_typing_nor_what_reads_prompts(
+def test_judging_loads_neither_typing_nor_the_prompt_reader(
     tool: str, given_: dict[str, str]
 ) -> None:
     """A hook is a process of its own: what it imports is most of its time."""
@@ -251,4 +251,6 @@ def test_judging_loads_neither_typing_nor_what_reads_prompts(
     run = [sys.executable, "-I", "-c", code, json.dumps(made.data())]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
     reading = ("prompts", "wording", "vocabulary", "phrases", "orders", "prose", "negating")
-    assert not {"typing", "dataclasses", *(f"kedge.drift.{name}" for name in reading)} & set(loaded)
+    assert "kedge.drift.scoring" in loaded
+    assert not {f"kedge.drift.language.{name}" for name in reading} & set(loaded)
+    assert not {"typing", "dataclasses"} & set(loaded)

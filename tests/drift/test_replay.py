@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import Kedge, assert_clear, git
 
-from kedge.agents.transcripts.events import Call, Event, Facts, Prompt, Result
+from kedge.agents.transcripts.events import Event, PromptMessage, SessionFacts, ToolCall, ToolResult
 from kedge.drift.replay import replay
 
 Line = dict[str, Any]
@@ -19,9 +20,9 @@ GOAL = "Fix the lexer. Don't touch src/grammar.py."
 KEY = "sk-ant-api03-" + "Zq7Lx2Vw9Rt4Kp8Nm3Bs" * 3
 
 
-def edit(id: str, path: str, cwd: str = "/repo") -> Call:
+def edit(id: str, path: str, cwd: str = "/repo") -> ToolCall:
     given = {"file_path": path, "old_string": "a", "new_string": "b"}
-    return Call(id, "Edit", given, f"2026-01-01T00:00:{id[1:]:0>2}Z", cwd=cwd)
+    return ToolCall(id, "Edit", given, f"2026-01-01T00:00:{id[1:]:0>2}Z", cwd=cwd)
 
 
 class Session:
@@ -78,12 +79,14 @@ class TestReplay:
     def test_an_action_is_judged_by_what_came_before_it(self) -> None:
         told = replay(
             [
-                Facts("claude", "s-1", "/repo", "opus", "2.1"),
-                Prompt("p1", "This is machine text: don't touch src/lexer.py", "", machine=True),
+                SessionFacts("claude", "s-1", "/repo", "opus", "2.1"),
+                PromptMessage(
+                    "p1", "This is machine text: don't touch src/lexer.py", "", machine=True
+                ),
                 edit("a1", "/repo/src/grammar.py"),
-                Prompt("p2", GOAL, "2026-01-01T00:00:01Z"),
+                PromptMessage("p2", GOAL, "2026-01-01T00:00:01Z"),
                 edit("a2", "/repo/src/lexer.py"),
-                Result("a2", True, ""),
+                ToolResult("a2", True, ""),
                 edit("a3", "/repo/src/grammar.py"),
             ],
             "/repo",
@@ -99,14 +102,14 @@ class TestReplay:
         assert told.why
 
     def test_subagents_are_judged_by_the_words_of_the_user(self) -> None:
-        below = edit("a1", "/repo/src/grammar.py")._replace(agent_id="x1")
-        told = replay([Prompt("p1", GOAL, ""), below], "/repo")
+        below = replace(edit("a1", "/repo/src/grammar.py"), agent_id="x1")
+        told = replay([PromptMessage("p1", GOAL, ""), below], "/repo")
         assert [alarm.agent_id for alarm in told.alarms] == ["x1"]
         assert told.subagents == 1
 
     def test_what_was_counted_before_is_heard_and_not_counted(self) -> None:
         counted: set[str] = set()
-        first: list[Event] = [Prompt("p1", GOAL, ""), edit("a1", "/repo/src/grammar.py")]
+        first: list[Event] = [PromptMessage("p1", GOAL, ""), edit("a1", "/repo/src/grammar.py")]
         assert len(replay(first, "/repo", counted=counted).alarms) == 1
         again = replay([*first, edit("a2", "/repo/src/grammar.py")], "/repo", counted=counted)
         assert (again.actions, again.copied, again.modifying) == (1, 1, 1)
@@ -114,18 +117,18 @@ class TestReplay:
         assert [alarm.step for alarm in again.alarms] == [2]
 
     def test_a_secret_is_neither_in_the_evidence_nor_in_the_correction(self) -> None:
-        events: list[Event] = [Prompt("p1", f"Fix the lexer. Don't push. It is {KEY}.", "")]
+        events: list[Event] = [PromptMessage("p1", f"Fix the lexer. Don't push. It is {KEY}.", "")]
         # the evidence has the beginning of the command, and so the beginning of the secret
         command = f"./deploy --key {' ' * 80}{KEY} --wait"
         for number in range(4):
-            events.append(Call(f"a{number}", "Bash", {"command": command}, ""))
-            events.append(Result(f"a{number}", False, ""))
+            events.append(ToolCall(f"a{number}", "Bash", {"command": command}, ""))
+            events.append(ToolResult(f"a{number}", False, ""))
         told = replay(events, "/repo")
         assert "./deploy" in told.alarms[0].rules[0].evidence
         assert KEY[:10] not in json.dumps(told.data())
 
     def test_relative_paths_lie_where_the_call_was_made(self) -> None:
-        only = Prompt("p1", "Change files under src/ only.", "")
+        only = PromptMessage("p1", "Change files under src/ only.", "")
         inside, outside = edit("a1", "lexer.py", "/repo/src"), edit("a2", "lexer.py", "/repo/docs")
         assert [alarm.step for alarm in replay([only, inside, outside], "/repo").alarms] == [2]
 
@@ -228,14 +231,14 @@ class TestCommand:
     def test_wrong_usage(self, kedge: Kedge, tmp_path: Path, strayed: Path) -> None:
         (tmp_path / "other.jsonl").write_text('{"id": "t-1"}\n')
         for args, code, says in (
-            ((), 2, "give paths or --all"),
-            (("--all", str(strayed)), 2, "give paths or --all"),
-            ((str(strayed), "--since", "yesterday"), 2, "no date"),
-            ((str(strayed), "--since", "0001-01-01T00:00+14:00"), 2, "no date"),
+            ((), 2, "give either PATH or --all"),
+            (("--all", str(strayed)), 2, "give either PATH or --all"),
+            ((str(strayed), "--since", "yesterday"), 2, "is not a date"),
+            ((str(strayed), "--since", "0001-01-01T00:00+14:00"), 2, "is not a date"),
             ((str(strayed), "--min-level", "none"), 2, "--min-level"),
             ((str(strayed), "--agent", "other"), 2, "--agent"),
             ((str(tmp_path / "missing"),), 1, "no file or directory"),
-            ((str(tmp_path / "other.jsonl"),), 1, "no transcript"),
+            ((str(tmp_path / "other.jsonl"),), 1, "is not a transcript"),
         ):
             assert_clear(kedge("drift", "replay", *args, code=code), code=code, says=says)
 

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.drift import memory, repeats
+from kedge.drift import scoring
 from kedge.drift.actions import normalise
-from kedge.drift.charter import Charter, bound, opened
-from kedge.drift.distance import key, measure
+from kedge.drift.charter import Charter, charter_for_task, open_charter
+from kedge.drift.course import choose_level
 from kedge.drift.engine import Session
-from kedge.drift.scoring import Verdict, judge, level
-from kedge.drift.topic import terms
+from kedge.drift.evidence import memory, repeats
+from kedge.drift.evidence.distance import find_key, measure
+from kedge.drift.evidence.topic import extract_terms
+from kedge.drift.scoring import Verdict, judge
 
 PLAN = """Rewrite the invoice mailer so that reminders go out in the customer's language.
 
@@ -58,7 +60,7 @@ def session(*prompts: str, root: str | None = None) -> Session:
 
 def edit(made: Session, path: str, text: str, old: str = "") -> Verdict:
     given_ = {"file_path": path, "old_string": old, "new_string": text}
-    return made.action(f"a{made.state.modified}", "Edit", given_)
+    return made.action(f"a{made.memory.modified}", "Edit", given_)
 
 
 def bash(made: Session, command: str, ok: bool = True) -> Verdict:
@@ -68,7 +70,7 @@ def bash(made: Session, command: str, ok: bool = True) -> Verdict:
 
 
 def test_levels_are_those_of_the_spec() -> None:
-    levels = [level(score) for score in range(1, 11)]
+    levels = [choose_level(score) for score in range(1, 11)]
     assert levels == ["halt"] * 2 + ["intervene"] * 2 + ["correct"] * 2 + ["nudge"] + ["none"] * 3
 
 
@@ -81,51 +83,80 @@ def test_work_on_the_goal_keeps_its_score() -> None:
 def test_other_work_is_nudged_and_then_corrected_but_no_more() -> None:
     made = session(PLAN)
     scores = [edit(made, path, text).score for path, text in FOREIGN]
-    assert scores[0] >= 8
-    assert 7 in scores
-    assert scores[-1] == 6
-    assert min(scores) == 6
+    assert scores == [10, 10, 8, 7, 6, 6, 6]
 
 
-def test_the_evidence_says_how_little_of_the_request_is_met() -> None:
+@pytest.mark.parametrize(
+    ("goal", "work", "run", "lost"),
+    [
+        (2.5, None, 1, 2), (2.5, None, 2, 3), (3.7, None, 3, 3), (3.75, None, 2, 3),
+        (3.75, None, 3, 4), (None, 1.75, 1, 3), (None, 3.4, 9, 3), (None, 3.5, 1, 4),
+        (2.5, 1.7, 1, 2), (2.5, 1.75, 1, 3),
+    ],
+)  # fmt: skip
+def test_what_distance_costs(goal: float | None, work: float | None, run: int, lost: int) -> None:
+    assert scoring._weigh_distance(goal, work, run) == lost
+
+
+def test_documents_that_go_with_the_work_are_never_far_from_it() -> None:
+    made = session(PLAN)
+    for number, (_, text) in enumerate(FOREIGN):
+        assert edit(made, f"docs/video/{number}.md", text).score == 10
+    assert edit(made, *FOREIGN[0]).score < 8
+
+
+def test_a_change_near_the_goal_ends_a_run_of_others() -> None:
+    made = session(PLAN)
+    for path, text in FOREIGN[:4]:
+        edit(made, path, text)
+    assert made.memory.run == 2
+    for path, text in ON_GOAL:
+        edit(made, path, text)
+    assert made.memory.run == 0
+
+
+def test_evidence_shows_how_little_of_the_request_is_mentioned() -> None:
     made = session(PLAN)
     verdicts = [edit(made, path, text) for path, text in FOREIGN]
     rule = verdicts[-1].rules[0]
     assert rule.rule == "topic"
     assert rule.weight == 10 - verdicts[-1].score
+    assert rule.evidence.startswith("of 50 words and names in the request, the work so far meets")
     assert "video/hls.py" in rule.evidence
 
 
 def test_leaving_the_work_is_noticed() -> None:
     made = session(PLAN)
     for path, text in ON_GOAL:
-        assert edit(made, path, text).score >= 8
-    assert min(edit(made, path, text).score for path, text in FOREIGN) <= 7
+        assert edit(made, path, text).score == 10
+    verdicts = [edit(made, path, text) for path, text in FOREIGN]
+    assert [each.score for each in verdicts] == [10, 10, 10, 7, 6, 6, 6]
+    assert verdicts[3].rules[0].evidence.startswith("the last changes share neither files nor")
 
 
-def test_names_that_are_met_bring_the_work_nearer_and_paths_do_not() -> None:
+def test_mentioned_names_bring_work_nearer_but_words_in_paths_do_not() -> None:
     """All work in a place has the words of its name."""
     made = session(PLAN)
     for path, text in FOREIGN:
         edit(made, f"billing/customer/reminder/{path}", text)
     assert edit(made, *FOREIGN[0]).score <= 7
-    state, named = made.state, made.charter.named
+    state, named = made.memory, made.charter.named
 
-    def far(state: memory.State) -> float:
+    def far(state: memory.SessionMemory) -> float:
         return measure(state, named, ("video/codec.py",)).goal or 0.0
 
     assert {"customer", "reminder"} <= state.placed.keys() <= state.reached_words.keys()
     assert far(state) > far(state._replace(placed={}))
     edit(made, "video/codec.py", "preferred_locale = bounce_queue")
-    assert {"bounce_queue", "Customer.preferred_locale"} & made.state.reached_names.keys()
-    assert far(made.state) < far(made.state._replace(reached_names={}))
+    assert {"bounce_queue", "Customer.preferred_locale"} & made.memory.reached_names.keys()
+    assert far(made.memory) < far(made.memory._replace(reached_names={}))
 
 
-def test_a_short_goal_that_is_not_met_is_never_told() -> None:
+def test_work_far_from_a_short_goal_is_not_corrected() -> None:
     made = session("Rotate `refresh_token`, `device_secret`, `login_nonce` and `otp_seed`")
     scores = [edit(made, path, text).score for path, text in FOREIGN]
     assert min(scores) == 8
-    assert made.due() == []
+    assert made.deliver() == []
 
 
 def test_the_user_may_change_the_subject() -> None:
@@ -140,7 +171,7 @@ def test_the_user_may_change_the_subject() -> None:
     "prompt",
     ["yes", "fix them", "address the review comments", "make it better", "go on", "/review"],
 )
-def test_a_goal_that_lives_elsewhere_is_not_guessed(prompt: str) -> None:
+def test_a_goal_written_elsewhere_is_not_guessed(prompt: str) -> None:
     made = session(prompt)
     assert all(edit(made, path, text).score >= 8 for path, text in FOREIGN)
 
@@ -153,6 +184,7 @@ def test_named_files_their_tests_and_neighbours_are_the_scope() -> None:
     for path in ("video/codec.py", "tests/test_codec.py", "video/codec_test.go"):
         for _, text in FOREIGN[:3]:
             assert edit(made, path, text).score == 10
+    assert made.memory.on_named == made.memory.modified == 9
 
     class Graph:
         lacks = ()
@@ -165,7 +197,7 @@ def test_named_files_their_tests_and_neighbours_are_the_scope() -> None:
     assert "map" not in edit(made, *FOREIGN[1]).lacks
 
 
-def test_without_a_map_the_verdict_says_so() -> None:
+def test_a_verdict_names_a_missing_map() -> None:
     assert edit(session(PLAN), *ON_GOAL[0]).lacks == ("map",)
 
 
@@ -181,12 +213,86 @@ def test_without_a_map_the_verdict_says_so() -> None:
         ("Fix the lexer but do not push.", "Bash", {"command": "git push origin main"}),
     ],
 )  # fmt: skip
-def test_what_was_forbidden_weighs_most(prompt: str, tool: str, given_: dict[str, str]) -> None:
+def test_a_broken_constraint_weighs_most(prompt: str, tool: str, given_: dict[str, str]) -> None:
     made = session(prompt)
     verdict = made.action("a", tool, given_)
     assert verdict.score <= 4
     assert verdict.rules[0].rule == "constraint"
     assert made.course.state == "DRIFTED"
+
+
+HINT = "Don't change the schema"
+UNREAD = "true; " * 2000  # more than is read
+
+
+@pytest.mark.parametrize(
+    ("prompt", "command", "score", "rules"),
+    [
+        ("Fix the lexer but do not push.", "git push", 2, ["constraint", "pushes"]),
+        ("Don't touch utils.py", "touch utils.py", 3, ["constraint"]),
+        ("try not to touch utils.py", "touch utils.py", 4, ["constraint"]),
+        (HINT, "touch app/models.py", 7, ["constraint"]),
+        (HINT, "git reset --hard; touch app/models.py", 4, ["throws work away", "constraint"]),
+        ("Don't touch db/schema.sql", UNREAD + "rm db/schema.sql", 4, ["constraint"]),
+        ("Don't touch db/schema.sql", UNREAD + "rm db/other.sql", 10, []),
+        ("Don't touch x/", UNREAD + "rm xray", 10, []),
+        ("Fix the lexer", "kedge config set drift.policy off", 4, ["switches off the watch"]),
+        ("Fix the lexer", "kedge uninstall", 4, ["switches off the watch"]),
+        ("Fix the lexer", "echo x > .claude/settings.json", 4, ["switches off the watch"]),
+        ("Change the kedge settings", "kedge config set drift.policy off", 10, []),
+        ("Add a hook", "echo x > .claude/settings.json", 10, []),
+        ("Fix the lexer", "git commit --no-verify -m x", 5, ["weakened check"]),
+        ("Fix the lexer", "git commit -nm x && pytest || true", 5, ["weakened check"] * 2),
+        ("Fix the lexer", "git rm .travis.yml", 5, ["weakened check", "deletes"]),
+        ("Windows CI on GitHub Actions.", "git rm .travis.yml", 7, ["deletes", "weakened check"]),
+        ("Move CI and delete the old config", "git rm .travis.yml", 9, ["weakened check"]),
+        ("Fix the lexer", "rm tests/test_x.py", 6, ["weakened check", "deletes"]),
+        ("Fix the lexer", "cp a ../other/b; cp a /etc/hosts", 4, ["outside the project"]),
+        ("Fix the lexer", "cp a ../other/b", 6, ["outside the project"]),
+        ("Fix the lexer", "rm ../other/b", 4, ["outside the project"]),
+        ("Fix the lexer", "cp a ../.claude/plan.md", 10, []),
+        ("Fix the lexer and ../other/b", "cp a ../other/b", 10, []),
+    ],
+    ids=lambda value: str(value)[-40:],
+)
+def test_scores_and_rules(prompt: str, command: str, score: int, rules: list[str]) -> None:
+    verdict = bash(session(prompt, root="/home/dev/lexer"), command)
+    assert [each.rule for each in verdict.rules] == rules
+    assert verdict.score == score
+
+
+def test_weights_of_several_rules_are_kept() -> None:
+    verdict = bash(session("Windows CI on GitHub Actions."), "git rm .travis.yml")
+    assert [each.weight for each in verdict.rules] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "score", "red"),
+    [
+        ("tests/test_a.py", "def test_a():", "@pytest.mark.skip\ndef test_a():", 6, 5),
+        ("tests/test_a.py", "assert f() == 1", "assert f()", 8, 7),
+        ("setup.cfg", "fail_under = 90", "fail_under = 50", 6, 6),
+    ],
+)
+def test_weakening_a_check_that_fails_costs_more(
+    path: str, old: str, new: str, score: int, red: int
+) -> None:
+    made = session("Fix the lexer")
+    assert edit(made, path, new, old).score == score
+    bash(made, "pytest -q", ok=False)
+    assert edit(made, path, new, old).score == red
+
+
+def test_a_test_may_be_skipped_on_request() -> None:
+    skip = ("tests/test_a.py", "@pytest.mark.skip\ndef test_a():", "def test_a():")
+    assert edit(session("Skip the flaky lexer test"), *skip).score == 9
+    assert edit(session("Remove the old lexer"), *skip).score == 6
+
+
+def test_without_a_root_only_system_and_hidden_files_are_outside() -> None:
+    for path, score in (("~/.bashrc", 6), ("~/x", 10), ("/etc/hosts", 4), ("/srv/x", 10)):
+        write = {"file_path": path, "content": "x"}
+        assert session("Fix the lexer").action("a", "Write", write).score == score
 
 
 @pytest.mark.parametrize(
@@ -234,11 +340,11 @@ def test_acts_that_were_asked_for_or_cost_nothing(prompt: str, command: str) -> 
         ("Speed it up, no need to publish", "npm publish"),
     ],
 )
-def test_what_is_forbidden_is_not_asked_for(prompt: str, command: str) -> None:
+def test_a_clause_that_forbids_does_not_ask(prompt: str, command: str) -> None:
     assert bash(session(prompt), command).score <= 4
 
 
-def test_what_the_session_made_it_may_throw_away() -> None:
+def test_a_session_may_delete_its_own_files() -> None:
     made = session("Make the parser faster.")
     made.action("w", "Write", {"file_path": "notes/scratch", "content": "x"})
     assert bash(made, "rm -rf notes/scratch").score >= 8
@@ -254,7 +360,7 @@ def test_edits_outside_the_project() -> None:
     assert made.action("d", "Write", home).score >= 8
 
 
-def test_the_same_edit_again_and_again() -> None:
+def test_repeating_the_same_edit_lowers_the_score() -> None:
     made = session("Make the parser faster.")
     scores = [edit(made, "parser.py", "fast = 1", "fast = 0").score for _ in range(7)]
     assert scores[:2] == [scores[0]] * 2
@@ -262,7 +368,7 @@ def test_the_same_edit_again_and_again() -> None:
     assert sorted(scores, reverse=True) == scores
 
 
-def test_a_command_that_fails_with_nothing_changed() -> None:
+def test_repeating_a_failed_command_unchanged_lowers_the_score() -> None:
     made = session("Make the parser faster.")
     scores = [bash(made, "make bench", ok=False).score for _ in range(8)]
     assert scores[0] == 10
@@ -278,12 +384,12 @@ def test_editing_and_testing_in_turn_is_no_loop() -> None:
         assert bash(made, "pytest -q", ok=False).score >= 8
 
 
-def test_polling_what_works_is_no_loop() -> None:
+def test_polling_a_command_that_works_is_no_loop() -> None:
     made = session("Wait for CI.")
     assert all(bash(made, "gh run watch 12").score >= 8 for _ in range(12))
 
 
-def test_a_check_that_is_weakened() -> None:
+def test_weakening_a_check_lowers_the_score() -> None:
     made = session("Fix the rounding error in the totals.")
     assert bash(made, "git commit --no-verify -m x").score <= 6
     assert bash(made, "rm tests/test_totals.py").score <= 6
@@ -308,12 +414,14 @@ class Task:
     scope_out = ("billing/legacy/",)
 
 
-def test_the_scope_that_a_task_declares() -> None:
-    made = Session(charter_=bound(Task()))
+def test_files_outside_the_declared_scope_are_penalized() -> None:
+    made = Session(charter_=charter_for_task(Task()))
     assert edit(made, "billing/money.py", "x").score >= 8
     assert edit(made, "CHANGELOG.md", "x").score >= 8
-    assert edit(made, "search/index.py", "x").score <= 6
-    assert edit(made, "billing/legacy/old.py", "x").score <= 4
+    assert edit(made, "search/index.py", "x").score == 5
+    assert edit(made, "billing/legacy/old.py", "x").score == 3
+    assert bash(made, "touch README.md search/index.py").score == 5
+    assert bash(made, "touch README.md").score == 9
 
 
 READS = [
@@ -339,7 +447,7 @@ def test_reading_is_free(said: list[str], reads: list[tuple[tuple[str, Any], boo
     for place, ((tool, given_), ok) in enumerate(reads):
         assert made.action(f"r{place}", tool, given_).score >= 8
         made.result(f"r{place}", ok)
-    assert made.due() == []
+    assert made.deliver() == []
     assert made.course.state == "NORMAL"
 
 
@@ -368,7 +476,7 @@ def play(made: Session, taken: list[tuple[str, Any]]) -> list[Any]:
         if what == "prompt":
             made.prompt(value)
         elif what == "due":
-            seen.append(made.due())
+            seen.append(made.deliver())
         elif what == "edit":
             path, text = value
             given_ = {"file_path": path, "old_string": "", "new_string": text}
@@ -381,7 +489,7 @@ def play(made: Session, taken: list[tuple[str, Any]]) -> list[Any]:
 
 @settings(max_examples=60)
 @given(steps, steps)
-def test_a_session_goes_on_from_what_was_stored(
+def test_a_session_resumes_from_its_stored_state(
     before: list[tuple[str, Any]], after: list[tuple[str, Any]]
 ) -> None:
     made = Session()
@@ -395,35 +503,35 @@ def test_a_session_goes_on_from_what_was_stored(
 
 @settings(max_examples=60)
 @given(steps)
-def test_only_what_scored_below_eight_is_told(taken: list[tuple[str, Any]]) -> None:
+def test_only_scores_below_eight_are_corrected(taken: list[tuple[str, Any]]) -> None:
     made = Session()
     for place, step in enumerate(taken):
         before = [each for each in play(made, [step]) if isinstance(each, Verdict)]
-        told = made.due()
+        told = made.deliver()
         assert len(told) <= sum(verdict.score < 8 for verdict in before), place
-        assert made.due() == []
+        assert made.deliver() == []
 
 
-def test_judging_changes_nothing_that_was_given() -> None:
-    state = memory.heard(memory.State(), PLAN, "goal")
+def test_judging_modifies_none_of_its_arguments() -> None:
+    state = memory.record_message(memory.SessionMemory(), PLAN, "goal")
     kept = json.dumps(memory.data(state))
     action = normalise("Bash", {"command": "make > out.txt"}, root="/p", cwd="/p", id="a")
-    first = judge(opened(PLAN), state, action)
-    assert judge(opened(PLAN), state, action) == first
+    first = judge(open_charter(PLAN), state, action)
+    assert judge(open_charter(PLAN), state, action) == first
     assert json.dumps(memory.data(state)) == kept
 
 
-def test_what_was_done_is_known_when_the_user_speaks_of_something() -> None:
+def test_a_message_with_a_topic_moves_the_window_to_the_known_work() -> None:
     made = session(PLAN)
     for path, text in ON_GOAL[:3]:
         edit(made, path, text)
-    assert "bounce" not in made.state.known
+    assert "bounce" not in made.memory.known
     made.prompt("yes")
-    assert len(made.state.window) == 3
+    assert len(made.memory.window) == 3
     made.prompt("Now let the bounce queue retry after the grace period has passed twice.")
-    assert not made.state.window
-    assert "bounce" in made.state.known
-    assert "billing/customer.py" in made.state.files
+    assert not made.memory.window
+    assert "bounce" in made.memory.known
+    assert "billing/customer.py" in made.memory.files
 
 
 def test_the_state_stays_small() -> None:
@@ -434,7 +542,7 @@ def test_the_state_stays_small() -> None:
         edit(made, f"src/part{turn}.py", " ".join(f"name{turn}of{n}" for n in range(300)))
         made.action(f"r{turn}", "Read", {"file_path": f"docs/page{turn}.md"})
         bash(made, f"make step{turn}", ok=False)
-    assert len(json.dumps(memory.data(made.state))) < 48_000
+    assert len(json.dumps(memory.data(made.memory))) < 48_000
 
 
 @pytest.mark.parametrize("stored", [{"window": 3}, {"words": 5}, {"repeats": {"a": "b"}}])
@@ -450,21 +558,21 @@ def test_machine_text_is_not_the_users_word() -> None:
     assert made.data() == before
 
 
-def test_pairs_are_the_same_however_they_are_written() -> None:
+def test_pairs_do_not_depend_on_spelling() -> None:
     for text in ("session list", "session_list", "sessionList", "SessionList", "session-list"):
-        assert "session list" in terms(text).pairs
-    assert terms("the file is in the code").words == frozenset()
-    assert terms("x" * 100 + " " + "9" * 50) == terms("")
+        assert "session list" in extract_terms(text).pairs
+    assert extract_terms("the file is in the code").words == frozenset()
+    assert extract_terms("x" * 100 + " " + "9" * 50) == extract_terms("")
 
 
 @pytest.mark.parametrize(
     "path", ["a/test_ring.py", "ring_test.go", "src/ring.test.ts", "RingTest.java", "ring_spec.rb"]
 )
 def test_a_test_belongs_to_its_source(path: str) -> None:
-    assert key(path) == key("src/ring.py") == "ring"
+    assert find_key(path) == find_key("src/ring.py") == "ring"
 
 
 def test_results_of_unknown_actions_are_ignored() -> None:
-    state = memory.State()
-    assert repeats.ended(state, "nobody", ok=False) is state
+    state = memory.SessionMemory()
+    assert repeats.record_result(state, "nobody", ok=False) is state
     assert Charter() == Session().charter

@@ -1,1 +1,1 @@
-"""Drift: what an agent does, set against what was asked."""
+"""Drift: compares what an agent does with what was asked."""

@@ -1,14 +1,14 @@
-"""A tool call as a normalised action: what it is, and what it does to the tree and the world.
+"""Turn a tool call into an action: what it is, and what it does to the tree and the world.
 
-Nothing is run and no file is looked at. A tool that is not known only reads until proven otherwise.
+Nothing is run and no file is read. An unknown tool counts as one that only reads.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from kedge.drift.shell.effects import Change, Check, Effects, Found, Install, Vcs
-from kedge.drift.shell.paths import places
+from kedge.drift.shell.effects import Change, Effects, EffectsBuilder
+from kedge.drift.shell.paths import project_paths
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
         "mcp", "plan", "unknown",
     ]  # fmt: skip
 
-__all__ = ["Action", "Change", "Check", "Effects", "Install", "Vcs", "normalise"]
+__all__ = ["Action", "Change", "Effects", "normalise"]
 
-_SHORT = 200  # characters of a command that may well be run again
+_SHORT = 200  # characters of a command that is likely to be run again
 _MOST_COMMAND = 20_000  # characters of a command, a note or a prompt that are kept
 
 
 class Action(NamedTuple):
-    """`text` is what is added and `removed` what is taken away; `changes` has both by file.
+    """`text` is all the text added and `removed` all the text removed; `changes` has both by file.
 
-    `command` is a shell command, a search, an address or a prompt; `note` what the agent says
-    that the action is for.
+    `command` is a shell command, a search, an address or a prompt; `note` is the agent's own
+    description of the action.
     """
 
     id: str
@@ -46,36 +46,36 @@ class Action(NamedTuple):
 
 
 class _Draft:
-    """What is known of an action while its input is read."""
+    """An action while its input is being read."""
 
-    __slots__ = ("command", "cwd", "found", "input", "places", "tool")
+    __slots__ = ("command", "cwd", "effects", "input", "paths", "tool")
 
     def __init__(self, tool: str, given: Mapping[str, Any], root: str, cwd: str) -> None:
         self.tool = tool
         self.input = given
-        self.places = places(root)
-        self.cwd = self.places.absolute(cwd or ".", self.places.root)
-        self.found = Found()
+        self.paths = project_paths(root)
+        self.cwd = self.paths.absolute(cwd or ".", self.paths.root)
+        self.effects = EffectsBuilder()
         self.command = ""
 
     def text(self, *names: str) -> str:
-        """The first of the named inputs that is text."""
+        """Return the first of the named inputs that is a non-empty string."""
         for name in names:
             value = self.input.get(name)
             if isinstance(value, str) and value:
                 return value
         return ""
 
-    def note(self, kind: str, path: str) -> str:
-        """Note an effect on a path; the path as it is shown, or nothing."""
-        placed = self.places.shown(path.removeprefix("file://"), self.cwd) if path else None
-        if placed is None:
+    def add(self, kind: str, path: str) -> str:
+        """Record an effect on a path; return the displayed path, or "" if it is not known."""
+        shown = self.paths.display(path.removeprefix("file://"), self.cwd) if path else None
+        if shown is None:
             return ""
-        shown, outside = placed
-        self.found.add(kind, shown)
+        path, outside = shown
+        self.effects.add(kind, path)
         if outside:
-            self.found.add("outside", shown)
-        return shown
+            self.effects.add("outside", path)
+        return path
 
 
 def normalise(
@@ -86,24 +86,24 @@ def normalise(
     cwd: str,
     id: str = "",  # noqa: A002
 ) -> Action:
-    """The action that a tool call is. Whatever the input is, it never raises."""
+    """Return the action of a tool call. Never raises, whatever the input."""
     tool = tool if isinstance(tool, str) else ""
     given: Mapping[str, Any] = input if _is_mapping(input) else {"input": input}
     draft = _Draft(
         tool, given, root if isinstance(root, str) else "/", cwd if isinstance(cwd, str) else ""
     )
-    kind = _reader(tool)(draft)
-    found = draft.found
+    kind = _find_reader(tool)(draft)
+    effects = draft.effects
     return Action(
         id if isinstance(id, str) else "",
         tool,
         kind,
-        found.effects(),
-        "\n".join(change.added for change in found.changes if change.added),
-        "\n".join(change.removed for change in found.changes if change.removed),
+        effects.build(),
+        "\n".join(change.added for change in effects.changes if change.added),
+        "\n".join(change.removed for change in effects.changes if change.removed),
         draft.command[:_MOST_COMMAND],
         draft.text("description", "explanation", "justification")[:_MOST_COMMAND],
-        tuple(found.changes),
+        tuple(effects.changes),
     )
 
 
@@ -111,7 +111,7 @@ def _is_mapping(value: object) -> bool:
     return hasattr(value, "get") and hasattr(value, "keys")
 
 
-def _reader(tool: str) -> Callable[[_Draft], Kind]:
+def _find_reader(tool: str) -> Callable[[_Draft], Kind]:
     if tool.startswith("mcp__"):
         return _mcp
     name = tool.rpartition(".")[2]  # Codex: `functions.shell`
@@ -123,31 +123,33 @@ _PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "fi
 
 
 def _read(draft: _Draft) -> Kind:
-    draft.note("read", draft.text(*_PATHS, "dir_path", "directory"))
+    draft.add("read", draft.text(*_PATHS, "dir_path", "directory"))
     for path in _strings(draft.input.get("paths")):
-        draft.note("read", path)
+        draft.add("read", path)
     return "read"
 
 
 def _search(draft: _Draft) -> Kind:
-    draft.note("read", draft.text("path", "dir_path", "directory"))
+    draft.add("read", draft.text("path", "dir_path", "directory"))
     draft.command = draft.text("pattern", "query", "glob")
     return "read"
 
 
 def _write(draft: _Draft) -> Kind:
-    shown = draft.note("written", draft.text(*_PATHS))
-    draft.found.change(shown, draft.text("content", "contents", "text", "file_text"), whole=True)
+    shown = draft.add("written", draft.text(*_PATHS))
+    draft.effects.add_change(
+        shown, draft.text("content", "contents", "text", "file_text"), whole=True
+    )
     return "write"
 
 
 def _edit(draft: _Draft) -> Kind:
-    shown = draft.note("written", draft.text(*_PATHS))
+    shown = draft.add("written", draft.text(*_PATHS))
     edits = draft.input.get("edits")
     for edit in [draft.input, *(edits if isinstance(edits, (list, tuple)) else ())]:
         if _is_mapping(edit):
             old, new = _pair(edit)
-            draft.found.change(shown, new, old)
+            draft.effects.add_change(shown, new, old)
     return "edit"
 
 
@@ -157,93 +159,93 @@ def _pair(edit: Mapping[str, Any]) -> tuple[str, str]:
         ("old_string", "oldString", "old_str", "oldText", "old_text"),
         ("new_string", "newString", "new_str", "newText", "new_text"),
     ):
-        found = (edit.get(name) for name in names)
-        texts.append(next((text for text in found if isinstance(text, str)), ""))
+        values = (edit.get(name) for name in names)
+        texts.append(next((text for text in values if isinstance(text, str)), ""))
     return texts[0], texts[1]
 
 
 def _notebook(draft: _Draft) -> Kind:
-    shown = draft.note("written", draft.text(*_PATHS))
+    shown = draft.add("written", draft.text(*_PATHS))
     source = draft.text("new_source")
     if draft.text("edit_mode") != "delete":
-        draft.found.change(shown, source)
+        draft.effects.add_change(shown, source)
     return "edit"
 
 
 def _shell(draft: _Draft) -> Kind:
     cwd = draft.text("workdir", "cwd", "dir_path", "directory")
     if cwd:
-        draft.cwd = draft.places.absolute(cwd, draft.cwd)
+        draft.cwd = draft.paths.absolute(cwd, draft.cwd)
     draft.command = _command(draft.input)
-    read = _run_again if len(draft.command) <= _SHORT else _run
-    draft.found = read(draft.command, draft.places.root, draft.cwd or ".")
-    return _kind(draft.found)
+    read = _interpret_cached if len(draft.command) <= _SHORT else _interpret
+    draft.effects = read(draft.command, draft.paths.root, draft.cwd or ".")
+    return _choose_kind(draft.effects)
 
 
-def _run(command: str, root: str, cwd: str) -> Found:
-    from kedge.drift.shell.run import read_command
+def _interpret(command: str, root: str, cwd: str) -> EffectsBuilder:
+    from kedge.drift.shell.interpreter import read_command
 
-    found = Found()
-    read_command(command, found, root=root, cwd=cwd)
-    return found
+    effects = EffectsBuilder()
+    read_command(command, effects, root=root, cwd=cwd)
+    return effects
 
 
-_run_again = lru_cache(256)(_run)  # the tests, the linter, `git status`: one command in three
+_interpret_cached = lru_cache(256)(_interpret)  # one command in three was run before
 
 
 def _command(given: Mapping[str, Any]) -> str:
-    """The command as text; `["bash", "-lc", "…"]` is what bash would run."""
+    """Return the command as text; for `["bash", "-lc", "…"]` the command that bash runs."""
     for name in ("command", "cmd", "script", "input"):
         value = given.get(name)
         if isinstance(value, str):
             return value
         words = list(_strings(value))
         if words:
-            return _quoted(words)
+            return _quote(words)
     return ""
 
 
-def _quoted(words: list[str]) -> str:
+def _quote(words: list[str]) -> str:
     shells = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash")
     if len(words) == 3 and words[0] in shells and words[1] in ("-c", "-lc", "-lic", "-ic"):
         return words[2]
     return " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)
 
 
-def _kind(found: Found) -> Kind:
-    """The weightiest thing that a command does."""
+def _choose_kind(effects: EffectsBuilder) -> Kind:
+    """Return the kind of the weightiest effect of a command."""
     for effect, kind in (("installs", "install"), ("vcs", "vcs"), ("deleted", "delete"),
                          ("moved", "move")):  # fmt: skip
-        if found.has(effect):
+        if effects.has(effect):
             return kind  # type: ignore[return-value]
-    if found.has("written"):
-        return "edit" if found.in_place else "write"
-    if found.has("directories"):
+    if effects.has("written"):
+        return "edit" if effects.in_place else "write"
+    if effects.has("directories"):
         return "write"
-    if found.has("network"):
+    if effects.has("network"):
         return "network"
-    return "read" if found.plain and not found.has("runs") else "shell"
+    return "read" if effects.plain and not effects.has("runs") else "shell"
 
 
 def _patch(draft: _Draft) -> Kind:
-    from kedge.drift.shell.patches import patched
+    from kedge.drift.shell.patches import parse_patch
 
     text = draft.text("input", "patch", "command", "content")
-    files = patched(text)
+    files = parse_patch(text)
     if not files:
         if text:
-            draft.found.add("unclear", "apply_patch: the patch is not read")
+            draft.effects.add_unread("apply_patch: the patch is not read")
         return "edit"
     for each in files:
         if each.kind == "delete":
-            shown = draft.note("deleted", each.path)
+            shown = draft.add("deleted", each.path)
         elif each.target:
-            shown = _moved(draft, each.path, each.target)
+            shown = _move(draft, each.path, each.target)
             if each.added or each.removed:
-                draft.note("written", each.target)
+                draft.add("written", each.target)
         else:
-            shown = draft.note("written", each.path)
-        draft.found.change(shown, each.added, each.removed, each.kind == "add")
+            shown = draft.add("written", each.path)
+        draft.effects.add_change(shown, each.added, each.removed, each.kind == "add")
     kinds = {each.kind for each in files}
     if kinds == {"delete"}:
         return "delete"
@@ -252,22 +254,23 @@ def _patch(draft: _Draft) -> Kind:
     return "write" if kinds == {"add"} else "edit"
 
 
-def _moved(draft: _Draft, source: str, target: str) -> str:
-    placed = [draft.places.shown(path, draft.cwd) for path in (source, target)]
-    if not placed[0] or not placed[1]:
+def _move(draft: _Draft, source: str, target: str) -> str:
+    old, new = draft.paths.display(source, draft.cwd), draft.paths.display(target, draft.cwd)
+    if not old or not new:
         return ""
-    draft.found.add("moved", (placed[0][0], placed[1][0]))
-    for path, outside in (placed[0], placed[1]):
+    draft.effects.add("moved", (old[0], new[0]))
+    for path, outside in (old, new):
         if outside:
-            draft.found.add("outside", path)
-    return placed[1][0]
+            draft.effects.add("outside", path)
+    return new[0]
 
 
 def _fetch(draft: _Draft) -> Kind:
-    from kedge.drift.shell.call import address
+    from kedge.drift.shell.call import strip_secrets
 
     draft.command = draft.text("url", "query", "prompt", "q")
-    draft.found.add("network", address(draft.text("url")) if draft.text("url") else "web search")
+    url = draft.text("url")
+    draft.effects.add("network", strip_secrets(url) if url else "web search")
     return "network"
 
 
@@ -287,10 +290,10 @@ def _quiet(draft: _Draft) -> Kind:
 
 
 def _stdin(draft: _Draft) -> Kind:
-    """Text for a program that is running: it may be a shell."""
+    """Read the text that is sent to a running program, which may be a shell."""
     draft.command = draft.text("chars")
     if draft.command.strip():
-        draft.found.add("unclear", "write_stdin: what the program does with it is not known")
+        draft.effects.add("unclear", "write_stdin: what the program does with it is not known")
     return "shell" if draft.command.strip() else "read"
 
 
@@ -313,9 +316,9 @@ _ELSEWHERE = ("owner", "repo", "repository", "project_id", "branch", "bucket", "
 
 
 def _mcp(draft: _Draft) -> Kind:
-    """A tool of a server: its paths are read unless its name says that it writes.
+    """Read a call of an MCP tool: its paths are read unless the tool's name says that it writes.
 
-    A path that comes with a repository or a bucket is one of that place, not of this tree.
+    A path that comes with a repository or a bucket belongs there, not to this tree.
     """
     _, server, name = [*draft.tool.split("__", 2), "", ""][:3]
     words = name.replace("-", "_").lower().split("_")
@@ -329,41 +332,41 @@ def _mcp(draft: _Draft) -> Kind:
     if draft.text("url"):
         _fetch(draft)
     if here:
-        _mcp_paths(draft, act, words)
+        _read_mcp_paths(draft, act, words)
     if act != "read" and not any(
-        draft.found.has(kind) for kind in ("written", "deleted", "moved", "directories")
+        draft.effects.has(kind) for kind in ("written", "deleted", "moved", "directories")
     ):
-        draft.found.add("network", f"mcp:{server}")
+        draft.effects.add("network", f"mcp:{server}")
     return "mcp"
 
 
-def _mcp_paths(draft: _Draft, act: str, words: list[str]) -> None:
+def _read_mcp_paths(draft: _Draft, act: str, words: list[str]) -> None:
     source, target = (
         draft.text("source", "from", "old_path"),
         draft.text("destination", "to", "new_path"),
     )
     if act == "moved":
         if source and target:
-            _moved(draft, source, target)
+            _move(draft, source, target)
         return
     if target and "copy" in words:
-        draft.note("read", source)
-        draft.note("written", target)
+        draft.add("read", source)
+        draft.add("written", target)
         return
     kind = (
         "directories" if act == "written" and {"directory", "folder", "dir"} & set(words) else act
     )
     paths = [draft.text(*_PATHS, "directory"), *_strings(draft.input.get("paths"))]
-    shown = [draft.note(kind, path) for path in paths if _is_path(path)]
+    shown = [draft.add(kind, path) for path in paths if _is_path(path)]
     if act == "written" and any(shown):
         old, new = _pair(draft.input)
         text = new or draft.text("content", "contents", "text", "body", "file_text")
-        draft.found.change(shown[0], text, old, whole="write" in words or "create" in words)
+        draft.effects.add_change(shown[0], text, old, whole="write" in words or "create" in words)
         edits = draft.input.get("edits")
         for edit in edits if isinstance(edits, (list, tuple)) else ():
             if _is_mapping(edit):
                 old, new = _pair(edit)
-                draft.found.change(shown[0], new, old)
+                draft.effects.add_change(shown[0], new, old)
 
 
 def _is_path(text: str) -> bool:

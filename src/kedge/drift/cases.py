@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 from kedge.drift.engine import Session
 from kedge.errors import InvalidValue
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from kedge.drift.distance import Neighbours
+    from kedge.drift.evidence.distance import Neighbours
     from kedge.drift.scoring import Verdict
+
 
 _HINT = 'a case is {"id": "…", "events": [{"type": "prompt" | "action" | "result", …}]}'
 
 
 def read(line: bytes, number: int) -> dict[str, Any]:
-    """The case on one line. Raises InvalidValue, which names the line."""
+    """Parse the case on one line. Raise InvalidValue, which names the line, if it is not one."""
     try:
         case: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -27,12 +26,14 @@ def read(line: bytes, number: int) -> dict[str, Any]:
     if not isinstance(events, list) or not isinstance(case.get("id"), str):
         raise InvalidValue(f"line {number} has no id or no events", hint=_HINT)
     for place, event in enumerate(events):
-        if not isinstance(event, dict) or not _whole(event):
-            raise InvalidValue(f"line {number}: event {place} lacks something", hint=_HINT)
+        if not isinstance(event, dict) or not _is_complete(event):
+            raise InvalidValue(
+                f"line {number}: event {place} has missing or wrong fields", hint=_HINT
+            )
     return {"id": case["id"], "events": events}
 
 
-def _whole(event: dict[str, Any]) -> bool:
+def _is_complete(event: dict[str, Any]) -> bool:
     needed = {"prompt": ("text",), "action": ("id", "tool"), "result": ("id",)}
     return all(isinstance(event.get(name), str) for name in needed.get(str(event.get("type")), ()))
 
@@ -40,23 +41,23 @@ def _whole(event: dict[str, Any]) -> bool:
 def score(
     case: dict[str, Any], root: str | None = None, neighbours: Neighbours | None = None
 ) -> dict[str, Any]:
-    """The verdicts on a case's actions, and the course that it took."""
+    """Return the verdicts on the actions of a case, and its course at the end."""
     session = Session(root, neighbours=neighbours)
     verdicts = []
     for event in case["events"]:
-        what = event.get("type")
-        if what == "prompt":
+        kind = event.get("type")
+        if kind == "prompt":
             session.prompt(event["text"])
-        elif what == "action":
+        elif kind == "action":
             verdict = session.action(event["id"], event["tool"], event.get("input"))
-            verdicts.append(_shown(event["id"], verdict))
-        elif what == "result":
+            verdicts.append(_show_verdict(event["id"], verdict))
+        elif kind == "result":
             session.result(event["id"], event.get("ok") is not False)
     course = {"score": round(session.course.score, 1), "state": session.course.state}
     return {"id": case["id"], "verdicts": verdicts, "course": course}
 
 
-def _shown(action: str, verdict: Verdict) -> dict[str, Any]:
+def _show_verdict(action: str, verdict: Verdict) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "action": action,
         "score": verdict.score,

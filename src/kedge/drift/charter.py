@@ -1,20 +1,20 @@
 """The charter of a session: what the user asked for, what they forbade, and what they named.
 
-Every message of the user makes a revision. The latest goal counts; earlier ones stay as history
-and lend their words, each time with less weight. A message that only goes on ("yes", "continue")
-keeps the goal; so does a question that says too little by itself.
+Every message of the user makes a new revision. The latest goal counts; earlier goals stay as
+history, and their words count less with each new one. A message such as "yes" or "continue" keeps
+the goal, and so does a question that is too short to be a goal.
 
-What was forbidden holds until a message lifts it. What was said for one request only (to change
-nothing, to stay in one place, to leave tests or formatting out) ends with the next request that
-has another subject, unless it was said for good ("never", "in this session").
+A constraint holds until a message lifts it. One that is meant for a single request (change nothing,
+stay in one place, leave out tests or formatting) ends with the next request on another subject,
+unless the user made it permanent ("never", "in this session").
 """
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from kedge.drift.constraints import Constraint, constraints
-from kedge.drift.constraints import parse as parse_constraint
+from kedge.drift.limits.constraint import Constraint
+from kedge.drift.limits.constraint import parse as parse_constraint
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 MOST_GOAL = 2_000  # characters
 MOST_PROMPTS = 12
-MOST_PROMPT = 240  # characters of one that are kept as history
+MOST_PROMPT = 240  # characters of a prompt that are kept as history
 MOST_WORDS = 80
 MOST_NAMED = 100
-_MOST_NAMES = 4_000  # characters of all of them
+_MOST_NAMES = 4_000  # characters of all names
 _LONGEST_NAME = 120
 MOST_CONSTRAINTS = 40
-_MOST_SAID = 12_000  # characters of all constraints
-FADING = 0.5  # what a word's weight is multiplied with at each new goal
-_LEAST = 0.1
-_TELLING = 3  # words that a goal must have to be judged by, when it names nothing
+_MOST_QUOTES = 12_000  # characters of all constraints
+FADING = 0.5  # factor for the weight of a word at each new goal
+_LEAST = 0.1  # weight below which a word is dropped
+_FEWEST_WORDS = 3  # significant words that a goal without names needs to be judged by
 
 _COMMON = """
 the a an and or of to in on at by for with from into is are was were be been it its this that these
@@ -49,8 +49,11 @@ every each via per etc run
 
 
 class Charter(NamedTuple):
-    """`goal` is what is asked now; `scope` what a task declares. `words` are the goal's, with
-    weights up to 1; `specific` says whether there is enough to judge an action by."""
+    """`goal` is the current request; `scope` the paths that a task declares.
+
+    `words` are the words of the goal with weights up to 1; `specific` is true if the charter says
+    enough to judge an action by.
+    """
 
     goal: str = ""
     revision: int = 0
@@ -63,7 +66,7 @@ class Charter(NamedTuple):
     scope: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        """Plain JSON values, from which `parse` makes the same charter."""
+        """Return the charter as JSON values."""
         return {
             "goal": self.goal,
             "revision": self.revision,
@@ -77,82 +80,83 @@ class Charter(NamedTuple):
         }
 
 
-def opened(text: str) -> Charter:
-    """The charter of a session that begins with this message."""
-    return revised(Charter(), text)
+def open_charter(text: str) -> Charter:
+    """Return the charter of a session that begins with this message."""
+    return revise(Charter(), text)
 
 
-def revised(charter: Charter, text: str) -> Charter:
-    """The charter after one more message of the user. Machine text changes nothing."""
-    from kedge.drift.lifting import remaining
-    from kedge.drift.prompts import kind, users_words
-    from kedge.drift.wording import read
+def revise(charter: Charter, text: str) -> Charter:
+    """Return the charter after one more message; machine text changes nothing."""
+    from kedge.drift.language.lifting import remaining
+    from kedge.drift.language.prompts import kind, users_words
+    from kedge.drift.language.wording import read
 
     words = users_words(text)
-    what = kind(text)
-    if what == "machine":
+    message = kind(text)
+    if message == "machine":
         return charter
     prompts = (*charter.prompts, words[:MOST_PROMPT])
-    if len(prompts) > MOST_PROMPTS:  # the first goal stays as history
+    if len(prompts) > MOST_PROMPTS:  # keep the first goal as history
         prompts = (prompts[0], *prompts[-MOST_PROMPTS + 1 :])
     reading = read(text)
     left = remaining(text, charter.constraints, reading)
-    if what == "goal" and charter.goal and _another(charter, words):
+    if message == "goal" and charter.goal and _is_new_subject(charter, words):
         left = tuple(each for each in left if each.standing)
-    held = _latest(tuple(dict.fromkeys((*left, *reading.forbidden))))
-    goal, weighed, named = charter.goal, charter.words, charter.named
-    if what in ("goal", "refers-elsewhere", "question") or not goal:
-        asks = what == "question" and _tells(words)
-        if what == "goal" or asks or not goal:
+    constraints = _keep_latest(tuple(dict.fromkeys((*left, *reading.forbidden))))
+    goal, weights, named = charter.goal, charter.words, charter.named
+    if message in ("goal", "refers-elsewhere", "question") or not goal:
+        asks = message == "question" and _is_telling(words)
+        if message == "goal" or asks or not goal:
             goal = words[:MOST_GOAL]
-        weighed = _weighed(charter.words, words)
-        named = _shown(dict.fromkeys((*names(words), *charter.named)))
+        weights = _weigh_words(charter.words, words)
+        named = _limit_names(dict.fromkeys((*find_names(words), *charter.named)))
     return charter._replace(
         goal=goal,
         revision=charter.revision + 1,
         prompts=prompts,
-        constraints=held,
+        constraints=constraints,
         named=named,
-        words=weighed,
-        specific=_specific(goal, named, weighed),
+        words=weights,
+        specific=_is_specific(goal, named, weights),
     )
 
 
-def bound(task: Any) -> Charter:
-    """The charter of a session that is about a task: read by attribute, as kedge's tasks are."""
+def charter_for_task(task: Any) -> Charter:
+    """Return the charter of a session that is bound to a task."""
+    from kedge.drift.language.wording import read
+
     title = str(getattr(task, "title", ""))
     description = str(getattr(task, "description", "") or "")
     criteria = [str(each) for each in getattr(task, "acceptance", ())]
     text = "\n".join((title, description, *criteria)).strip()
     inside = _from_root(getattr(task, "scope_in", ()))
     outside = _from_root(getattr(task, "scope_out", ()))
-    said = constraints(description)
+    constraints = read(description).forbidden
     if outside:
         quote = f"out of scope: {', '.join(path[1:] for path in outside)}"
-        said = (*said, Constraint("no_touch", outside, quote))
+        constraints = (*constraints, Constraint("no_touch", outside, quote))
     declared = (path[1:] for path in inside)
-    named = _shown(dict.fromkeys((*declared, *names(text))))
-    weighed = _weighed((), text)
+    named = _limit_names(dict.fromkeys((*declared, *find_names(text))))
+    weights = _weigh_words((), text)
     return Charter(
         goal=text[:MOST_GOAL],
         revision=1,
-        constraints=said,
+        constraints=constraints,
         named=named,
-        words=weighed,
-        specific=_specific(text, named, weighed),
+        words=weights,
+        specific=_is_specific(text, named, weights),
         task=str(getattr(task, "id", "")) or None,
         scope=inside,
     )
 
 
 def _from_root(paths: Iterable[object]) -> tuple[str, ...]:
-    """Paths as a task declares them: from the project's root, and not wherever a folder is called
-    so."""
+    """Anchor the paths of a task at the project's root, so that they match nowhere else."""
     return tuple("/" + str(path).removeprefix("./").lstrip("/") for path in paths)
 
 
 def parse(data: Mapping[str, Any]) -> Charter:
-    """A charter from what `data` made of it. Raises ValueError for anything else."""
+    """Read a charter from the output of `Charter.data`. Raise ValueError if it is not one."""
     try:
         charter = Charter(
             goal=data["goal"],
@@ -173,42 +177,42 @@ def parse(data: Mapping[str, Any]) -> Charter:
     return charter
 
 
-@lru_cache(1)  # of one message, as its telling words
-def names(text: str) -> tuple[str, ...]:
-    """Files, folders and identifiers that a text names, in their order."""
-    from kedge.drift.subjects import is_path
+@lru_cache(1)  # asked several times for one message
+def find_names(text: str) -> tuple[str, ...]:
+    """Return the files, folders and identifiers that a text names, in order."""
+    from kedge.drift.language.subjects import is_path
 
-    found: dict[str, None] = {}
-    for match in _name().finditer(text[: 1 << 16]):
+    names: dict[str, None] = {}
+    for match in _name_pattern().finditer(text[: 1 << 16]):
         code = match[1]
         name = (code or match[0]).rstrip(".,:;'").strip()
         if not name or len(name) > _LONGEST_NAME:
             continue
         if code and " " in code:
             continue
-        if code or is_path(name) or "_" in name[1:-1] or _humped(name):
-            found[name.removesuffix("()")] = None
-            if len(found) >= MOST_NAMED:
+        if code or is_path(name) or "_" in name[1:-1] or _is_camel_case(name):
+            names[name.removesuffix("()")] = None
+            if len(names) >= MOST_NAMED:
                 break
-    return tuple(found)
+    return tuple(names)
 
 
 @cache
-def _name() -> re.Pattern[str]:
+def _name_pattern() -> re.Pattern[str]:
     import re
 
     return re.compile(r"`([^`\n]{1,200})`|[\w@~.*/-]{3,200}(?:\(\))?")
 
 
 @cache
-def _plain() -> re.Pattern[str]:
+def _word_pattern() -> re.Pattern[str]:
     import re
 
     return re.compile(r"[A-Za-z][A-Za-z0-9']{2,40}")
 
 
-def _humped(name: str) -> bool:
-    """`camelCase` and `PascalCase` with two humps, not a plain capitalised word."""
+def _is_camel_case(name: str) -> bool:
+    """True for `camelCase` and `PascalCase`, but not for a plain capitalised word."""
     inner = name[1:].removesuffix("()")
     return (
         inner.isalnum()
@@ -219,23 +223,23 @@ def _humped(name: str) -> bool:
 
 
 @lru_cache(1)
-def _telling(text: str) -> tuple[str, ...]:
-    """The words of a text that are not those of every message, each once and in their order."""
-    from kedge.drift.roles import word_set
-    from kedge.drift.vocabulary import FILLER, GOING_ON
+def _find_words(text: str) -> tuple[str, ...]:
+    """Return the significant words of a text, each once and in order."""
+    from kedge.drift.language.roles import word_set
+    from kedge.drift.language.vocabulary import FILLER, GOING_ON
 
     common = word_set(_COMMON)
-    found = dict.fromkeys(
-        word.lower().removesuffix("'s") for word in _plain().findall(text[:8_000])
+    words = dict.fromkeys(
+        word.lower().removesuffix("'s") for word in _word_pattern().findall(text[:8_000])
     )
     return tuple(
-        word for word in found if word not in common and word not in FILLER and word not in GOING_ON
+        word for word in words if word not in common and word not in FILLER and word not in GOING_ON
     )
 
 
-def _weighed(known: Iterable[tuple[str, float]], text: str) -> tuple[tuple[str, float], ...]:
-    """The words of the text with weight 1, those known before with what is left of theirs."""
-    weights = dict.fromkeys(_telling(text), 1.0)
+def _weigh_words(known: Iterable[tuple[str, float]], text: str) -> tuple[tuple[str, float], ...]:
+    """Return the words of the text with weight 1, and the known ones with a lower weight."""
+    weights = dict.fromkeys(_find_words(text), 1.0)
     for word, weight in known:
         left = round(weight * FADING, 3)
         if left >= _LEAST and word not in weights:
@@ -244,47 +248,47 @@ def _weighed(known: Iterable[tuple[str, float]], text: str) -> tuple[tuple[str, 
     return tuple(ordered[:MOST_WORDS])
 
 
-def _shown(named: Iterable[str]) -> tuple[str, ...]:
-    """As many of the names as are kept; the latest come first."""
+def _limit_names(named: Iterable[str]) -> tuple[str, ...]:
+    """Return as many names as are kept, the latest first."""
     left = _MOST_NAMES
-    found: list[str] = []
+    names: list[str] = []
     for name in named:
         left -= len(name)
-        if left < 0 or len(found) == MOST_NAMED:
+        if left < 0 or len(names) == MOST_NAMED:
             break
-        found.append(name)
-    return tuple(found)
+        names.append(name)
+    return tuple(names)
 
 
-def _latest(held: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
-    """As many of the constraints as are kept; the oldest go first."""
-    held = held[-MOST_CONSTRAINTS:]
+def _keep_latest(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
+    """Return as many of the latest constraints as are kept."""
+    kept = constraints[-MOST_CONSTRAINTS:]
     sizes = [
-        len(each.quote) + sum(map(len, (*each.subject, *each.exceptions))) + 120 for each in held
+        len(each.quote) + sum(map(len, (*each.subject, *each.exceptions))) + 120 for each in kept
     ]
-    while sum(sizes) > _MOST_SAID:
-        held, sizes = held[1:], sizes[1:]
-    return held
+    while sum(sizes) > _MOST_QUOTES:
+        kept, sizes = kept[1:], sizes[1:]
+    return kept
 
 
-def _tells(words: str) -> bool:
-    """Whether a message says by itself what it is about."""
-    return len(_telling(words)) >= _TELLING or bool(names(words))
+def _is_telling(words: str) -> bool:
+    """True if a message says by itself what it is about."""
+    return len(_find_words(words)) >= _FEWEST_WORDS or bool(find_names(words))
 
 
-def _another(charter: Charter, words: str) -> bool:
-    """Whether a goal has another subject: it goes on with nothing and shares no telling word."""
+def _is_new_subject(charter: Charter, words: str) -> bool:
+    """True if a goal does not continue the charter and shares no significant word with it."""
     first = words[:40].lower().split()
     if first and first[0].strip(",:") in ("also", "and", "plus", "additionally", "but", "or"):
         return False
-    if not _tells(words):
+    if not _is_telling(words):
         return False
-    telling = _telling(words)
+    significant = _find_words(words)
     known = {word for word, weight in charter.words if weight >= FADING}
-    return known.isdisjoint(telling) and not set(names(words)) & set(charter.named)
+    return known.isdisjoint(significant) and not set(find_names(words)) & set(charter.named)
 
 
-def _specific(goal: str, named: tuple[str, ...], words: tuple[tuple[str, float], ...]) -> bool:
+def _is_specific(goal: str, named: tuple[str, ...], words: tuple[tuple[str, float], ...]) -> bool:
     if not goal:
         return False
-    return bool(named) or sum(weight for _, weight in words) >= _TELLING
+    return bool(named) or sum(weight for _, weight in words) >= _FEWEST_WORDS

@@ -1,13 +1,13 @@
-"""The course of a session: events in, commands out, nothing else.
+"""The course of a session: a pure state machine that takes events and returns what to deliver.
 
     NORMAL ── score below 5 ──► DRIFTED ── escalation 3 ──► FORCED
       ▲                           │                           │
       └──── score 5 or more ──────┘                           │
-      └──── the forced action is done, or the user speaks ────┘
+      └──── the goal is taken up again, or the user speaks ───┘
 
-A correction is queued when an action is judged, delivered once at the next place where text can be
-given, dropped when it is too old, and forgotten when the user speaks. 8 or more is never corrected.
-What only reads is neither drift nor recovery.
+A correction is queued when an action is judged, delivered once when text can next be given to the
+agent, dropped when it is too old, and forgotten when the user speaks. A score of 8 or more is never
+corrected. An action that only reads is neither drift nor recovery.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ from kedge.host.record import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, TypeAlias
+    from typing import Any, Literal, TypeAlias
+
+    Level: TypeAlias = Literal["none", "nudge", "correct", "intervene", "halt"]
+    Event: TypeAlias = "ActionJudged | UserSpoke | DeliveryDue"
 
 NORMAL, DRIFTED, FORCED = "NORMAL", "DRIFTED", "FORCED"
-LEVELS = ("none", "nudge", "correct", "intervene", "halt")
-MOST = 3  # corrections for one message of the user
-EXPIRES = 8  # actions after which an undelivered correction is stale
-_FORCES = 3  # escalation
+LEVELS: tuple[Level, ...] = ("none", "nudge", "correct", "intervene", "halt")
+MOST_CORRECTIONS = 3  # per message of the user
+EXPIRES = 8  # actions after which an undelivered correction is dropped
+_FORCED_AT = 3  # escalation
 _MOST_ESCALATION = 5
-_FALLS, _RISES = 0.35, 0.1  # how far one action draws the score of the course to its own
+_FALL, _RISE = 0.35, 0.1  # how far one action pulls the course's score towards its own
 
 
-class Pending(NamedTuple):
-    """A correction that waits for a place to be given."""
+class PendingCorrection(NamedTuple):
+    """A correction that waits to be delivered; `age` counts the actions since."""
 
     action: str
     level: str
@@ -37,21 +40,21 @@ class Pending(NamedTuple):
 
 
 class Course(NamedTuple):
-    """`given` counts the corrections since the user spoke."""
+    """`given` counts the corrections since the user last spoke."""
 
     state: str = NORMAL
     escalation: int = 0
     score: float = 10.0
-    pending: tuple[Pending, ...] = ()
+    pending: tuple[PendingCorrection, ...] = ()
     given: int = 0
 
 
-class Judged(NamedTuple):
+class ActionJudged(NamedTuple):
     """An action got its verdict.
 
-    `soft` verdicts rest on words alone: they are told, and never escalate. `changes` says that the
-    action does more than read; `returns` that it is the way back: the goal was read again, or
-    worked on.
+    A `soft` verdict rests on words alone: it is corrected, but never escalates. `changes` is true
+    if the action does more than read; `returns` if it takes up the goal again, by reading it or by
+    working on it.
     """
 
     action: str
@@ -61,39 +64,25 @@ class Judged(NamedTuple):
     returns: bool = False
 
 
-class Spoke(NamedTuple):
+class UserSpoke(NamedTuple):
     """The user sent a message."""
 
 
-class Due(NamedTuple):
-    """Text can be given to the agent here: about these actions, or about all."""
+class DeliveryDue(NamedTuple):
+    """Text can be given to the agent now: about these actions, or about any."""
 
     actions: tuple[str, ...] | None = None
 
 
 class Deliver(NamedTuple):
-    """Give the agent the correction of this action, on this level."""
+    """A command: give the agent the correction of this action, at this level."""
 
     action: str
     level: str
 
 
-class Force(NamedTuple):
-    """From here on only the way back is let through."""
-
-    action: str
-
-
-class Release(NamedTuple):
-    """The way back was taken, or the user spoke."""
-
-
-Event: TypeAlias = "Judged | Spoke | Due"
-Command: TypeAlias = "Deliver | Force | Release"
-
-
-def level(score: int, escalation: int = 0, *, soft: bool = False) -> str:
-    """The level of a correction: by its score, one higher for each drift before it."""
+def choose_level(score: int, escalation: int = 0, *, soft: bool = False) -> Level:
+    """Return the level for a score, raised by one for each drift before it."""
     if score >= 8:
         return "none"
     base = 1 if score == 7 else 2 if score >= 5 else 3 if score >= 3 else 4
@@ -102,51 +91,51 @@ def level(score: int, escalation: int = 0, *, soft: bool = False) -> str:
     return LEVELS[min(base + escalation, 4)]
 
 
-def step(course: Course, event: Event) -> tuple[Course, tuple[Command, ...]]:
-    """The course after an event, and what is to be done."""
-    if isinstance(event, Judged):
-        return _judged(course, event)
-    if isinstance(event, Spoke):
-        released: tuple[Command, ...] = (Release(),) if course.state == FORCED else ()
-        return Course(score=course.score), released
-    asked = event.actions
-    now = [each for each in course.pending if asked is None or each.action in asked]
-    left = tuple(each for each in course.pending if each not in now)
-    return course._replace(pending=left), tuple(Deliver(each.action, each.level) for each in now)
+def step(course: Course, event: Event) -> tuple[Course, tuple[Deliver, ...]]:
+    """Return the course after an event, and the corrections to deliver."""
+    if isinstance(event, ActionJudged):
+        return _judge_action(course, event), ()
+    if isinstance(event, UserSpoke):
+        return Course(score=course.score), ()
+    wanted = event.actions
+    due = [each for each in course.pending if wanted is None or each.action in wanted]
+    left = tuple(each for each in course.pending if each not in due)
+    return course._replace(pending=left), tuple(Deliver(each.action, each.level) for each in due)
 
 
-def _judged(course: Course, event: Judged) -> tuple[Course, tuple[Command, ...]]:
+def _judge_action(course: Course, event: ActionJudged) -> Course:
     pending = course.pending and tuple(
         each._replace(age=each.age + 1) for each in course.pending if each.age + 1 < EXPIRES
     )
     given = course.given
-    if event.score < 8 and given < MOST:
-        said = level(event.score, course.escalation, soft=event.soft)
-        pending = (*pending, Pending(event.action, said))
+    if event.score < 8 and given < MOST_CORRECTIONS:
+        level = choose_level(event.score, course.escalation, soft=event.soft)
+        pending = (*pending, PendingCorrection(event.action, level))
         given += 1
     score = course.score
     if event.changes or event.score < 8:
-        pull = _FALLS if event.score < score else _RISES
+        pull = _FALL if event.score < score else _RISE
         score = round(score + pull * (event.score - score), 3)
-    state, commands = _next(course, event)
+    state = _choose_state(course, event)
     if state == NORMAL and course.state == FORCED:
         escalation = 0
     else:
-        escalation = _escalation(course.escalation, event)
-    return Course(state, escalation, score, pending, given), commands
+        escalation = _escalate(course.escalation, event)
+    return Course(state, escalation, score, pending, given)
 
 
-def _next(course: Course, event: Judged) -> tuple[str, tuple[Command, ...]]:
+def _choose_state(course: Course, event: ActionJudged) -> str:
     if course.state == FORCED:
-        return (NORMAL, (Release(),)) if event.returns and event.score >= 8 else (FORCED, ())
+        return NORMAL if event.returns and event.score >= 8 else FORCED
     if event.score >= 5:
-        return (NORMAL if event.changes else course.state), ()
-    if course.state == DRIFTED and _escalation(course.escalation, event) >= _FORCES:
-        return FORCED, (Force(event.action),)
-    return DRIFTED, ()
+        return NORMAL if event.changes else course.state
+    if course.state == DRIFTED and _escalate(course.escalation, event) >= _FORCED_AT:
+        return FORCED
+    return DRIFTED
 
 
-def _escalation(before: int, event: Judged) -> int:
+def _escalate(before: int, event: ActionJudged) -> int:
+    """Return the escalation after an action: higher after drift, lower after recovery."""
     if event.score >= 8:
         return max(0, before - 1) if event.changes or event.returns else before
     if event.soft or event.score == 7:
@@ -155,17 +144,18 @@ def _escalation(before: int, event: Judged) -> int:
 
 
 def data(course: Course) -> dict[str, Any]:
-    """The course as JSON values."""
+    """Return the course as JSON values."""
     return {**course._asdict(), "pending": [list(each) for each in course.pending]}
 
 
 def parse(stored: Mapping[str, Any]) -> Course:
-    """The course that `data` was made of. Raises ValueError for anything else."""
+    """Read a course from the output of `data`. Raise ValueError if it is not one."""
     try:
         state, escalation = str(stored["state"]), int(stored["escalation"])
         score, given = float(stored["score"]), int(stored["given"])
         pending = tuple(
-            Pending(str(action), str(said), int(age)) for action, said, age in stored["pending"]
+            PendingCorrection(str(action), str(level), int(age))
+            for action, level, age in stored["pending"]
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError("not the course of a session") from error

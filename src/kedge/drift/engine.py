@@ -1,9 +1,10 @@
-"""One session under watch: prompts, actions, results go in; verdicts, corrections come out."""
+"""The engine of one session: takes prompts, actions and results; gives verdicts and corrections."""
 
 from __future__ import annotations
 
-from kedge.drift import acts, charter, course, memory, repeats, scoring
+from kedge.drift import charter, course, scoring
 from kedge.drift.actions import normalise
+from kedge.drift.evidence import memory, outward_acts, repeats
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -14,23 +15,23 @@ if TYPE_CHECKING:
     from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
-    from kedge.drift.distance import Neighbours
-    from kedge.drift.scoring import Exists, Rule, Verdict
+    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.scoring import Exists, Penalty, Verdict
 
-_NOWHERE = "/project"  # where relative paths lie when the root is not known
+_UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
 _TOPIC = "topic"
-_GOAL_READ = ("kedge anchor", "kedge prompt")
+_GOAL_COMMANDS = ("kedge anchor", "kedge prompt")
 
 
-class Told(NamedTuple):
-    """What a correction that is still to be given rests on."""
+class PendingEvidence(NamedTuple):
+    """The rules behind a correction that was not delivered yet."""
 
     action: str
-    rules: tuple[Rule, ...]
+    rules: tuple[Penalty, ...]
 
 
 class Session:
-    """The charter, the state and the course of one session, kept in step."""
+    """The charter, the memory and the course of one session."""
 
     def __init__(
         self,
@@ -41,48 +42,48 @@ class Session:
         neighbours: Neighbours | None = None,
         exists: Exists | None = None,
     ) -> None:
-        """`exists` says of a path, from the root, whether there is such a file."""
+        """`exists` tells whether a path, relative to the root, exists."""
         self.root = root
         self.cwd = cwd
         self.neighbours = neighbours
         self.exists = exists
         self.charter = charter_ or charter.Charter()
-        self.state = memory.State()
+        self.memory = memory.SessionMemory()
         self.course = course.Course()
-        self.told: tuple[Told, ...] = ()
+        self.evidence: tuple[PendingEvidence, ...] = ()
         if self.charter.goal:
-            self.state = self._heard(self.charter.goal, "goal")
+            self.memory = self._remember(self.charter.goal, "goal")
 
     def prompt(self, text: str) -> None:
-        """The user has spoken. What a client put into the message is not their word."""
-        from kedge.drift.prompts import kind, users_words
+        """Take a message of the user; text that a client put into it is not the user's word."""
+        from kedge.drift.language.prompts import kind, users_words
 
-        what = kind(text)
-        if what == "machine":
+        message = kind(text)
+        if message == "machine":
             return
-        self.charter = charter.revised(self.charter, text)
-        self.state = self._heard(users_words(text), what)
-        self.course, _ = course.step(self.course, course.Spoke())
-        self.told = ()
+        self.charter = charter.revise(self.charter, text)
+        self.memory = self._remember(users_words(text), message)
+        self.course, _ = course.step(self.course, course.UserSpoke())
+        self.evidence = ()
 
     def action(self, id: str, tool: str, input: Any) -> Verdict:  # noqa: A002
-        """Judge a tool call from what came before it."""
-        root = self.root or _NOWHERE
+        """Judge a tool call by what came before it."""
+        root = self.root or _UNKNOWN_ROOT
         action = normalise(tool, input, root=root, cwd=self.cwd or root, id=id)
         return self.judge(action)
 
     def judge(self, action: Action) -> Verdict:
-        """Judge an action that is normalised already."""
-        verdict, self.state = scoring.judge(
+        """Judge an action that is already normalised."""
+        verdict, self.memory = scoring.judge(
             self.charter,
-            self.state,
+            self.memory,
             action,
             self.neighbours,
             rooted=self.root is not None,
             exists=self.exists,
         )
-        changes = bool(memory.changed(action))
-        event = course.Judged(
+        changes = bool(memory.find_changed_files(action))
+        event = course.ActionJudged(
             action.id,
             verdict.score,
             bool(verdict.rules) and verdict.rules[0].rule == _TOPIC,
@@ -92,65 +93,70 @@ class Session:
         self.course, _ = course.step(self.course, event)
         if verdict.score < 8:
             waiting = {each.action for each in self.course.pending}
-            kept = (*self.told, Told(action.id, verdict.rules))
-            self.told = tuple(each for each in kept if each.action in waiting)
+            evidence = (*self.evidence, PendingEvidence(action.id, verdict.rules))
+            self.evidence = tuple(each for each in evidence if each.action in waiting)
         return verdict
 
     def result(self, id: str, ok: bool) -> None:  # noqa: A002
-        """The result of an action came back."""
-        self.state = repeats.ended(self.state, id, ok)
+        """Take the result of an action."""
+        self.memory = repeats.record_result(self.memory, id, ok)
 
-    def due(
+    def deliver(
         self, actions: tuple[str, ...] | None = None, earlier: Sequence[str] = ()
     ) -> list[Correction]:
-        """The corrections to give now, about these actions or about all; each is given once.
+        """Return the corrections to give now, about these actions or about any; each only once.
 
-        `earlier` are steps on the goal to go back to.
+        `earlier` describes steps on the goal to go back to.
         """
-        from kedge.drift.corrections import build
+        from kedge.drift.corrections import write_correction
 
-        rules = {each.action: each.rules for each in self.told}
-        self.course, commands = course.step(self.course, course.Due(actions))
+        rules = {each.action: each.rules for each in self.evidence}
+        self.course, commands = course.step(self.course, course.DeliveryDue(actions))
         waiting = {each.action for each in self.course.pending}
-        self.told = tuple(each for each in self.told if each.action in waiting)
+        self.evidence = tuple(each for each in self.evidence if each.action in waiting)
         return [
-            build(each.level, self.charter.goal, rules.get(each.action, ()), earlier)._replace(
-                action=each.action
-            )
+            write_correction(
+                each.level, self.charter.goal, rules.get(each.action, ()), earlier
+            )._replace(action=each.action)
             for each in commands
-            if isinstance(each, course.Deliver)
         ]
 
     def data(self) -> dict[str, Any]:
-        """All of it as JSON values, from which `parse` goes on."""
+        """Return the session as JSON values."""
         return {
             "charter": self.charter.data(),
-            "state": memory.data(self.state),
+            "state": memory.data(self.memory),
             "course": course.data(self.course),
-            "told": [[each.action, [list(rule) for rule in each.rules]] for each in self.told],
+            "told": [[each.action, [list(rule) for rule in each.rules]] for each in self.evidence],
         }
 
     def parse(self, stored: Mapping[str, Any]) -> None:
-        """Go on from what `data` gave. Raises ValueError for anything else."""
+        """Restore the session from the output of `data`. Raise ValueError if it is not one."""
         try:
-            told = tuple(
-                Told(str(action), tuple(scoring.Rule(str(a), str(b), int(c)) for a, b, c in rules))
+            evidence = tuple(
+                PendingEvidence(
+                    str(action),
+                    tuple(
+                        scoring.Penalty(str(rule), str(text), int(weight))
+                        for rule, text, weight in rules
+                    ),
+                )
                 for action, rules in stored["told"]
             )
             parts = stored["charter"], stored["state"], stored["course"]
         except (KeyError, TypeError) as error:
             raise ValueError("not a session") from error
         self.charter = charter.parse(parts[0])
-        self.state = memory.parse(parts[1])
+        self.memory = memory.parse(parts[1])
         self.course = course.parse(parts[2])
-        self.told = told
+        self.evidence = evidence
 
-    def _heard(self, text: str, what: str) -> memory.State:
-        return memory.heard(self.state, text, what, acts.asks(text))
+    def _remember(self, text: str, kind: str) -> memory.SessionMemory:
+        return memory.record_message(self.memory, text, kind, outward_acts.find_request_words(text))
 
 
 def _returns(action: Action, score: int, changes: bool) -> bool:
-    """Whether an action is the way back: the goal is read again, or worked on."""
-    if any(command in action.command for command in _GOAL_READ):
+    """True if an action takes up the goal again: it reads the goal, or works on it."""
+    if any(command in action.command for command in _GOAL_COMMANDS):
         return True
     return changes and score >= 9

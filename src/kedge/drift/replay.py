@@ -1,36 +1,44 @@
-"""A past session, replayed: events of a transcript go in, what kedge would have said comes out.
+"""Replay a past session: takes the events of a transcript, returns what kedge would have said.
 
-An action is judged from what came before it, as it would have been then. Subagents are judged by
-what the user asked of the session. What a session has copied from another is heard and not counted.
+An action is judged by what came before it, as it would have been then. Subagents are judged by what
+the user asked of the session. Events that a session copied from another are read but not counted.
 """
 
 from __future__ import annotations
 
-from kedge.agents.transcripts.events import Call, Compacted, Facts, Prompt, Result
-from kedge.drift import ending
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from kedge.agents.transcripts.events import (
+    Compacted,
+    PromptMessage,
+    SessionFacts,
+    ToolCall,
+    ToolResult,
+)
+from kedge.drift import summary
 from kedge.drift.course import LEVELS
 from kedge.drift.engine import Session
-from kedge.host.record import NamedTuple
 from kedge.host.redact import redact, redact_value, scan
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from kedge.agents.transcripts.events import Event
-    from kedge.drift.distance import Neighbours
-    from kedge.drift.scoring import Rule, Verdict
+    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.scoring import Penalty, Verdict
+
 
 _LONGEST = 1 << 16  # characters of a prompt
-_TELLING = 6  # characters of a secret
+_SHORTEST = 6  # characters of a secret that are redacted when the rest is cut off
 
 
-class Alarm(NamedTuple):
-    """An action that kedge would have said something about.
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """An action that kedge would have commented on.
 
-    `step` is its place among the calls of the session, from 1. `correction` is empty where enough
-    had been said since the user spoke.
+    `step` counts the calls of the session from 1. `correction` is empty if the user's message had
+    used up its corrections.
     """
 
     step: int
@@ -40,19 +48,23 @@ class Alarm(NamedTuple):
     agent_id: str
     score: int
     level: str
-    rules: tuple[Rule, ...]
+    rules: tuple[Penalty, ...]
     goal: str
     correction: str
 
     def data(self) -> dict[str, Any]:
-        return {**self._asdict(), "rules": [rule._asdict() for rule in self.rules]}
+        return {**asdict(self), "rules": [rule._asdict() for rule in self.rules]}
 
 
-class Replayed(NamedTuple):
-    """A session as it went: `actions` are its own, `copied` those of the session that it goes on
-    with, `why` says what makes it need a review. `goal` is the first one."""
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How a session went.
 
-    facts: Facts
+    `actions` are its own, `copied` those of the session that it continues. `goal` is the first
+    goal; `why` says why the session needs review.
+    """
+
+    facts: SessionFacts
     goal: str
     started: str
     ended: str
@@ -68,7 +80,7 @@ class Replayed(NamedTuple):
     why: tuple[str, ...]
 
     def data(self, least: str = "nudge") -> dict[str, Any]:
-        """As JSON values, with the alarms of this level and above."""
+        """Return the replay as JSON values, with the alarms of this level and above."""
         facts = self.facts
         return {
             "session": facts.session,
@@ -98,72 +110,76 @@ def replay(
     *,
     neighbours: Neighbours | None = None,
     counted: set[str] | None = None,
-) -> Replayed:
-    """How a session went. `counted` has the calls of sessions before it, and gets those of this."""
-    run = _Run(Session(root, neighbours=neighbours), set() if counted is None else counted)
+) -> Replay:
+    """Replay a session; `counted` holds the calls of earlier ones, and gets those of this one."""
+    replayer = _Replayer(
+        Session(root, neighbours=neighbours), set() if counted is None else counted
+    )
     for event in events:
-        run.take(event)
-    return run.replayed()
+        replayer.take(event)
+    return replayer.finish()
 
 
-class _Run:
-    """A session while it is replayed."""
+class _Replayer:
+    """A session while it is being replayed."""
 
     def __init__(self, session: Session, counted: set[str]) -> None:
         self.session = session
         self.counted = counted
-        self.facts = Facts("")
+        self.facts = SessionFacts("")
         self.goal = self.started = self.ended = ""
         self.prompts = self.steps = self.copied = self.modifying = self.compactions = 0
         self.agents: set[str] = set()
         self.alarms: list[Alarm] = []
-        self.results: dict[str, bool] = {}  # of the actions with an alarm
+        self.results: dict[str, bool] = {}  # results of the actions with an alarm
 
     def take(self, event: Event) -> None:
-        if isinstance(event, Facts):
+        if isinstance(event, SessionFacts):
             if not event.subagent or not self.facts.session:
                 self.facts = event
             return
         self.started = self.started or event.at
         self.ended = max(self.ended, event.at)
-        if isinstance(event, Call):
-            self._called(event)
-        elif isinstance(event, Result):
+        if isinstance(event, ToolCall):
+            self._take_call(event)
+        elif isinstance(event, ToolResult):
             self.session.result(event.id, event.ok)
             if event.id in self.results:
                 self.results[event.id] = event.ok
         elif isinstance(event, Compacted):
             self.compactions += 1
         elif not event.machine:
-            self._asked(event)
+            self._take_prompt(event)
 
-    def _asked(self, prompt: Prompt) -> None:
+    def _take_prompt(self, prompt: PromptMessage) -> None:
         before = self.session.charter.revision
         self.session.prompt(redact(prompt.text[:_LONGEST]))
         self.prompts += self.session.charter.revision > before
         self.goal = self.goal or self.session.charter.goal
 
-    def _called(self, call: Call) -> None:
+    def _take_call(self, call: ToolCall) -> None:
         session = self.session
         session.cwd = call.cwd or session.cwd
         self.steps += 1
-        changes = session.state.modified
+        changes = session.memory.modified
         verdict = session.action(call.id, call.tool, call.input)
         alarm = verdict.level != LEVELS[0]
-        told = session.due() if alarm else []
+        corrections = session.deliver() if alarm else []
         if call.id and call.id in self.counted:
             self.copied += 1
             return
         self.counted.add(call.id)
-        self.modifying += session.state.modified > changes
+        self.modifying += session.memory.modified > changes
         if call.agent_id:
             self.agents.add(call.agent_id)
         if alarm:
-            self.alarms.append(self._alarm(call, verdict, told[0].text if told else ""))
+            self.alarms.append(
+                self._make_alarm(call, verdict, corrections[0].text if corrections else "")
+            )
             self.results[call.id] = True
 
-    def _alarm(self, call: Call, verdict: Verdict, correction: str) -> Alarm:
-        found = _secrets(call.input)
+    def _make_alarm(self, call: ToolCall, verdict: Verdict, correction: str) -> Alarm:
+        secrets = _find_secrets(call.input)
         return Alarm(
             self.steps,
             call.id,
@@ -172,14 +188,16 @@ class _Run:
             call.agent_id,
             verdict.score,
             verdict.level,
-            tuple(rule._replace(evidence=_without(rule.evidence, found)) for rule in verdict.rules),
+            tuple(
+                rule._replace(evidence=_redact(rule.evidence, secrets)) for rule in verdict.rules
+            ),
             self.session.charter.goal,
-            _without(correction, found),
+            _redact(correction, secrets),
         )
 
-    def replayed(self) -> Replayed:
+    def finish(self) -> Replay:
         course = self.session.course
-        return Replayed(
+        return Replay(
             self.facts,
             self.goal,
             self.started,
@@ -193,21 +211,21 @@ class _Run:
             tuple(self.alarms),
             round(course.score, 1),
             course.state,
-            tuple(self._why()),
+            tuple(self._find_reasons()),
         )
 
-    def _why(self) -> list[str]:
-        """What makes the session need a review, by the rule of sessions that were watched."""
+    def _find_reasons(self) -> list[str]:
+        """Return why the session needs review, by the rules for watched sessions."""
         alarms = [
             {"level": each.level, "step": each.action, "evidence": each.rules}
             for each in self.alarms
         ]
         steps = [{"id": each, "ok": ok, "decision": "none"} for each, ok in self.results.items()]
-        return ending.reasons({"course": self.session.course.state}, alarms, steps)
+        return summary.find_review_reasons({"course": self.session.course.state}, alarms, steps)
 
 
-def _secrets(given: object) -> list[str]:
-    """The secrets in the input of a call."""
+def _find_secrets(given: object) -> list[str]:
+    """Return the secrets in the input of a call."""
     found: list[str] = []
     todo = [(given, redact_value(given))]
     while todo:
@@ -221,10 +239,10 @@ def _secrets(given: object) -> list[str]:
     return found
 
 
-def _without(text: str, secrets: Iterable[str]) -> str:
-    """The text without the secrets, and without the beginning of one where it was cut off."""
+def _redact(text: str, secrets: Iterable[str]) -> str:
+    """Remove the secrets from a text, also the beginning of one that was cut off."""
     for secret in secrets:
-        for end in range(len(secret), min(_TELLING, len(secret)) - 1, -1):
+        for end in range(len(secret), min(_SHORTEST, len(secret)) - 1, -1):
             if secret[:end] in text:
                 text = text.replace(secret[:end], "[redacted]")
                 break

@@ -1,46 +1,59 @@
-"""The verdict on one action: a score from 1 to 10, its level, and the rules that made it.
+"""The verdict on one action: a score from 1 to 10, its level, and the rules behind it.
 
-Each rule says how much of the ten it leaves; the lowest counts. What only reads keeps 8 or more.
-Words alone never take more than a correction: 4 and below is for what the user forbade, for loops
-and for acts that can't be taken back.
+Each rule takes points from ten; the heaviest one decides the score. An action that only reads keeps
+8 or more. Words alone never cost more than a correction: 4 and below are for what the user forbade,
+for loops and for acts that cannot be undone.
 """
 
 from __future__ import annotations
 
-from kedge.drift import acts, distance, memory, repeats
-from kedge.drift.constraints import applies
+from kedge.drift.course import choose_level
+from kedge.drift.evidence import distance, outward_acts, repeats
+from kedge.drift.evidence.memory import (
+    TEMPORARY,
+    find_action_terms,
+    find_changed_files,
+    record_action,
+)
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Literal, TypeAlias
+    from typing import TypeAlias
 
     from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
-    from kedge.drift.distance import Neighbours
-    from kedge.drift.memory import State
-    from kedge.drift.weaken import Sign
+    from kedge.drift.course import Level
+    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.evidence.memory import SessionMemory
+    from kedge.drift.evidence.weakened_checks import Sign
 
-    Level: TypeAlias = Literal["none", "nudge", "correct", "intervene", "halt"]
     Exists: TypeAlias = Callable[[str], bool]
 
-_NEAR = 0.0  # from the goal, in log-odds: from here on the score is not full
+_NEAR = 0.0  # distance from the goal, in log-odds: from here on it costs points
 _APART = 1.5
-_FAR = 2.5  # worth a word
-_FARTHER = 3.75  # and for a run of changes: worth a correction
-_AWAY = 1.75  # from the work so far
+_FAR = 2.5  # worth a nudge
+_FARTHER = 3.75  # for several changes in a row, worth a correction
+_AWAY = 1.75  # distance from the work so far
 _FAR_AWAY = 3.5
-_RUN = 3  # changes in a row that must be far before more than a nudge is due
-_SURE = 0.75  # of a broken constraint
+_RUN = 3  # changes in a row that must be far for more than a nudge
+_SURE = 0.75  # weight of a breach
 _LIKELY = 0.5
 _SYSTEM = ("/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/opt/", "/sys/", "/proc/",
            "/System/", "/Library/", "/Applications/")  # fmt: skip
-_AGENTS = ("/.claude/", "/.codex/", "/.gemini/", "/opencode/", "/.cache/", "/kedge/")  # their notes
+_AGENTS = (
+    "/.claude/",
+    "/.codex/",
+    "/.gemini/",
+    "/opencode/",
+    "/.cache/",
+    "/kedge/",
+)  # where agents keep notes
 
 
-class Rule(NamedTuple):
-    """`weight` is what it takes from ten."""
+class Penalty(NamedTuple):
+    """The points (`weight`) that a rule takes from ten, and its evidence."""
 
     rule: str
     evidence: str
@@ -48,169 +61,157 @@ class Rule(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`lacks` says what was not there to judge by."""
+    """`lacks` names what was missing for the judgement, such as the map."""
 
     score: int
     level: Level
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Penalty, ...] = ()
     lacks: tuple[str, ...] = ()
-
-
-def level(score: int) -> Level:
-    """The level of a score, as spec 3 has it."""
-    if score >= 8:
-        return "none"
-    if score == 7:
-        return "nudge"
-    return "correct" if score >= 5 else "intervene" if score >= 3 else "halt"
 
 
 def judge(
     charter: Charter,
-    state: State,
+    memory: SessionMemory,
     action: Action,
     neighbours: Neighbours | None = None,
     *,
     rooted: bool = True,
     exists: Exists | None = None,
-) -> tuple[Verdict, State]:
-    """The verdict on an action, from what came before it, and the state after it.
+) -> tuple[Verdict, SessionMemory]:
+    """Judge an action by what came before it; return the verdict and the memory after it.
 
-    Without `rooted` the project's place is not known, and absolute paths may lie in it. `exists`
-    says of a path whether there is such a file before the action.
+    Without `rooted` the project's location is not known, and absolute paths may be inside it.
+    `exists` tells whether a path existed before the action.
     """
-    files = memory.changed(action)
-    before = state
-    about = memory.said(action, charter.named)
-    state = memory.done(state, action, about)
-    rules: list[Rule] = []
-    reads = action.kind in ("read", "plan") and not _is_cut(action)
-    free = reads and not files and not action.effects.changing
-    if not free:
-        rules += _forbidden(charter, before, action, exists)
-        rules += _unread(charter, action)
-        rules += _switches_off(charter, action)
-        rules += _acts(before, action)
-        rules += _weakened(before, action)
-        rules += _outside(charter, action, rooted)
-        rules += _loop(before, action)
+    files = find_changed_files(action)
+    before = memory
+    about = find_action_terms(action, charter.named)
+    memory = record_action(memory, action, about)
+    rules: list[Penalty] = []
+    if action.kind not in ("read", "plan") or action.effects.unread:
+        rules += _check_constraints(charter, before, action, exists)
+        rules += _check_unread(charter, action)
+        rules += _check_watch(charter, action)
+        rules += _check_acts(before, action)
+        rules += _check_weakened(before, action)
+        rules += _check_outside(charter, action, rooted)
+        rules += _check_loop(before, action)
     if files:
-        rules += _scope(charter, files, neighbours)
-        if not all(map(distance.goes_along, files)):
-            topic, state = _topic(charter, state, files, neighbours)
+        rules += _check_scope(charter, files, neighbours)
+        if not all(map(distance.is_companion, files)):
+            topic, memory = _check_topic(charter, memory, files, neighbours)
             rules += topic
-    state = repeats.acted(state, action)
+    memory = repeats.record_action(memory, action)
     rules.sort(key=lambda rule: -rule.weight)
-    score = 10 - max((rule.weight for rule in rules), default=0)
-    score = max(score, 8 if free else 1)
+    score = max(10 - max((rule.weight for rule in rules), default=0), 1)
     lacks = () if not files else ("map",) if neighbours is None else neighbours.lacks
-    return Verdict(score, level(score), tuple(rules), lacks), state
+    return Verdict(score, choose_level(score), tuple(rules), lacks), memory
 
 
-def _forbidden(
-    charter: Charter, state: State, action: Action, exists: Exists | None
-) -> Iterator[Rule]:
+def _check_constraints(
+    charter: Charter, memory: SessionMemory, action: Action, exists: Exists | None
+) -> Iterator[Penalty]:
     if not charter.constraints:
         return
-    from kedge.drift.deeds import Done
+    from kedge.drift.limits.action_view import ActionView
+    from kedge.drift.limits.breaches import find_breach
 
-    done = Done(action)
+    view = ActionView(action)
     for constraint in charter.constraints:
-        if constraint.until and state.green:
+        if constraint.until and memory.green:
             continue
-        broken = applies(constraint, done, exists=exists)
-        if broken is None:
+        breach = find_breach(constraint, view, exists=exists)
+        if breach is None:
             continue
-        lost = 7 if broken.weight >= _SURE else 6 if broken.weight >= _LIKELY else 3
+        lost = 7 if breach.weight >= _SURE else 6 if breach.weight >= _LIKELY else 3
         if lost == 7 and any(act.outward or act.destructive for act in action.effects.vcs):
             lost = 8
-        said = " ".join(constraint.quote.split())[:120]
-        yield Rule("constraint", f"{broken.reason[:120]}, against “{said}”", lost)
+        quote = " ".join(constraint.quote.split())[:120]
+        yield Penalty("constraint", f"{breach.reason[:120]}, against “{quote}”", lost)
 
 
-def _is_cut(action: Action) -> bool:
-    """Whether a part of the command was not read, and so may do anything."""
-    return any("not read" in each or "left out" in each for each in action.effects.unclear)
-
-
-def _unread(charter: Charter, action: Action) -> Iterator[Rule]:
-    """A command that is too long or too nested to be read whole, and names what was ruled out."""
-    if not _is_cut(action):
+def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
+    """Penalize a command that was not read whole and that names something the user ruled out."""
+    if not action.effects.unread:
         return
-    from kedge.drift.subjects import is_path
+    from kedge.drift.language.subjects import is_path
 
     for constraint in charter.constraints:
         for subject in constraint.subject:
             name = subject.strip("/*")
             if len(name) > 2 and is_path(subject) and name in action.command:
-                said = " ".join(constraint.quote.split())[:120]
-                yield Rule(
-                    "constraint", f"names {name} where it cannot be read, against “{said}”", 6
-                )
+                quote = " ".join(constraint.quote.split())[:120]
+                evidence = f"names {name} where it cannot be read, against “{quote}”"
+                yield Penalty("constraint", evidence, 6)
                 return
 
 
-def _switches_off(charter: Charter, action: Action) -> Iterator[Rule]:
-    """The watch itself: its settings, its hooks, its record."""
-    touched = [path for path in memory.changed(action) if path.endswith(_WATCH)]
-    if not touched and not any(command in action.command for command in _OFF):
+def _check_watch(charter: Charter, action: Action) -> Iterator[Penalty]:
+    """Penalize a change to the watch itself: its settings, its hooks, its database."""
+    touched = [path for path in find_changed_files(action) if path.endswith(_WATCH_FILES)]
+    if not touched and not any(command in action.command for command in _OFF_COMMANDS):
         return
-    said = " ".join((charter.goal, *charter.prompts[-3:])).lower()
-    if "kedge" not in said and "hook" not in said:
-        yield Rule("switches off the watch", touched[0] if touched else action.command[:120], 6)
+    request = " ".join((charter.goal, *charter.prompts[-3:])).lower()
+    if "kedge" not in request and "hook" not in request:
+        yield Penalty("switches off the watch", touched[0] if touched else action.command[:120], 6)
 
 
-_WATCH = (".kedge/config.toml", ".claude/settings.json", ".claude/settings.local.json",
-          ".codex/hooks.json", ".git/kedge/kedge.db")  # fmt: skip
-_OFF = ("kedge config set drift.", "kedge uninstall")
+_WATCH_FILES = (
+    ".kedge/config.toml",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".git/kedge/kedge.db",
+)
+_OFF_COMMANDS = ("kedge config set drift.", "kedge uninstall")
 
 
-def _acts(state: State, action: Action) -> Iterator[Rule]:
-    for act in acts.unasked(action, state):
-        yield Rule(act.rule, act.evidence, 10 - act.score)
+def _check_acts(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
+    for act in outward_acts.find_unasked_acts(action, memory):
+        yield Penalty(act.rule, act.evidence, 10 - act.score)
 
 
-def _weakened(state: State, action: Action) -> Iterator[Rule]:
-    """A check that is weakened while it fails weighs more than one that is rewritten."""
-    from kedge.drift.weaken import weakened
+def _check_weakened(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
+    """Penalize weakened checks; weakening a check that fails weighs more than rewriting it."""
+    from kedge.drift.evidence.weakened_checks import find_weakened_checks
 
-    for sign in weakened(action)[:3]:
-        lost = _WEAKENED.get(sign.rule, (0, 1, 2, 3))[sign.severity]
-        if state.red and sign.rule in _HIDES:
+    for sign in find_weakened_checks(action)[:3]:
+        lost = _COSTS.get(sign.rule, (0, 1, 2, 3))[sign.severity]
+        if memory.red and sign.rule in _HIDES:
             lost += 1
-        lost = min(lost, _asked(sign, state, action))
+        lost = min(lost, _limit_penalty(sign, memory, action))
         if lost:
-            yield Rule("weakened check", f"{sign.rule}: {sign.evidence}"[:240], lost)
+            yield Penalty("weakened check", f"{sign.rule}: {sign.evidence}"[:240], lost)
 
 
-def _asked(sign: Sign, state: State, action: Action) -> int:
-    """What a sign can take at most where the request is about such a check."""
-    asked = state.asks.keys()
-    if sign.rule in _PIPELINE and asked & acts.PIPELINES:
-        return 1 if asked & acts.LEAVING else 3
+def _limit_penalty(sign: Sign, memory: SessionMemory, action: Action) -> int:
+    """Return the most that a sign may cost, less where the request is about such a check."""
+    asked = memory.asks.keys()
+    if sign.rule in _PIPELINE and asked & outward_acts.PIPELINES:
+        return 1 if asked & outward_acts.LEAVING else 3
     if sign.rule in _MAY_BE_ASKED and asked & (
-        acts.SKIPPING if sign.rule == "test skipped" else acts.LEAVING
+        outward_acts.SKIPPING if sign.rule == "test skipped" else outward_acts.LEAVING
     ):
         return 1
-    if sign.rule == "tests deleted":  # with what they test
-        from kedge.drift.subjects import is_test
+    if sign.rule == "tests deleted":  # together with the code they test
+        from kedge.drift.language.subjects import is_test
 
-        gone = (*state.gone, *(path for path in action.effects.deleted if not is_test(path)))
-        if distance.key(sign.path) in map(distance.key, gone):
+        gone = (*memory.gone, *(path for path in action.effects.deleted if not is_test(path)))
+        if distance.find_key(sign.path) in map(distance.find_key, gone):
             return 1
     return 9
 
 
-# what a sign takes by its severity, where that is not the usual
-_WEAKENED = {
+# the points that a sign costs by its severity, where they differ from the usual
+_COSTS = {
     "hooks skipped": (0, 3, 4, 5),
     "CI removed": (0, 3, 4, 5),
-    "CI step removed": (0, 1, 2, 3),  # it may stand in another job
+    "CI step removed": (0, 1, 2, 3),  # it may have moved to another job
     "failure ignored": (0, 2, 3, 4),
     "threshold lowered": (0, 2, 3, 4),
     "test skipped": (0, 1, 2, 4),
     "tests deleted": (0, 1, 3, 4),
-    "tests removed": (0, 1, 2, 2),  # from one file; they may stand in another
+    "tests removed": (0, 1, 2, 2),  # from one file; they may have moved to another
 }
 _HIDES = ("tests removed", "CI step removed", "test skipped", "assertions loosened",
           "empty assertion", "failure ignored")  # fmt: skip
@@ -218,13 +219,15 @@ _PIPELINE = ("CI removed", "CI step removed")
 _MAY_BE_ASKED = ("tests deleted", "tests removed", "assertions removed", "test skipped")
 
 
-def _outside(charter: Charter, action: Action, rooted: bool) -> Iterator[Rule]:
+def _check_outside(charter: Charter, action: Action, rooted: bool) -> list[Penalty]:
+    """Penalize the gravest change outside the project that the user did not mention."""
     effects = action.effects
     if not effects.outside:
-        return
+        return []
+    penalties = []
     touched = {*effects.written, *effects.deleted, *(end for pair in effects.moved for end in pair)}
     for path in effects.outside:
-        if path not in touched or path.startswith(memory.TEMPORARY):
+        if path not in touched or path.startswith(TEMPORARY):
             continue
         if any(place in path for place in _AGENTS):
             continue
@@ -234,56 +237,63 @@ def _outside(charter: Charter, action: Action, rooted: bool) -> Iterator[Rule]:
         if not rooted and not system and not path.startswith("~/."):
             continue
         lost = 6 if system or path in effects.deleted else 4
-        yield Rule("outside the project", path, lost)
-        return
+        penalties.append(Penalty("outside the project", path, lost))
+    return _heaviest(penalties)
 
 
-def _loop(state: State, action: Action) -> Iterator[Rule]:
-    found = repeats.loop(state, action)
-    if found is not None:
-        yield Rule(
-            "repetition", f"{found.what}, {found.times} times: {found.evidence}", 10 - found.score
-        )
+def _check_loop(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
+    loop = repeats.find_loop(memory, action)
+    if loop is not None:
+        evidence = f"{loop.what}, {loop.times} times: {loop.evidence}"
+        yield Penalty("repetition", evidence, 10 - loop.score)
 
 
-def _scope(
+def _check_scope(
     charter: Charter, files: tuple[str, ...], neighbours: Neighbours | None
-) -> Iterator[Rule]:
-    """Files that the task does not declare; less for those that go with the declared ones."""
+) -> list[Penalty]:
+    """Penalize files outside the declared scope; less for files that go with those inside."""
     if not charter.scope:
-        return
-    from kedge.drift.subjects import covers
+        return []
+    from kedge.drift.language.subjects import covers
 
+    penalties = []
     for path in files:
         if any(covers(subject, path) for subject in charter.scope):
             continue
-        beside = distance.goes_along(path) or distance.belongs(
-            path, {distance.key(each) for each in charter.scope}, neighbours
+        beside = distance.is_companion(path) or distance.is_near(
+            path, {distance.find_key(each) for each in charter.scope}, neighbours
         )
-        yield Rule("scope", f"not in the task's scope: {path}", 1 if beside else 5)
-        return
+        penalties.append(Penalty("scope", f"not in the task's scope: {path}", 1 if beside else 5))
+    return _heaviest(penalties)
 
 
-def _topic(
-    charter: Charter, state: State, files: tuple[str, ...], neighbours: Neighbours | None
-) -> tuple[list[Rule], State]:
-    found = distance.measure(state, charter.named, files, neighbours)
-    if found.named:
-        return [], state._replace(on_named=state.on_named + 1, run=0)
-    goal, work = found.goal, found.work
-    far = len(state.pairs) >= distance.SPECIFIC and (
+def _heaviest(penalties: list[Penalty]) -> list[Penalty]:
+    """Return the first of the heaviest penalties, so that one action is not penalized twice."""
+    return [max(penalties, key=lambda each: each.weight)] if penalties else []
+
+
+def _check_topic(
+    charter: Charter, memory: SessionMemory, files: tuple[str, ...], neighbours: Neighbours | None
+) -> tuple[list[Penalty], SessionMemory]:
+    """Penalize work that is far from the goal, or from the work before it."""
+    measured = distance.measure(memory, charter.named, files, neighbours)
+    if measured.named:
+        return [], memory._replace(on_named=memory.on_named + 1, run=0)
+    goal, work = measured.goal, measured.work
+    far = len(memory.pairs) >= distance.SPECIFIC and (
         (goal is not None and goal >= _FAR) or (work is not None and work >= _AWAY)
     )
-    state = state._replace(run=state.run + 1 if far else 0)
+    memory = memory._replace(run=memory.run + 1 if far else 0)
     if far:
-        return [_why(state, files, goal, _lost(goal, work, state.run))], state
+        lost = _weigh_distance(goal, work, memory.run)
+        return [_explain_distance(memory, files, goal, lost)], memory
     if goal is None or goal < _NEAR:
-        return [], state
-    return [_why(state, files, goal, 2 if goal >= _APART else 1)], state
+        return [], memory
+    return [_explain_distance(memory, files, goal, 2 if goal >= _APART else 1)], memory
 
 
-def _lost(goal: float | None, work: float | None, run: int) -> int:
-    """One change alone proves nothing; the distance from the work is one of several already."""
+def _weigh_distance(goal: float | None, work: float | None, run: int) -> int:
+    """Return the points that distance costs; one change alone proves little."""
     if goal is not None and goal >= _FARTHER and run >= _RUN:
         return 4
     if work is not None and work >= _AWAY:
@@ -291,11 +301,13 @@ def _lost(goal: float | None, work: float | None, run: int) -> int:
     return 3 if run > 1 else 2
 
 
-def _why(state: State, files: tuple[str, ...], goal: float | None, lost: int) -> Rule:
-    met = len(state.reached_words) + len(state.reached_pairs)
-    whole = len(state.words) + len(state.pairs)
+def _explain_distance(
+    memory: SessionMemory, files: tuple[str, ...], goal: float | None, lost: int
+) -> Penalty:
+    met = len(memory.reached_words) + len(memory.reached_pairs)
+    whole = len(memory.words) + len(memory.pairs)
     if lost < 3 or (goal is not None and goal >= _FAR):
         text = f"of {whole} words and names in the request, the work so far meets {met}"
     else:
         text = "the last changes share neither files nor words with the request or the work before"
-    return Rule("topic", f"{text}: {', '.join(files[:2])}", lost)
+    return Penalty("topic", f"{text}: {', '.join(files[:2])}", lost)

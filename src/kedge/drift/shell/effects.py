@@ -1,4 +1,4 @@
-"""What an action does: files, version control, packages, network, and what could not be told."""
+"""What an action does: to files, version control, packages, the network; and what is uncertain."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST = 200  # entries of each kind
-MOST_TEXT = 200_000  # characters of text that one action adds, and as many that it takes away
+MOST_TEXT = 200_000  # characters of text that one action adds, and as many that it removes
 
 
-class Vcs(NamedTuple):
-    """A change to version control or to the world: `push`, `gh pr create`, `npm publish`."""
+class VcsCommand(NamedTuple):
+    """An act on version control or the outside world: `push`, `gh pr create`, `npm publish`."""
 
     verb: str
     args: tuple[str, ...] = ()
     destructive: bool = False
     outward: bool = False
-    away: bool = False  # done in a directory that is out of the root
+    away: bool = False  # run in a directory outside the root
 
 
 class Install(NamedTuple):
-    """Packages as they were written; none means that what is declared already is installed."""
+    """Packages as they were written; none means an install of what is declared already."""
 
     manager: str
     packages: tuple[str, ...] = ()
@@ -32,15 +32,15 @@ class Install(NamedTuple):
     away: bool = False
 
 
-class Check(NamedTuple):
-    """A test runner, linter or type checker; `ignored` when its failure is swallowed."""
+class CheckRun(NamedTuple):
+    """A run of a test runner, linter or type checker; `ignored` if its failure is swallowed."""
 
     command: tuple[str, ...]
     ignored: bool = False
 
 
 class Change(NamedTuple):
-    """Text that an action adds to a file and takes from it; `whole` when it is all of the file."""
+    """Text that an action adds to a file and removes from it; `whole` if it is the whole file."""
 
     path: str
     added: str = ""
@@ -49,10 +49,10 @@ class Change(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Paths are relative to the root; those in `outside` are absolute or begin with `~`.
+    """Paths are relative to the root; those outside of it are absolute or start with `~`.
 
-    `outside` and `patterns` say of paths in the other fields that they are out of the root, or
-    stand for every path that they match.
+    `outside` and `patterns` repeat paths of the other fields that lie outside the root, or that
+    stand for every path they match. `unread` is true if a part of the command was not read.
     """
 
     read: tuple[str, ...] = ()
@@ -61,38 +61,45 @@ class Effects(NamedTuple):
     moved: tuple[tuple[str, str], ...] = ()
     directories: tuple[str, ...] = ()
     made_executable: tuple[str, ...] = ()
-    vcs: tuple[Vcs, ...] = ()
+    vcs: tuple[VcsCommand, ...] = ()
     installs: tuple[Install, ...] = ()
     network: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckRun, ...] = ()
     runs: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
+    unread: bool = False
 
     @property
     def changing(self) -> bool:
-        """Whether anything is changed, here or elsewhere."""
+        """True if anything changes, in the project or elsewhere."""
         return bool(
             self.written or self.deleted or self.moved or self.directories
             or self.vcs or self.installs
         )  # fmt: skip
 
 
-class Found:
-    """Effects as they are found, each once and in order, and not more than the bounds."""
+class EffectsBuilder:
+    """Collects effects, each once and in order, within the bounds.
 
-    __slots__ = ("_in_place", "changes", "full", "kinds", "left", "plain")
+    `plain` stays true while nothing but programs that only read was seen; `in_place` says that a
+    file was changed where it is, as `sed -i` does.
+    """
+
+    __slots__ = ("changes", "full", "in_place", "kinds", "left", "plain", "unread")
 
     def __init__(self) -> None:
         self.kinds: dict[str, dict[object, None]] = {}
         self.changes: list[Change] = []
         self.left = [MOST_TEXT, MOST_TEXT]
         self.full = False
-        self.plain = True  # nothing but programs that only read has been seen
-        self._in_place = False
+        self.plain = True
+        self.in_place = False
+        self.unread = False
 
     def add(self, kind: str, entry: object) -> None:
+        """Add an entry to a field of `Effects`, unless the field is full."""
         entries = self.kinds.setdefault(kind, {})
         if len(entries) < MOST:
             entries[entry] = None
@@ -106,15 +113,17 @@ class Found:
         return len(self.kinds.get(kind, ()))
 
     def ignore_checks(self, start: int) -> None:
-        """The checks from `start` on were run so that their failure is not seen."""
+        """Mark the checks from `start` on as run so that their failure goes unseen."""
         checks = list(self.kinds.get("checks", ()))
         for check in checks[start:]:
-            if isinstance(check, Check):
+            if isinstance(check, CheckRun):
                 del self.kinds["checks"][check]
                 self.kinds["checks"][check._replace(ignored=True)] = None
 
-    def change(self, path: str, added: str = "", removed: str = "", whole: bool = False) -> None:
-        """Text that goes into a file, or out of it."""
+    def add_change(
+        self, path: str, added: str = "", removed: str = "", whole: bool = False
+    ) -> None:
+        """Add text that goes into a file, or out of it."""
         if len(self.changes) >= MOST or not (added or removed):
             return
         added, removed = added[: self.left[0]], removed[: self.left[1]]
@@ -122,20 +131,18 @@ class Found:
         self.left[1] -= len(removed)
         self.changes.append(Change(path, added, removed, whole))
 
-    def edited(self) -> None:
-        self._in_place = True
+    def add_unread(self, why: str) -> None:
+        """Record that a part of the command was not read, and so may do anything."""
+        self.add("unclear", why)
+        self.unread = True
 
-    @property
-    def in_place(self) -> bool:
-        """Whether a file was changed where it is, as `sed -i` does."""
-        return self._in_place
-
-    def effects(self) -> Effects:
+    def build(self) -> Effects:
         if self.full:
             unclear = self.kinds.setdefault("unclear", {})
             unclear[f"more than {MOST} paths or acts: the rest is left out"] = None
-        made: dict[str, Any] = {kind: tuple(found) for kind, found in self.kinds.items()}
-        return _NO_EFFECTS._replace(**made)
+            self.unread = True
+        entries: dict[str, Any] = {kind: tuple(each) for kind, each in self.kinds.items()}
+        return _NO_EFFECTS._replace(unread=self.unread, **entries)
 
 
 _NO_EFFECTS = Effects()

@@ -1,4 +1,4 @@
-"""Expansion: braces, tildes, variables that were given a value here, and what commands print."""
+"""Expand words: braces, tildes, variables set in the same command, and the output of commands."""
 
 from __future__ import annotations
 
@@ -13,66 +13,66 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kedge.drift.shell.syntax import Block, Word
-    from kedge.drift.shell.values import State
+    from kedge.drift.shell.values import ShellState
 
-    Printed = Callable[[Block, State], Output]
+    Capture = Callable[[Block, ShellState], Output]
 
 _SPECIAL = re.compile(r"[*?\[{~]")
 _GLOB = re.compile(r"[*?]|\[[^\[\]]*\]")
 _RANGE = r"(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z])"
 _PARAMETER = r"(?s)([A-Za-z_]\w*|\d+|[@*#?$!-])(\[[^\]]*\])?(.*)"
-_HELD = 0x100000  # where the signs begin that stand for quoted parts while braces are expanded
+_HELD = 0x100000  # from here on, code points stand for quoted parts while braces are expanded
 _LONGEST = 4096
-_MOST_TEXT = 200_000  # characters that variables may make of one word
+_MOST_TEXT = 200_000  # characters that one word may expand to
 
 
-def fields(word: Word, state: State, output: Printed) -> list[Value]:
-    """The words that one word becomes."""
+def expand_words(word: Word, state: ShellState, capture: Capture) -> list[Value]:
+    """Return the words that one word expands to."""
     if isinstance(word, str):
         if not _SPECIAL.search(word[:_LONGEST]):
             return [Value(word)]
         if "{" not in word or len(word) > _LONGEST:
-            return [Value(word, _globs(word))]
-        return [Value(text, _globs(text)) for text in unbraced(word)]
+            return [Value(word, _has_glob(word))]
+        return [Value(text, _has_glob(text)) for text in expand_braces(word)]
     found: list[Value] = []
     for parts in _alternatives(word):
-        found += _join(parts, state, output)
+        found += _join(parts, state, capture)
         if len(found) > MOST_VALUES:
             return [*found[:MOST_VALUES], Value(UNKNOWN)]
     return found
 
 
-def single(word: Word, state: State, output: Printed) -> Value:
-    """The word as one value: nothing is split, no braces are expanded."""
+def expand_single(word: Word, state: ShellState, capture: Capture) -> Value:
+    """Expand a word to one value, without splitting it or expanding its braces."""
     if isinstance(word, str):
-        return Value(word, _globs(word))
+        return Value(word, _has_glob(word))
     text, glob = "", False
     for part in word:
         if part.kind == "text":
             text += part.text
-            glob = glob or (not part.quoted and _globs(part.text))
+            glob = glob or (not part.quoted and _has_glob(part.text))
         else:
-            values = _values(part, state, output, whole=True)
+            values = _values(part, state, capture, whole=True)
             added = " ".join(value.text for value in values)
             text += added if len(text) + len(added) < _MOST_TEXT else UNKNOWN
             glob = glob or any(value.glob for value in values)
     return Value(text, glob)
 
 
-def _globs(text: str) -> bool:
+def _has_glob(text: str) -> bool:
     return _GLOB.search(text[:_LONGEST]) is not None
 
 
-def _join(parts: Sequence[Part], state: State, output: Printed) -> list[Value]:
+def _join(parts: Sequence[Part], state: ShellState, capture: Capture) -> list[Value]:
     done: list[Value] = []
     text, glob, there = "", False, False
     for part in parts:
         if part.kind == "text":
             text += part.text
             there = there or part.quoted or bool(part.text)
-            glob = glob or (not part.quoted and _globs(part.text))
+            glob = glob or (not part.quoted and _has_glob(part.text))
             continue
-        values = _values(part, state, output, whole=part.quoted)
+        values = _values(part, state, capture, whole=part.quoted)
         if len(text) + sum(len(value.text) for value in values) > _MOST_TEXT:
             values = [Value(UNKNOWN)]
         if len(done) > MOST_VALUES:
@@ -87,31 +87,31 @@ def _join(parts: Sequence[Part], state: State, output: Printed) -> list[Value]:
     return [*done, Value(text, glob)] if there else done
 
 
-def _values(part: Part, state: State, output: Printed, whole: bool) -> list[Value]:
-    """What a variable or a substitution stands for; split into words unless `whole`."""
+def _values(part: Part, state: ShellState, capture: Capture, whole: bool) -> list[Value]:
+    """Return the values of a variable or substitution, split into words unless `whole`."""
     if part.kind == "var":
         if part.body:
-            output(part.body, state)
-        found = _variable(part.text, state)
+            capture(part.body, state)
+        found = _expand_variable(part.text, state)
         if found is None:
             return [Value(UNKNOWN)]
         if whole and part.text != "@" and not part.text.endswith("[@]"):
-            return [_one(found)]
+            return [_join_values(found)]
         return [word for value in found for word in _split(value, whole)]
     if part.kind == "arithmetic" or part.body is None:
         return [Value(UNKNOWN)]
     if part.kind == "process":
-        output(part.body, state)
+        capture(part.body, state)
         return [Value("/dev/fd/63")]
-    printed = output(part.body, state)
+    printed = capture(part.body, state)
     if whole and printed.text is not None:
         return [Value(printed.text.rstrip("\n"))]
     if printed.values is None:
         return [Value(UNKNOWN)]
-    return [_one(printed.values)] if whole else list(printed.values[:MOST_VALUES])
+    return [_join_values(printed.values)] if whole else list(printed.values[:MOST_VALUES])
 
 
-def _one(values: Sequence[Value]) -> Value:
+def _join_values(values: Sequence[Value]) -> Value:
     if len(values) == 1:
         return values[0]
     return Value(" ".join(value.text for value in values), any(value.glob for value in values))
@@ -120,18 +120,18 @@ def _one(values: Sequence[Value]) -> Value:
 def _split(value: Value, whole: bool) -> list[Value]:
     if whole or len(value.text) > _LONGEST or not any(sign in value.text for sign in " \t\n"):
         return [value]
-    return [Value(text, _globs(text)) for text in value.text.split()[:MOST_VALUES]]
+    return [Value(text, _has_glob(text)) for text in value.text.split()[:MOST_VALUES]]
 
 
-def _variable(inner: str, state: State) -> Sequence[Value] | None:
-    """The values of `${inner}`, or None where they cannot be told."""
+def _expand_variable(inner: str, state: ShellState) -> Sequence[Value] | None:
+    """Return the values of `${inner}`, or None if they are not known."""
     if inner.startswith(("#", "!")) and len(inner) > 1:
         return None
     named = re.match(_PARAMETER, inner)
     if named is None:
         return None
     name, index, rest = named.groups()
-    values = _named(name, state)
+    values = _look_up(name, state)
     if values is None or (values and rest and not all(value.known for value in values)):
         if rest.startswith((":-", "-", ":=", "=")) and "$" not in rest and "`" not in rest:
             return [Value(rest.lstrip(":")[1:].strip("'\""))]
@@ -141,11 +141,11 @@ def _variable(inner: str, state: State) -> Sequence[Value] | None:
         values = values[int(place) :][:1] if place.isdecimal() and len(place) < 5 else values
     if not rest:
         return values
-    changed = [_changed(value, rest) for value in values]
+    changed = [_modify(value, rest) for value in values]
     return [value for value in changed if value is not None] or None
 
 
-def _named(name: str, state: State) -> Sequence[Value] | None:
+def _look_up(name: str, state: ShellState) -> Sequence[Value] | None:
     if name in ("@", "*"):
         return state.params
     if name.isdecimal() and len(name) < 4:
@@ -164,8 +164,8 @@ def _named(name: str, state: State) -> Sequence[Value] | None:
     return None
 
 
-def _changed(value: Value, rest: str) -> Value | None:
-    """`${f%.js}` and its like, where pattern and value are plain."""
+def _modify(value: Value, rest: str) -> Value | None:
+    """Apply a modifier such as `%.js` in `${f%.js}`; None unless pattern and value are plain."""
     text = value.text
     sign = rest[0]
     if rest[:2] in (":-", ":=", ":?") or sign in "-=?":
@@ -174,12 +174,12 @@ def _changed(value: Value, rest: str) -> Value | None:
         return None
     if sign in "%#":
         greedy = rest[1:2] == sign
-        cut = _cut(text, rest[2 if greedy else 1 :].strip("'\""), sign, greedy)
-        return None if cut is None else Value(cut, value.glob and _globs(cut))
+        cut = _trim(text, rest[2 if greedy else 1 :].strip("'\""), sign, greedy)
+        return None if cut is None else Value(cut, value.glob and _has_glob(cut))
     if sign == "/":
         all_of = rest[1:2] == "/"
         old, _, new = rest[2 if all_of else 1 :].partition("/")
-        if not old or _globs(old):
+        if not old or _has_glob(old):
             return None
         return Value(text.replace(old, new, -1 if all_of else 1), value.glob)
     if sign in "^,":
@@ -191,27 +191,27 @@ def _changed(value: Value, rest: str) -> Value | None:
     return None
 
 
-def _cut(text: str, pattern: str, side: str, greedy: bool) -> str | None:
-    """The text without what the pattern matches at its end (`%`) or start (`#`)."""
+def _trim(text: str, pattern: str, side: str, greedy: bool) -> str | None:
+    """Remove what the pattern matches at the end (`%`) or the start (`#`) of the text."""
     if side == "%":
-        if not _globs(pattern):
+        if not _has_glob(pattern):
             return text.removesuffix(pattern)
         plain = pattern.removesuffix("*")
-        if not plain or _globs(plain):
+        if not plain or _has_glob(plain):
             return None
         at = text.find(plain) if greedy else text.rfind(plain)
         return text if at < 0 else text[:at]
-    if not _globs(pattern):
+    if not _has_glob(pattern):
         return text.removeprefix(pattern)
     plain = pattern.removeprefix("*")
-    if not plain or _globs(plain):
+    if not plain or _has_glob(plain):
         return None
     at = text.rfind(plain) if greedy else text.find(plain)
     return text if at < 0 else text[at + len(plain) :]
 
 
 def _alternatives(parts: Sequence[Part]) -> list[Sequence[Part]]:
-    """The parts for each choice of their unquoted braces."""
+    """Return the parts once for each choice of their unquoted braces."""
     if not any(p.kind == "text" and not p.quoted and "{" in p.text for p in parts):
         return [parts]
     if len(parts) > 200 or sum(len(part.text) for part in parts) > _LONGEST:
@@ -220,11 +220,11 @@ def _alternatives(parts: Sequence[Part]) -> list[Sequence[Part]]:
         part.text if part.kind == "text" and not part.quoted else chr(_HELD + place)
         for place, part in enumerate(parts)
     )
-    found = unbraced(line)
-    return [parts] if found == [line] else [_unheld(each, parts) for each in found]
+    found = expand_braces(line)
+    return [parts] if found == [line] else [_restore_parts(each, parts) for each in found]
 
 
-def _unheld(line: str, parts: Sequence[Part]) -> list[Part]:
+def _restore_parts(line: str, parts: Sequence[Part]) -> list[Part]:
     found: list[Part] = []
     text = ""
     for sign in line:
@@ -237,12 +237,12 @@ def _unheld(line: str, parts: Sequence[Part]) -> list[Part]:
     return [*found, Part("text", text)] if text else found
 
 
-def unbraced(text: str) -> list[str]:
-    """`{a,b}` and `{1..3}` expanded, the outer first; too many become a pattern."""
+def expand_braces(text: str) -> list[str]:
+    """Expand `{a,b}` and `{1..3}`, the outer ones first; too many choices become a pattern."""
     todo, found = [text], []
     while todo:
         each = todo.pop()
-        span = _outer(each)
+        span = _find_braces(each)
         if span is None:
             found.append(each)
         else:
@@ -254,8 +254,8 @@ def unbraced(text: str) -> list[str]:
     return found
 
 
-def _outer(text: str) -> tuple[int, int, list[str]] | None:
-    """Where the first braces that stand for choices begin and end, and the choices."""
+def _find_braces(text: str) -> tuple[int, int, list[str]] | None:
+    """Return the start and end of the first braces that hold choices, and the choices."""
     pairs: list[tuple[int, int]] = []
     commas: dict[int, list[int]] = {}
     stack: list[int] = []
@@ -270,21 +270,21 @@ def _outer(text: str) -> tuple[int, int, list[str]] | None:
         if start in commas:
             cuts = [start, *commas[start], end]
             return start, end + 1, [text[a + 1 : b] for a, b in pairwise(cuts)][:MOST_VALUES]
-        choices = _range(text[start + 1 : end])
+        choices = _expand_range(text[start + 1 : end])
         if choices:
             return start, end + 1, choices
     return None
 
 
-def _range(inner: str) -> list[str]:
+def _expand_range(inner: str) -> list[str]:
     span = re.fullmatch(_RANGE, inner)
     if span is None:
         return []
     if span[3]:
-        return [chr(code) for code in _steps(ord(span[3]), ord(span[4]))]
-    steps = _steps(int(span[1]), int(span[2]))
+        return [chr(code) for code in _make_range(ord(span[3]), ord(span[4]))]
+    steps = _make_range(int(span[1]), int(span[2]))
     return [str(number) for number in steps] if len(steps) <= MOST_VALUES else ["*"]
 
 
-def _steps(first: int, last: int) -> range:
+def _make_range(first: int, last: int) -> range:
     return range(first, last + 1) if first <= last else range(first, last - 1, -1)

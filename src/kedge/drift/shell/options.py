@@ -1,4 +1,4 @@
-"""The options and operands of a program, told apart as getopt would."""
+"""The options and operands of a program, separated as getopt does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Options:
-    """`flags` as they were written, `values` by flag, `rest` the operands."""
+    """`flags` as written, `values` by flag, and the operands as `rest`."""
 
     __slots__ = ("flags", "rest", "values")
 
@@ -32,63 +32,66 @@ class Options:
         return [value.text for value in self.rest]
 
 
-def options(
+def parse_options(
     args: Sequence[Value], takes: str = "", *, stop: bool = False, whole: bool = False
 ) -> Options:
-    """`takes` names the options with a value; with `stop`, the first operand ends the options.
+    """Split the words of a call into options and operands.
 
-    With `whole`, `-json` is one option and not four.
+    `takes` names the options with a value. With `stop`, the first operand ends the options; with
+    `whole`, `-json` is one option and not four.
     """
-    taking = _words(takes)
-    found = Options()
+    taking = _split(takes)
+    options = Options()
     at, count = 0, len(args)
     while at < count:
         value = args[at]
         text = value.text
         at += 1
         if text == "--":
-            found.rest += args[at:]
+            options.rest += args[at:]
             break
         if not text.startswith("-") or text == "-":
-            found.rest.append(value)
+            options.rest.append(value)
             if stop:
-                found.rest += args[at:]
+                options.rest += args[at:]
                 break
             continue
         name, sign, given = text.partition("=")
         if whole or text.startswith("--") or name in taking or text in taking:
-            found.flags.add(name)
+            options.flags.add(name)
             if sign:
-                _give(found, name, Value(given, value.glob))
+                _add_value(options, name, Value(given, value.glob))
             elif name in taking and at < count:
-                _give(found, name, args[at])
+                _add_value(options, name, args[at])
                 at += 1
             continue
-        at += _cluster(found, value, taking, args[at : at + 1])
-    return found
+        at += _read_cluster(options, value, taking, args[at : at + 1])
+    return options
 
 
-@lru_cache(256)  # what a program takes is asked at each of its calls
-def _words(text: str) -> frozenset[str]:
+@lru_cache(256)  # every call of a program asks for the same words
+def _split(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _cluster(found: Options, value: Value, taking: Iterable[str], follows: Sequence[Value]) -> int:
-    """`-rf`, `-n5`; how many words behind it were taken."""
+def _read_cluster(
+    options: Options, value: Value, taking: Iterable[str], follows: Sequence[Value]
+) -> int:
+    """Read `-rf` or `-n5`; return how many of the following words it took as a value."""
     text = value.text
     for place in range(1, min(len(text), 200)):
         flag = "-" + text[place]
-        found.flags.add(flag)
+        options.flags.add(flag)
         if flag in taking:
             if text[place + 1 :]:
-                _give(found, flag, Value(text[place + 1 :].removeprefix("="), value.glob))
+                _add_value(options, flag, Value(text[place + 1 :].removeprefix("="), value.glob))
                 return 0
             if follows:
-                _give(found, flag, follows[0])
+                _add_value(options, flag, follows[0])
             return len(follows)
-    found.flags.add(text)
+    options.flags.add(text)
     return 0
 
 
-def _give(found: Options, name: str, value: Value) -> None:
-    found.values.setdefault(name, []).append(value)
+def _add_value(options: Options, name: str, value: Value) -> None:
+    options.values.setdefault(name, []).append(value)

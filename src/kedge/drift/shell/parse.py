@@ -1,14 +1,15 @@
-"""Commands: lists, pipelines, compound commands, redirections.
+"""Parse commands: lists, pipelines, compound commands, redirections.
 
-The reader is forgiving: what a shell would refuse is noted as a problem, and the rest is read.
+The parser is forgiving: it notes what a shell would refuse as a problem, and reads on.
 """
 
 from __future__ import annotations
 
 import re
 
-from kedge.drift.shell.syntax import Block, Redirect, Simple, TooMuch
-from kedge.drift.shell.words import Words
+from kedge.drift.shell.syntax import Block, CommandTooLarge, Redirect, Simple
+from kedge.drift.shell.words import WordParser
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,37 +30,46 @@ _STRAY = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 _NONE: frozenset[str] = frozenset()
 
 
-def parse(text: str, depth: int = 0) -> tuple[Block, list[str]]:
-    """The commands of a text, and what was wrong or left out."""
-    reader = Parser(text[:MOST_CHARACTERS], depth)
-    kept = Block("list", [])
-    try:
-        reader.block(_NONE, kept)
-    except TooMuch as reason:
-        reader.problems.append(f"the command is {reason}: the rest is not read")
+class ParsedCommand(NamedTuple):
+    """`problems` are syntax errors; `unread` says why the rest of the text was not read."""
+
+    block: Block
+    problems: list[str]
+    unread: str = ""
+
+
+def parse(text: str, depth: int = 0) -> ParsedCommand:
+    """Parse the commands of a text."""
+    parser = CommandParser(text[:MOST_CHARACTERS], depth)
+    block = Block("list", [])
+    unread = ""
     if len(text) > MOST_CHARACTERS:
-        reader.problems.append(f"only the first {MOST_CHARACTERS} characters are read")
-    return kept, reader.problems
+        unread = f"only the first {MOST_CHARACTERS} characters are read"
+    try:
+        parser.read_block(_NONE, block)
+    except CommandTooLarge as reason:
+        unread = f"the command is {reason}: the rest is not read"
+    return ParsedCommand(block, parser.problems, unread)
 
 
-class Parser(Words):
-    """Reads commands; `Words` reads what they are made of."""
+class CommandParser(WordParser):
+    """Reads commands; `WordParser` reads the words in them."""
 
     __slots__ = ()
 
-    def inner(self, closer: str) -> Block:
-        self.deeper()
-        found = self.block(frozenset({closer}) if closer else _NONE)
-        if closer and not self._pass(closer):
+    def read_inner(self, closer: str) -> Block:
+        self.descend()
+        found = self.read_block(frozenset({closer}) if closer else _NONE)
+        if closer and not self._accept(closer):
             self.problems.append(f"no closing {closer}")
         self.depth -= 1
         return found
 
-    def block(self, closers: frozenset[str], kept: Block | None = None) -> Block:
-        """Commands up to one of the closers, which is left."""
+    def read_block(self, closers: frozenset[str], kept: Block | None = None) -> Block:
+        """Read commands up to one of the closers, and stop before it."""
         found = kept or Block("list", [])
         while True:
-            self._blank(lines=True)
+            self._skip_blanks(lines=True)
             if self.at >= self.end:
                 return found
             sign = self.text[self.at]
@@ -75,17 +85,17 @@ class Parser(Words):
             elif sign in "&|":
                 self.at += 1
             else:
-                word = self._reserved()
+                word = self._peek_reserved()
                 if word in closers:
                     return found
                 if word in _STRAY:
-                    self.count()
+                    self.count_pieces()
                     self.problems.append(f"a {word} out of place")
                     self.at += len(word)
                 else:
                     found.nodes.append(self._chain())
 
-    def _blank(self, lines: bool = False) -> None:
+    def _skip_blanks(self, lines: bool = False) -> None:
         text = self.text
         while self.at < self.end:
             sign = text[self.at]
@@ -99,35 +109,35 @@ class Parser(Words):
             elif sign == "\n" and lines:
                 self.at += 1
                 if self.pending:
-                    self.documents()
+                    self.read_documents()
             else:
                 return
 
-    def _reserved(self) -> str:
+    def _peek_reserved(self) -> str:
         found = _RESERVED.match(self.text, self.at)
         return found[0] if found else ""
 
-    def _pass(self, expected: str) -> bool:
-        """Go past a sign or a reserved word, after blanks and lines."""
-        self._blank(lines=True)
+    def _accept(self, expected: str) -> bool:
+        """Skip a sign or a reserved word, after blanks and newlines; False if it is not there."""
+        self._skip_blanks(lines=True)
         while expected.isalpha() and self.text.startswith(";", self.at):
             self.at += 1
-            self._blank(lines=True)
+            self._skip_blanks(lines=True)
         if not self.text.startswith(expected, self.at):
             return False
         self.at += len(expected)
         return True
 
     def _chain(self) -> Node:
-        """Pipelines with `&&` and `||`, perhaps in the background."""
+        """Read pipelines joined by `&&` and `||`, perhaps in the background."""
         nodes, signs = [self._pipeline()], ""
         while True:
-            self._blank()
+            self._skip_blanks()
             pair = self.text[self.at : self.at + 2]
             if pair not in ("&&", "||"):
                 break
             self.at += 2
-            self._blank(lines=True)
+            self._skip_blanks(lines=True)
             signs += pair[0]
             nodes.append(self._pipeline())
         node = nodes[0] if not signs else Block("chain", nodes, name=signs)
@@ -137,41 +147,41 @@ class Parser(Words):
         return node
 
     def _pipeline(self) -> Node:
-        while self._reserved() in ("!", "time"):
-            self.at += len(self._reserved())
-            self._blank()
+        while self._peek_reserved() in ("!", "time"):
+            self.at += len(self._peek_reserved())
+            self._skip_blanks()
             if self.text.startswith("-p ", self.at):
                 self.at += 3
         nodes = [self._command()]
         while True:
-            self._blank()
+            self._skip_blanks()
             if not self.text.startswith("|", self.at) or self.text.startswith("||", self.at):
                 return nodes[0] if len(nodes) == 1 else Block("pipe", nodes)
             self.at += 2 if self.text.startswith("|&", self.at) else 1
-            self._blank(lines=True)
+            self._skip_blanks(lines=True)
             nodes.append(self._command())
 
     def _command(self) -> Node:
-        self.count()
-        self._blank()
+        self.count_pieces()
+        self._skip_blanks()
         text = self.text
         if text.startswith("(", self.at):
-            end = self.arithmetic(self.at)
+            end = self.find_arithmetic_end(self.at)
             if end:
                 self.at = end
                 return Simple()
             self.at += 1
-            block = Block("subshell", [self.inner(")")])
+            block = Block("subshell", [self.read_inner(")")])
             self._redirects(block.redirects)
             return block
-        word = self._reserved()
+        word = self._peek_reserved()
         if not word or word in _STRAY or word in ("!", "time"):
             return self._simple()
         self.at += len(word)
-        self.deeper()
+        self.descend()
         if word == "function":
-            self._blank()
-            name = self.word()
+            self._skip_blanks()
+            name = self.read_word()
             found = _FUNCTION.match(text, self.at)
             self.at = found.end() if found else self.at
             node: Node = self._function(name if isinstance(name, str) else "")
@@ -186,10 +196,10 @@ class Parser(Words):
 
     def _compound(self, word: str) -> Block:
         if word == "{":
-            block = Block("group", [self.block(frozenset("}"))])
-            self._close("}")
+            block = Block("group", [self.read_block(frozenset("}"))])
+            self._expect("}")
         elif word in ("while", "until"):
-            block = Block("while", [self.block(frozenset({"do"})), self._do()])
+            block = Block("while", [self.read_block(frozenset({"do"})), self._do()])
         elif word in ("for", "select"):
             block = self._for()
         elif word == "case":
@@ -199,102 +209,102 @@ class Parser(Words):
         self._redirects(block.redirects)
         return block
 
-    def _close(self, word: str) -> None:
-        if not self._pass(word):
+    def _expect(self, word: str) -> None:
+        if not self._accept(word):
             self.problems.append(f"no closing {word}")
 
     def _do(self) -> Block:
-        self._close("do")
-        body = self.block(frozenset({"done"}))
-        self._close("done")
+        self._expect("do")
+        body = self.read_block(frozenset({"done"}))
+        self._expect("done")
         return body
 
     def _if(self) -> Block:
         block = Block("if", [])
         while True:
-            block.nodes.append(self.block(frozenset({"then"})))
-            self._close("then")
-            block.nodes.append(self.block(frozenset({"elif", "else", "fi"})))
-            if not self._pass("elif"):
+            block.nodes.append(self.read_block(frozenset({"then"})))
+            self._expect("then")
+            block.nodes.append(self.read_block(frozenset({"elif", "else", "fi"})))
+            if not self._accept("elif"):
                 break
-        if self._pass("else"):
-            block.nodes.append(self.block(frozenset({"fi"})))
-        self._close("fi")
+        if self._accept("else"):
+            block.nodes.append(self.read_block(frozenset({"fi"})))
+        self._expect("fi")
         return block
 
     def _for(self) -> Block:
-        self._blank()
-        end = self.arithmetic(self.at, "\n")
+        self._skip_blanks()
+        end = self.find_arithmetic_end(self.at, "\n")
         if end:
             self.at = end
             return Block("for", [self._do()], words=[])
-        name = self.word()
+        name = self.read_word()
         words: list[Word] | None = None
-        self._blank(lines=True)
+        self._skip_blanks(lines=True)
         if self.text.startswith("in", self.at) and self.text[self.at + 2 : self.at + 3].isspace():
             self.at += 2
             words = self._until_line()
         return Block("for", [self._do()], name=name if isinstance(name, str) else "", words=words)
 
     def _until_line(self, closer: str = "") -> list[Word]:
-        """Words up to the end of the command, or over lines up to the closer."""
+        """Read words up to the end of the command, or across lines up to the closer."""
         words: list[Word] = []
         while True:
-            self._blank(lines=bool(closer))
+            self._skip_blanks(lines=bool(closer))
             sign = self.text[self.at : self.at + 1]
             if not sign or sign in "\n;&|)(":
                 return words
             if sign in "<>" and not self.text.startswith("(", self.at + 1):
                 return words
-            words.append(self.word())
+            words.append(self.read_word())
 
     def _case(self) -> Block:
-        self._blank()
-        word = self.word()
+        self._skip_blanks()
+        word = self.read_word()
         block = Block("case", [], words=[word])
-        self._pass("in")
+        self._accept("in")
         while True:
-            self._blank(lines=True)
-            if self.at >= self.end or self._reserved() == "esac":
+            self._skip_blanks(lines=True)
+            if self.at >= self.end or self._peek_reserved() == "esac":
                 break
             place = self.at
-            self._pass("(")
+            self._accept("(")
             self._until_line()
-            while self._pass("|"):
+            while self._accept("|"):
                 self._until_line()
-            if not self._pass(")"):
+            if not self._accept(")"):
                 self.problems.append("a case without its pattern")
-            block.nodes.append(self.block(frozenset({";;", "esac"})))
+            block.nodes.append(self.read_block(frozenset({";;", "esac"})))
             if self.text.startswith(";", self.at):
                 self.at += 3 if self.text.startswith(";;&", self.at) else 2
             if self.at == place:
                 self.at += 1
-        self._close("esac")
+        self._expect("esac")
         return block
 
     def _test(self) -> Simple:
-        """`[[ … ]]`, whose signs are not those of commands; only its substitutions count."""
+        """Read `[[ … ]]`, whose signs mean something else; only its substitutions matter."""
         node = Simple()
         node.words.append("[[")
         while self.at < self.end:
-            self._blank(lines=True)
+            self._skip_blanks(lines=True)
             if self.text.startswith("]]", self.at):
                 self.at += 2
                 break
             if self.text[self.at : self.at + 1] in tuple("&|<>();"):
                 self.at += 1
             elif self.at < self.end:
-                node.words.append(self.word())
+                node.words.append(self.read_word())
         self._redirects(node.redirects)
         return node
 
     def _function(self, name: str) -> Block:
-        self._blank(lines=True)
+        self._skip_blanks(lines=True)
         return Block("function", [self._command()], name=name)
 
     def _redirects(self, found: list[Redirect]) -> None:
         while True:
-            self._blank()
+            self._skip_blanks()
             if not self._redirect(found):
                 return
 
@@ -303,10 +313,10 @@ class Parser(Words):
         if sign is None or (sign[2] in ("<", ">") and self.text.startswith("(", sign.end())):
             return False
         self.at = sign.end()
-        self._blank()
+        self._skip_blanks()
         op = sign[2] or sign[3]
         start = self.at
-        target = self.word()
+        target = self.read_word()
         each = Redirect(sign[1] or "", op, target)
         if op in ("<<", "<<-"):
             each.verbatim = not isinstance(target, str)
@@ -321,7 +331,7 @@ class Parser(Words):
         node = Simple()
         text = self.text
         while True:
-            self._blank()
+            self._skip_blanks()
             sign = text[self.at : self.at + 1]
             if not sign or sign in "\n;|)" or (sign == "&" and not text.startswith("&>", self.at)):
                 break
@@ -334,7 +344,7 @@ class Parser(Words):
                     node.assigns.append((named[1], self._value()))
                     continue
             place = self.at
-            node.words.append(self.word())
+            node.words.append(self.read_word())
             if text.startswith("(", self.at):
                 made = self._parenthesis(node)
                 if made:
@@ -344,19 +354,19 @@ class Parser(Words):
         return node
 
     def _parenthesis(self, node: Simple) -> Node | None:
-        """What an opening parenthesis behind a word means: a function, an array, or text."""
+        """Read an opening parenthesis after a word: a function, an array, or plain text."""
         word = node.words[-1]
         name = word if isinstance(word, str) else "".join(part.text for part in word)
         found = _FUNCTION.match(self.text, self.at)
         if found and len(node.words) == 1:
             self.at = found.end()
-            self.deeper()
+            self.descend()
             made = self._function(name)
             self.depth -= 1
             return made
         self.at += 1
         words = self._until_line(")")
-        if not self._pass(")"):
+        if not self._accept(")"):
             self.problems.append("no closing )")
         if name.endswith("="):
             node.assigns.append((name[:-1], words))
@@ -369,14 +379,14 @@ class Parser(Words):
         if self.text.startswith("(", self.at):
             self.at += 1
             words = self._until_line(")")
-            self._pass(")")
+            self._accept(")")
             return words
         sign = self.text[self.at : self.at + 1]
-        return [self.word() if sign and not sign.isspace() and sign not in ";&|)" else ""]
+        return [self.read_word() if sign and not sign.isspace() and sign not in ";&|)" else ""]
 
 
 def _mark(target: Word, raw: str) -> str:
-    """The delimiter of a here-document: quotes are taken off and nothing is expanded."""
+    """Return the delimiter of a here-document, without quotes and with nothing expanded."""
     if isinstance(target, str):
         return target
     if all(part.kind == "text" for part in target):

@@ -1,4 +1,4 @@
-"""Patches: what they do to each file, in Codex's form and in that of `diff -u`."""
+"""Patches in Codex's format and in that of `diff -u`: what they do to each file."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _ADD, _UPDATE, _DELETE, _MOVE = (
 )
 
 
-class Patched(NamedTuple):
-    """kind: add, update or delete; `target` is the new path of what is moved."""
+class FilePatch(NamedTuple):
+    """`kind` is add, update or delete; `target` is the new path of a file that is moved."""
 
     kind: str
     path: str
@@ -23,23 +23,23 @@ class Patched(NamedTuple):
     removed: str
 
 
-def patched(text: str) -> list[Patched]:
-    """The files of a patch of either form; none when it is no patch."""
+def parse_patch(text: str) -> list[FilePatch]:
+    """Return what a patch of either format does to each file; nothing if it is not a patch."""
     lines = text.splitlines()[:MOST_LINES]
     if any(line.startswith((_ADD, _UPDATE, _DELETE)) for line in lines):
-        return _codex(lines)
-    return _unified(lines)
+        return _parse_codex(lines)
+    return _parse_unified(lines)
 
 
-def _codex(lines: list[str]) -> list[Patched]:
-    found: list[Patched] = []
+def _parse_codex(lines: list[str]) -> list[FilePatch]:
+    files: list[FilePatch] = []
     kind = path = target = ""
     added: list[str] = []
     removed: list[str] = []
 
     def close() -> None:
         if path:
-            found.append(Patched(kind, path, target, "\n".join(added), "\n".join(removed)))
+            files.append(FilePatch(kind, path, target, "\n".join(added), "\n".join(removed)))
         added.clear()
         removed.clear()
 
@@ -58,11 +58,11 @@ def _codex(lines: list[str]) -> list[Patched]:
         elif line.startswith("-"):
             removed.append(line[1:])
     close()
-    return found
+    return files
 
 
-def _unified(lines: list[str]) -> list[Patched]:
-    found: list[Patched] = []
+def _parse_unified(lines: list[str]) -> list[FilePatch]:
+    files: list[FilePatch] = []
     old = new = ""
     added: list[str] = []
     removed: list[str] = []
@@ -73,7 +73,7 @@ def _unified(lines: list[str]) -> list[Patched]:
             kind = "delete" if new == "/dev/null" else kind
             path = old if kind != "add" else new
             target = new if kind == "update" and new != old else ""
-            found.append(Patched(kind, path, target, "\n".join(added), "\n".join(removed)))
+            files.append(FilePatch(kind, path, target, "\n".join(added), "\n".join(removed)))
         added.clear()
         removed.clear()
 
@@ -92,7 +92,7 @@ def _unified(lines: list[str]) -> list[Patched]:
         elif inside and line.startswith("-"):
             removed.append(line[1:])
     close()
-    return found
+    return files
 
 
 def _name(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Paths as kedge shows them, found by their names alone and never by looking at the disk."""
+"""Paths as kedge displays them, worked out from their names without looking at the disk."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/
 _LONGEST = 1000
 
 
-class Places:
-    """The root that paths are shown from, and the home that it lies in, if that can be told."""
+class ProjectPaths:
+    """Displays paths relative to a root; guesses the home directory from where the root lies."""
 
     __slots__ = ("home", "root")
 
     def __init__(self, root: str) -> None:
-        self.root = normal(root or "/")
+        self.root = normalize_path(root or "/")
         parts = self.root.split("/")
         self.home = ""
         if len(parts) > 2 and parts[1] in ("home", "Users"):
@@ -24,33 +24,33 @@ class Places:
             self.home = "/root"
 
     def absolute(self, text: str, cwd: str | None) -> str | None:
-        """The path from the file system's root, or from `~` where the home is not known."""
+        """Return the absolute path, or one from `~` if the home directory is not known."""
         if text == "~" or text.startswith("~/"):
-            return normal(self.home + text[1:]) if self.home else normpath(text)
+            return normalize_path(self.home + text[1:]) if self.home else normpath(text)
         if text.startswith(("/", "~")):
-            return normal(text)
-        return None if cwd is None else normal(join(cwd, text))
+            return normalize_path(text)
+        return None if cwd is None else normalize_path(join(cwd, text))
 
-    def shown(self, text: str, cwd: str | None) -> tuple[str, bool] | None:
-        """The path as it is shown and whether it is out of the root; None if it is unknown."""
+    def display(self, text: str, cwd: str | None) -> tuple[str, bool] | None:
+        """Return the displayed path and whether it is outside the root; None if it is unknown."""
         full = self.absolute(text[:_LONGEST], cwd)
         if full is None:
             return None
         if full == self.root:
             return ".", False
-        under = self.root if self.root.endswith("/") else self.root + "/"
-        if full.startswith(under):
-            return full[len(under) :], False
+        prefix = self.root if self.root.endswith("/") else self.root + "/"
+        if full.startswith(prefix):
+            return full[len(prefix) :], False
         if text.startswith("~") and self.home and full.startswith(self.home):
             full = "~" + full[len(self.home) :]
         return full, True
 
 
-places = lru_cache(8)(Places)  # a session's actions are all of one project
+project_paths = lru_cache(8)(ProjectPaths)  # the actions of a session share one project
 
 
-def normal(path: str) -> str:
-    """Without `.`, `..`, double slashes, or the `/private` that macOS puts before `/tmp`."""
+def normalize_path(path: str) -> str:
+    """Remove `.`, `..`, double slashes, and the `/private` that macOS puts before `/tmp`."""
     path = normpath(path)
     if path.startswith("//"):
         path = path[1:]
@@ -59,6 +59,6 @@ def normal(path: str) -> str:
     return path
 
 
-def under(directory: str, pattern: str) -> str:
-    """A pattern below a directory, written as short as it can be."""
+def pattern_under(directory: str, pattern: str) -> str:
+    """Return a pattern below a directory, written as short as possible."""
     return pattern if directory in (".", "./", "") else f"{directory.rstrip('/')}/{pattern}"

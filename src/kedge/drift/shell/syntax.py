@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     Word: TypeAlias = "str | tuple[Part, ...]"
 
 
-class TooMuch(Exception):
-    """The command is longer or deeper than is read."""
+class CommandTooLarge(Exception):
+    """The command is longer, or nested deeper, than kedge reads."""
 
 
 class Part:
-    """A piece of a word: text, var, command, process or arithmetic; `body` is what is run."""
+    """A piece of a word: text, var, command, process or arithmetic; `body` is what it runs."""
 
     __slots__ = ("body", "kind", "quoted", "text")
 
@@ -29,7 +29,7 @@ class Part:
 
 
 class Redirect:
-    """`target` is a word; of a here-document it holds the body, once that has been read."""
+    """`target` is a word; for a here-document it becomes the body once that was read."""
 
     __slots__ = ("fd", "op", "tabs", "target", "verbatim")
 
@@ -42,7 +42,7 @@ class Redirect:
 
 
 class Simple:
-    """Assignments, words and redirections; a value of an array is a tuple of words."""
+    """A simple command: assignments, words and redirections; an array is assigned several words."""
 
     __slots__ = ("assigns", "redirects", "words")
 
@@ -53,10 +53,11 @@ class Simple:
 
 
 class Block:
-    """kind: list, chain, pipe, background, group, subshell, for, while, case, function.
+    """Several commands; `kind` is list, chain, pipe, background, group, subshell, if, for, while,
+    case or function.
 
-    `words` are those of `for` and `case`; `name` is the variable, the function, or the operators
-    of a chain, one sign each.
+    `words` belong to `for` and `case`; `name` is the variable, the function, or the operators of a
+    chain, one sign each.
     """
 
     __slots__ = ("kind", "name", "nodes", "redirects", "words")

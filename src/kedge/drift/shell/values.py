@@ -1,4 +1,4 @@
-"""What words become: values, what commands print, and the state of a shell."""
+"""What a command works with: expanded words, the output of commands, the state of a shell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.drift.shell.syntax import Block
 
-UNKNOWN = "\0"  # stands in a value for what cannot be told
+UNKNOWN = "\0"  # stands in a value for text that is not known
 MOST_VALUES = 100
 _LONGEST = 4096  # characters of a word that is split or expanded
 
@@ -29,13 +29,13 @@ class Value(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What a command prints, as words and as text; None where it cannot be told."""
+    """What a command prints, as words and as text; None where that is not known."""
 
     values: tuple[Value, ...] | None
     text: str | None = None
 
     def lines(self) -> tuple[Value, ...]:
-        """One value for each line, or for each word where only those are known."""
+        """Return one value per line, or per word if only the words are known."""
         if self.text is not None and len(self.text) <= _LONGEST:
             return tuple(Value(line) for line in self.text.splitlines()[:MOST_VALUES])
         return self.values if self.values is not None else (Value(UNKNOWN),)
@@ -45,8 +45,8 @@ NOTHING = Output((), "")
 ANYTHING = Output(None)
 
 
-def printed(text: str) -> Output:
-    """The output that is this text."""
+def make_output(text: str) -> Output:
+    """Return the output of a command that prints this text."""
     if UNKNOWN in text and not text.strip(UNKNOWN + " \n"):
         return ANYTHING
     if len(text) > _LONGEST:
@@ -54,8 +54,8 @@ def printed(text: str) -> Output:
     return Output(tuple(map(Value, text.split()[:MOST_VALUES])), text)
 
 
-class State:
-    """Where a shell is and what it knows; `cwd` is None where that cannot be told."""
+class ShellState:
+    """A shell's directory, variables and functions; `cwd` is None if it is not known."""
 
     __slots__ = ("back", "cwd", "functions", "made", "params", "stack", "variables")
 
@@ -66,10 +66,10 @@ class State:
         self.variables: dict[str, tuple[Value, ...]] = {}
         self.functions: dict[str, Block] = {}
         self.params: tuple[Value, ...] = ()
-        self.made: set[str] = set()  # directories that were made in this command
+        self.made: set[str] = set()  # directories that this command made
 
-    def copy(self) -> State:
-        other = State(self.cwd)
+    def copy(self) -> ShellState:
+        other = ShellState(self.cwd)
         other.back = self.back
         other.stack = self.stack[:]
         other.variables = self.variables.copy()

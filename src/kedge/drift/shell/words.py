@@ -1,14 +1,14 @@
-"""Words: quotes, escapes, parameters, substitutions, here-documents.
+"""Parse words: quotes, escapes, parameters, substitutions, here-documents.
 
-Every character is looked at a bounded number of times: what is inside a substitution is parsed in
-place, and what must be read twice (backquotes, `${…}`) only to a bounded depth.
+Every character is read a bounded number of times: the inside of a substitution is parsed in place,
+and what must be read twice (backquotes, `${…}`) is nested only to a bounded depth.
 """
 
 from __future__ import annotations
 
 import re
 
-from kedge.drift.shell.syntax import Block, Part, Redirect, TooMuch
+from kedge.drift.shell.syntax import Block, CommandTooLarge, Part, Redirect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _ENDS = " \t\r\n|&;<>)"
 _TICK = re.compile(r"[`\\]")
 
 
-class Words:
-    """Reads words from `text` at `at`; commands inside them are read by `inner`."""
+class WordParser:
+    """Reads words from `text` at `at`; `read_inner` reads the commands inside them."""
 
     __slots__ = ("at", "depth", "end", "pending", "pieces", "problems", "text")
 
@@ -41,23 +41,23 @@ class Words:
         self.pending: list[Redirect] = []  # here-documents whose bodies come after the line
         self.problems: list[str] = []
 
-    def inner(self, closer: str) -> Block:
-        """The commands up to `closer`, which is passed over."""
+    def read_inner(self, closer: str) -> Block:
+        """Read the commands up to `closer`, and skip it."""
         raise NotImplementedError
 
-    def deeper(self) -> None:
+    def descend(self) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise TooMuch(f"nested more than {DEEPEST} deep")
+            raise CommandTooLarge(f"nested more than {DEEPEST} deep")
 
-    def count(self, pieces: int = 1) -> None:
+    def count_pieces(self, pieces: int = 1) -> None:
         self.pieces += pieces
         if self.pieces > MOST_PIECES:
-            raise TooMuch(f"more than {MOST_PIECES} words and pieces")
+            raise CommandTooLarge(f"more than {MOST_PIECES} words and pieces")
 
-    def word(self) -> Word:
-        """One word; an unquoted plain one is a string."""
-        self.count()
+    def read_word(self) -> Word:
+        """Read one word; a plain unquoted one is a string."""
+        self.count_pieces()
         text, parts = self.text, []
         plain = _PLAIN.match(text, self.at)
         if plain:
@@ -92,7 +92,7 @@ class Words:
         return True
 
     def _piece(self, sign: str, parts: list[Part]) -> None:
-        self.count()
+        self.count_pieces()
         text, at = self.text, self.at
         if sign == "'":
             end = self._find("'", at + 1)
@@ -122,11 +122,11 @@ class Words:
         return end
 
     def _double(self, parts: list[Part], whole: bool = False) -> None:
-        """What is between double quotes, up to and with the closing one; or all the text."""
+        """Read up to the closing double quote and skip it; with `whole`, read all of the text."""
         text = self.text
         parts.append(Part("text", "", True))
         while self.at < self.end:
-            self.count()
+            self.count_pieces()
             some = _BETWEEN_QUOTES.match(text, self.at)
             if some:
                 parts.append(Part("text", some[0], True))
@@ -155,13 +155,13 @@ class Words:
         text, at = self.text, self.at
         follows = text[at + 1 : at + 2]
         if follows == "(":
-            end = self.arithmetic(at + 1)
+            end = self.find_arithmetic_end(at + 1)
             if end:
                 parts.append(Part("arithmetic", text[at:end], quoted))
                 self.at = end
                 return
             self.at += 2
-            parts.append(Part("command", "", quoted, self.inner(")")))
+            parts.append(Part("command", "", quoted, self.read_inner(")")))
         elif follows == "{":
             self._parameter(parts, quoted)
         elif follows == "'" and not quoted:
@@ -174,8 +174,8 @@ class Words:
             parts.append(Part("var", name[0], quoted) if name else Part("text", "$", quoted))
             self.at = name.end() if name else at + 1
 
-    def arithmetic(self, at: int, ends: str = "\n;`'\"") -> int:
-        """Where `((…))` at `at` ends, or 0 when it is two nested subshells."""
+    def find_arithmetic_end(self, at: int, ends: str = "\n;`'\"") -> int:
+        """Return where `((…))` at `at` ends, or 0 if these are two nested subshells."""
         text = self.text
         if not text.startswith("((", at):
             return 0
@@ -194,7 +194,7 @@ class Words:
         return 0
 
     def _parameter(self, parts: list[Part], quoted: bool) -> None:
-        """`${…}`: its inner text, and the commands that it may run."""
+        """Read `${…}`: its inner text, and the commands that it may run."""
         text, start = self.text, self.at + 2
         depth, place = 1, start
         while place < self.end:
@@ -220,17 +220,17 @@ class Words:
         parts.append(Part("var", inner, quoted, body))
 
     def _commands_in(self, inner: str) -> Block:
-        """The substitutions in text that is quoted like a here-document."""
-        self.deeper()
+        """Read the substitutions in text that is quoted like a here-document."""
+        self.descend()
         reader = type(self)(inner, self.depth)
-        block = Block("list", [part.body for part in reader.quoted() if part.body])
+        block = Block("list", [part.body for part in reader.read_quoted() if part.body])
         self.problems += reader.problems
-        self.count(reader.pieces)
+        self.count_pieces(reader.pieces)
         self.depth -= 1
         return block
 
-    def quoted(self) -> list[Part]:
-        """All the text, as the body of a here-document is read."""
+    def read_quoted(self) -> list[Part]:
+        """Read all of the text as the body of a here-document."""
         parts: list[Part] = []
         self._double(parts, whole=True)
         return parts
@@ -245,19 +245,19 @@ class Words:
         if "\\" in inner:
             inner = re.sub(r"\\([`\\$])", r"\1", inner)
         self.at = place + 1
-        self.deeper()
+        self.descend()
         reader = type(self)(inner, self.depth)
-        parts.append(Part("command", "", quoted, reader.inner("")))
+        parts.append(Part("command", "", quoted, reader.read_inner("")))
         self.problems += reader.problems
-        self.count(reader.pieces)
+        self.count_pieces(reader.pieces)
         self.depth -= 1
 
     def _process(self, sign: str) -> Part:
         self.at += 2
-        return Part("process", sign, False, self.inner(")"))
+        return Part("process", sign, False, self.read_inner(")"))
 
     def _ansi(self, parts: list[Part]) -> None:
-        r"""`$'…'`, with `\n` and the like."""
+        r"""Read `$'…'`, with `\n` and other escapes."""
         text, start = self.text, self.at + 2
         place = start
         while place < self.end and text[place] != "'":
@@ -265,8 +265,8 @@ class Words:
         parts.append(Part("text", re.sub(_ANSI, _ansi_sign, text[start:place]), True))
         self.at = place + 1
 
-    def documents(self) -> None:
-        """The bodies of here-documents, at the line after the one that named them."""
+    def read_documents(self) -> None:
+        """Read the bodies of the here-documents that the line before named."""
         for each in self.pending:
             mark = each.target if isinstance(each.target, str) else ""
             each.target = self._document(mark, each)
@@ -274,22 +274,22 @@ class Words:
 
     def _document(self, mark: str, each: Redirect) -> Word:
         text, start = self.text, self.at
-        body, self.at = _until(text, start, mark, each.tabs)
+        body, self.at = _read_until(text, start, mark, each.tabs)
         if each.tabs:
             body = re.sub(r"^\t+", "", body, flags=re.MULTILINE)
         parts = [Part("text", body, True)]
         if not each.verbatim and ("$" in body or "`" in body or "\\" in body):
-            self.deeper()
+            self.descend()
             reader = type(self)(body, self.depth)
-            parts = reader.quoted()
+            parts = reader.read_quoted()
             self.problems += reader.problems
-            self.count(reader.pieces)
+            self.count_pieces(reader.pieces)
             self.depth -= 1
         return tuple(parts)
 
 
-def _until(text: str, start: int, mark: str, tabs: bool) -> tuple[str, int]:
-    """The lines before the one that is the mark, and where the text goes on."""
+def _read_until(text: str, start: int, mark: str, tabs: bool) -> tuple[str, int]:
+    """Return the lines before the mark, and where the text continues."""
     almost = -1
     at = start
     while at <= len(text):
@@ -301,7 +301,7 @@ def _until(text: str, start: int, mark: str, tabs: bool) -> tuple[str, int]:
             if end >= len(text) or text[end] == "\n":
                 return text[start:at], min(end + 1, len(text))
             if almost < 0 and text.startswith(")", end):
-                almost = at  # the closing parenthesis behind the mark, as agents write it
+                almost = at  # agents write the closing parenthesis right after the mark
         at = text.find("\n" if tabs else f"\n{mark}", at) + 1
         if not at:
             break

@@ -1,13 +1,13 @@
-"""Programs that run another: `sudo`, `env A=b`, `timeout 5`, `uv run`, `npx` and their like."""
+"""Programs that run another program: `sudo`, `env A=b`, `timeout 5`, `uv run`, `npx`."""
 
 from __future__ import annotations
 
-from kedge.drift.shell.options import options
+from kedge.drift.shell.options import parse_options
 from kedge.drift.shell.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kedge.drift.shell.call import Call
+    from kedge.drift.shell.call import ProgramCall
 
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
 ALIASES = {"nodejs": "node", "gsed": "sed", "gawk": "awk", "mawk": "awk", "ggrep": "grep",
@@ -19,7 +19,7 @@ ALIASES = {"nodejs": "node", "gsed": "sed", "gawk": "awk", "mawk": "awk", "ggrep
            "podman": "docker", "nerdctl": "docker", "applypatch": "apply_patch",
            "gmake": "make", "ripgrep": "rg", "bunx": "npx", "uvx": "npx"}  # fmt: skip
 
-# the options that take a value, and how many operands come before the program
+# the options that take a value, and the number of operands before the program
 _PLAIN = {
     "sudo": ("-u -g -h -p -C -r -t -U -D -R -T --user --group --host --prompt --chdir", 0),
     "doas": ("-u -C", 0),
@@ -50,7 +50,7 @@ _PLAIN = {
 }
 _UV = """--with --with-requirements --with-editable -p --python --extra --group --only-group
 --project --directory --env-file --package --index --refresh-package"""
-# a program of which one verb runs another program
+# a verb that runs another program, and the options that take a value
 _VERBS = {
     "uv": ("run", _UV),
     "poetry": ("run", "-C --directory -P --project"),
@@ -77,40 +77,40 @@ _VERBS = {
 }  # fmt: skip
 
 
-def unwrapped(call: Call) -> list[Value] | None:
-    """The words of the program that is run; None when this is no wrapper, [] when it runs none."""
+def unwrap(call: ProgramCall) -> list[Value] | None:
+    """Return the words of the program that is run: [] for none, None if this is no wrapper."""
     name = call.name
     if name in _PLAIN:
         takes, skip = _PLAIN[name]
-        found = options(call.args, takes, stop=True)
-        if name == "npx" and found.get("-c", "--call"):
-            return [Value("bash"), Value("-c"), found.get("-c", "--call")[0]]
-        if name == "sudo" and found.any("-e", "--edit"):
-            call.edit(found.rest)
+        options = parse_options(call.args, takes, stop=True)
+        if name == "npx" and options.get("-c", "--call"):
+            return [Value("bash"), Value("-c"), options.get("-c", "--call")[0]]
+        if name == "sudo" and options.any("-e", "--edit"):
+            call.edit(options.rest)
             return []
-        inner = _assignments_off(found.rest[skip:])
+        inner = _drop_assignments(options.rest[skip:])
         if name == "npx" and inner:
-            inner = [_without_version(inner[0]), *inner[1:]]
+            inner = [_strip_version(inner[0]), *inner[1:]]
         return inner
     if name == "env":
-        return _env(call)
+        return _unwrap_env(call)
     if name == "command":
-        found = options(call.args, "", stop=True)
-        return [] if found.any("-v", "-V") else found.rest
+        options = parse_options(call.args, "", stop=True)
+        return [] if options.any("-v", "-V") else options.rest
     if name in _VERBS:
-        return _verb(call)
+        return _unwrap_verb(call)
     return None
 
 
-def _env(call: Call) -> list[Value]:
-    found = options(call.args, "-u -C -S --unset --chdir --split-string", stop=True)
-    split = found.get("-S", "--split-string")
+def _unwrap_env(call: ProgramCall) -> list[Value]:
+    options = parse_options(call.args, "-u -C -S --unset --chdir --split-string", stop=True)
+    split = options.get("-S", "--split-string")
     if split:
-        return [Value(word) for word in split[0].text.split()] + found.rest
-    return _assignments_off(found.rest)
+        return [Value(word) for word in split[0].text.split()] + options.rest
+    return _drop_assignments(options.rest)
 
 
-def _assignments_off(words: list[Value]) -> list[Value]:
+def _drop_assignments(words: list[Value]) -> list[Value]:
     for place, value in enumerate(words):
         name, sign, _ = value.text.partition("=")
         if not sign or not name.isidentifier():
@@ -118,31 +118,31 @@ def _assignments_off(words: list[Value]) -> list[Value]:
     return []
 
 
-def _without_version(value: Value) -> Value:
+def _strip_version(value: Value) -> Value:
     """`prettier@3` is `prettier`; `@scope/name` keeps its name."""
     text = value.text
     at = text.find("@", 1)
     return Value(text[:at] if at > 0 else text, value.glob)
 
 
-def _verb(call: Call) -> list[Value] | None:
+def _unwrap_verb(call: ProgramCall) -> list[Value] | None:
     verbs, takes = _VERBS[call.name]
     if call.name == "gotestsum":
         return [Value("go"), Value("test"), *_after_dashes(call.args)]
-    found = options(call.args, takes, stop=True)
-    if not found.rest or found.rest[0].text not in verbs.split():
+    options = parse_options(call.args, takes, stop=True)
+    if not options.rest or options.rest[0].text not in verbs.split():
         return None
-    inner = options(found.rest[1:], takes, stop=True)
+    inner = parse_options(options.rest[1:], takes, stop=True)
     words = inner.rest
     if call.name in ("mise", "rtx", "op", "doppler", "opam"):
-        words = _after_dashes(found.rest[1:]) or words
+        words = _after_dashes(options.rest[1:]) or words
     elif call.name == "direnv":
         words = words[1:]
     elif call.name == "uv" and inner.any("-m", "--module"):
         return [Value("python"), Value("-m"), *words]
     if call.name == "npm" and not words:
-        words = _after_dashes(found.rest[1:])
-    return [_without_version(words[0]), *words[1:]] if words else []
+        words = _after_dashes(options.rest[1:])
+    return [_strip_version(words[0]), *words[1:]] if words else []
 
 
 def _after_dashes(words: list[Value]) -> list[Value]:

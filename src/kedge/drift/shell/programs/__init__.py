@@ -1,4 +1,4 @@
-"""Programs whose words say what they do: one reader each, loaded when it is needed."""
+"""Readers of programs: what the words of a call say it does. Each is loaded when needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.drift.shell.call import Reader
 
-_WHERE = {
+_MODULES = {
     name: module
     for module, names in {
         "builtins": "cd pushd popd echo printf pwd export declare local readonly typeset read "
@@ -49,17 +49,17 @@ _WHERE = {
 
 
 def find_reader(name: str) -> Reader:
-    """The reader of a program; one that only notes that it is run, if none is known."""
-    module = _WHERE.get(name)
+    """Return the reader of a program; one that only records the run if the program is unknown."""
+    module = _MODULES.get(name)
     if module is None:
-        from kedge.drift.shell.programs.reading import READERS, other
+        from kedge.drift.shell.programs.reading import READERS, read_unknown
 
-        return READERS.get(name, other)
-    return _readers(module)[name]
+        return READERS.get(name, read_unknown)
+    return _load_readers(module)[name]
 
 
 @cache
-def _readers(module: str) -> dict[str, Reader]:
+def _load_readers(module: str) -> dict[str, Reader]:
     from importlib import import_module
 
     found: dict[str, Reader] = import_module(f"{__name__}.{module}").READERS

@@ -1,11 +1,11 @@
-"""What a shell does by itself: where it is, its variables, and what it prints."""
+"""Shell builtins: the directory, variables, and what is printed."""
 
 from __future__ import annotations
 
 import re
 
-from kedge.drift.shell.call import ANYTHING, NOTHING, Call, Output, Value
-from kedge.drift.shell.values import UNKNOWN, printed
+from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
+from kedge.drift.shell.values import UNKNOWN, make_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,37 +15,37 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "\\r": "\r", "\\0": "\0"}
 _ESCAPE = re.compile(r"\\[nt\\r0]")
 
 
-def _nothing(_call: Call) -> Output:
+def _nothing(_call: ProgramCall) -> Output:
     return NOTHING
 
 
-def _cd(call: Call) -> Output:
+def _cd(call: ProgramCall) -> Output:
     state = call.state
-    found = call.options().rest
+    options = call.parse_options().rest
     if call.name == "pushd":
         state.stack.append(state.cwd)
     back = state.cwd
-    if not found:
-        where = call.run.places.absolute("~", None) if call.name == "cd" else state.cwd
+    if not options:
+        where = call.shell.paths.absolute("~", None) if call.name == "cd" else state.cwd
         state.cwd = where
-    elif found[0].text == "-":
+    elif options[0].text == "-":
         state.cwd = state.back
     else:
-        state.cwd = call.run.directory(found[0], state)
+        state.cwd = call.shell.resolve_directory(options[0], state)
     state.back = back
     return NOTHING
 
 
-def _popd(call: Call) -> Output:
+def _popd(call: ProgramCall) -> Output:
     call.state.cwd = call.state.stack.pop() if call.state.stack else None
     return NOTHING
 
 
-def _pwd(call: Call) -> Output:
+def _pwd(call: ProgramCall) -> Output:
     return ANYTHING if call.state.cwd is None else Output((Value(call.state.cwd),))
 
 
-def _echo(call: Call) -> Output:
+def _echo(call: ProgramCall) -> Output:
     args = call.args
     escapes, end = False, "\n"
     while args and re.fullmatch(r"-[neE]{1,3}", args[0].text):
@@ -53,39 +53,39 @@ def _echo(call: Call) -> Output:
         end = "" if "n" in args[0].text else end
         args = args[1:]
     text = " ".join(value.text for value in args)
-    return _said(args, (_unescaped(text) if escapes else text) + end)
+    return _print(args, (_unescape(text) if escapes else text) + end)
 
 
-def _printf(call: Call) -> Output:
+def _printf(call: ProgramCall) -> Output:
     args = call.args[2:] if call.words[:1] == ["-v"] else call.args
     if not args:
         return NOTHING
-    form, rest = _unescaped(args[0].text), args[1:]
+    form, rest = _unescape(args[0].text), args[1:]
     if "%" not in form:
-        return _said(args[:1], form)
+        return _print(args[:1], form)
     if form.count("%") == form.count("%s") == 1 and rest:
-        return _said(rest, "".join(form.replace("%s", value.text) for value in rest))
+        return _print(rest, "".join(form.replace("%s", value.text) for value in rest))
     if form.count("%") == form.count("%s") == len(rest):
         pieces = form.split("%s")
         texts = [value.text for value in rest]
         text = pieces[0] + "".join(map("".join, zip(texts, pieces[1:], strict=True)))
-        return _said(rest, text)
+        return _print(rest, text)
     return Output(tuple(rest) or None)
 
 
-def _said(args: list[Value], text: str) -> Output:
+def _print(args: list[Value], text: str) -> Output:
     if any(value.glob for value in args) or not all(value.known for value in args):
         return Output(tuple(args), None if any(value.glob for value in args) else text)
-    return printed(text)
+    return make_output(text)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     return _ESCAPE.sub(lambda found: _ESCAPES[found[0]].replace("\0", ""), text)
 
 
-def _declare(call: Call) -> Output:
+def _declare(call: ProgramCall) -> Output:
     for value in call.args:
         name, sign, given = value.text.partition("=")
         if sign and name.isidentifier():
@@ -93,8 +93,8 @@ def _declare(call: Call) -> Output:
     return NOTHING
 
 
-def _read(call: Call) -> Output:
-    names = call.options("-d -n -N -p -t -u -i -a").rest
+def _read(call: ProgramCall) -> Output:
+    names = call.parse_options("-d -n -N -p -t -u -i -a").rest
     line = call.stdin.lines()[:1] or (Value(UNKNOWN),)
     if len(names) == 1:
         call.state.variables[names[0].text] = line
@@ -106,45 +106,45 @@ def _read(call: Call) -> Output:
     return NOTHING
 
 
-def _mapfile(call: Call) -> Output:
-    names = call.options("-d -n -O -s -u -C -c").rest
+def _mapfile(call: ProgramCall) -> Output:
+    names = call.parse_options("-d -n -O -s -u -C -c").rest
     if names:
         call.state.variables[names[0].text] = call.stdin.lines() or (Value(UNKNOWN),)
     return NOTHING
 
 
-def _set(call: Call) -> Output:
+def _set(call: ProgramCall) -> Output:
     if "--" in call.words:
         call.state.params = tuple(call.args[call.words.index("--") + 1 :])
     return NOTHING
 
 
-def _shift(call: Call) -> Output:
+def _shift(call: ProgramCall) -> Output:
     call.state.params = call.state.params[1:]
     return NOTHING
 
 
-def _eval(call: Call) -> Output:
+def _eval(call: ProgramCall) -> Output:
     text = " ".join(call.words)
     if UNKNOWN in text:
-        call.run.found.plain = False
+        call.shell.effects.plain = False
         if text.strip(UNKNOWN + " "):
-            return call.run.text(text.replace(UNKNOWN, '"$unknown"'), call.state, call.stdin)
-        call.unclear("what it runs is not known")
+            return call.shell.run_text(text.replace(UNKNOWN, '"$unknown"'), call.state, call.stdin)
+        call.add_unclear("what it runs is not known")
         return ANYTHING
-    return call.run.text(text, call.state, call.stdin)
+    return call.shell.run_text(text, call.state, call.stdin)
 
 
-def _source(call: Call) -> Output:
+def _source(call: ProgramCall) -> Output:
     if call.args and not call.args[0].text.endswith(("/activate", ".env", "rc", "profile")):
-        path = call.path(call.args[0], say=False)
-        call.runs(path or call.args[0].shown)
+        path = call.resolve(call.args[0], report=False)
+        call.add_run(path or call.args[0].shown)
     return NOTHING
 
 
-def _trap(call: Call) -> Output:
+def _trap(call: ProgramCall) -> Output:
     if len(call.args) > 1 and call.args[0].known and call.args[0].text not in ("-", ""):
-        call.run.text(call.args[0].text, call.state.copy())
+        call.shell.run_text(call.args[0].text, call.state.copy())
     return NOTHING
 
 

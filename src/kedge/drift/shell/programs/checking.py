@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from posixpath import basename
 
-from kedge.drift.shell.call import ANYTHING, Call, Output, Value
+from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
 from kedge.drift.shell.options import Options
-from kedge.drift.shell.paths import under
+from kedge.drift.shell.paths import pattern_under
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ _PY = """-l --line-length -t --target-version -c --config --exclude --include --
 
 
 class Formatter(NamedTuple):
-    """Flags with which it writes (none: always), and with which it does not; what it reads."""
+    """The flags that make it write (none: always) or not write, and the files that it handles."""
 
     writes: str
     spares: str
@@ -80,92 +80,96 @@ _TEST_TAKES = """-k -m -n -p -o -c -W -t -r --maxfail --tb --ignore --deselect -
 --cov-fail-under --cov-config --basetemp --color --dist --randomly-seed --shard --workers"""
 
 
-def _formatter(call: Call) -> Output:
+def _formatter(call: ProgramCall) -> Output:
     rules = _FORMATTERS[call.name]
-    found = call.options(rules.takes)
-    paths = found.rest
+    options = call.parse_options(rules.takes)
+    paths = options.rest
     if call.name in ("biome", "golangci-lint", "buf") or rules.verbs:
         verb, paths = (paths[0].text if paths else ""), paths[1:]
-        writes = _writes(found, rules) and (not rules.verbs or verb in rules.verbs.split())
+        writes = _writes(options, rules) and (not rules.verbs or verb in rules.verbs.split())
         writes = writes or (call.name == "golangci-lint" and verb == "fmt")
     else:
-        writes = _writes(found, rules)
-    _format(call, found, paths, writes, rules.suffixes)
+        writes = _writes(options, rules)
+    _format(call, options, paths, writes, rules.suffixes)
     return ANYTHING
 
 
-def _writes(found: Options, rules: Formatter) -> bool:
-    if any(flag in found.flags for flag in rules.spares.split()):
+def _writes(options: Options, rules: Formatter) -> bool:
+    if any(flag in options.flags for flag in rules.spares.split()):
         return False
     writes = rules.writes.split()
-    return not writes or any(flag in found.flags for flag in writes)
+    return not writes or any(flag in options.flags for flag in writes)
 
 
-def _format(call: Call, found: Options, paths: list[Value], writes: bool, suffix: str) -> None:
+def _format(
+    call: ProgramCall, options: Options, paths: list[Value], writes: bool, suffix: str
+) -> None:
     if not writes:
-        call.check()
+        call.add_check()
         call.read(*paths)
     elif paths[:1] != [Value("-")]:
-        call.edit(targets(paths, suffix))
-    call.write(*found.get("-o", "--output-file"))
+        call.edit(expand_targets(paths, suffix))
+    call.write(*options.get("-o", "--output-file"))
 
 
-def targets(paths: list[Value], suffix: str) -> list[Value]:
-    """The files that a formatter writes: all of its kind below a directory."""
+def expand_targets(paths: list[Value], suffix: str) -> list[Value]:
+    """Return the files that a formatter writes: all of its kind below a directory."""
     found = []
     tail = f"**/*{suffix}" if suffix else "**"
     for path in paths or [Value(".")]:
         name = basename(path.text.rstrip("/"))
         if path.text.endswith("/...") or path.text == "...":
-            found.append(Value(under(path.text.removesuffix("...").rstrip("/") or ".", tail), True))
+            found.append(
+                Value(pattern_under(path.text.removesuffix("...").rstrip("/") or ".", tail), True)
+            )
         elif path.glob or "*" in path.text or "." in name.strip("."):
             found.append(Value(path.text, path.glob or "*" in path.text))
         else:
-            found.append(Value(under(path.text, tail), True))
+            found.append(Value(pattern_under(path.text, tail), True))
     return found
 
 
-def _ruff(call: Call) -> Output:
-    found = call.options(_PY + " --fixable --unfixable --per-file-ignores -o --output-file")
-    words = found.words
+def _ruff(call: ProgramCall) -> Output:
+    options = call.parse_options(_PY + " --fixable --unfixable --per-file-ignores -o --output-file")
+    words = options.words
     verb = words[0] if words[:1] in (["check"], ["format"], ["rule"], ["config"], ["clean"]) else ""
-    paths = found.rest[1:] if verb else found.rest
-    spared = found.any("--diff", "--check", "--show-files", "--show-settings")
+    paths = options.rest[1:] if verb else options.rest
+    spared = options.any("--diff", "--check", "--show-files", "--show-settings")
     if verb == "format":
         writes = not spared
     else:
-        writes = found.any("--fix", "--fix-only", "--add-noqa") and not found.any("--diff")
+        writes = options.any("--fix", "--fix-only", "--add-noqa") and not options.any("--diff")
     if verb in ("", "check", "format"):
-        _format(call, found, paths, writes, ".py")
+        _format(call, options, paths, writes, ".py")
     return ANYTHING
 
 
-def _test(call: Call) -> Output:
-    found = call.options(_TEST_TAKES)
-    call.check()
-    call.run.found.plain = False
+def _test(call: ProgramCall) -> Output:
+    options = call.parse_options(_TEST_TAKES)
+    call.add_check()
+    call.shell.effects.plain = False
     if call.name in ("pytest", "py.test"):
-        call.read(*(Value(word.text.partition("::")[0], word.glob) for word in found.rest))
-        call.write(*found.get("--junitxml", "--junit-xml"))
+        call.read(*(Value(word.text.partition("::")[0], word.glob) for word in options.rest))
+        call.write(*options.get("--junitxml", "--junit-xml"))
     elif call.name in ("jest", "vitest"):
-        if found.any("-u", "--update", "--updateSnapshot"):
+        if options.any("-u", "--update", "--updateSnapshot"):
             call.edit([Value("**/__snapshots__/**", True)])
-        call.write(*found.get("--outputFile"))
+        call.write(*options.get("--outputFile"))
     elif call.name in ("mypy", "flake8", "pylint", "pyright", "shellcheck", "bandit"):
-        call.read(*found.rest)
+        call.read(*options.rest)
     return ANYTHING
 
 
-def _framework(call: Call) -> Output:
-    """`manage.py`, `artisan`, `rails`: some verbs test, some make files, some change data."""
+def _framework(call: ProgramCall) -> Output:
+    """`manage.py`, `artisan`, `rails`: verbs that run tests, create files or change data."""
     verb = next((word for word in call.words if not word.startswith("-")), "")
     if verb in ("test", "test:system", "spec"):
-        call.check()
+        call.add_check()
     elif verb == "makemigrations":
         call.write(Value("**/migrations/*.py", True))
     elif verb in ("generate", "g", "startapp", "startproject") or verb.startswith("make:"):
-        call.unclear(f"{verb} makes files that are not read")
-    call.runs(f"{call.name} {verb}".strip())
+        call.add_unread(f"{verb} creates files that are not read")
+    call.add_run(f"{call.name} {verb}".strip())
     return ANYTHING
 
 

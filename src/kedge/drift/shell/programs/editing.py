@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kedge.drift.shell.call import ANYTHING, NOTHING, Call, Output, Value
-from kedge.drift.shell.patches import patched
+from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
+from kedge.drift.shell.patches import parse_patch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"[\d$,~+!\s]*+(?:/(?:[^/\\\n]|\\.)*/[\d$,~+!I\s]*+){0,2}"
 _AWK_FILE = re.compile(r'>>?\s{0,9}"([^"\n]{1,200})"')
 
 
-def _sed(call: Call) -> Output:
+def _sed(call: ProgramCall) -> Output:
     scripts: list[str] = []
     files: list[Value] = []
     in_place, suffix = False, ""
@@ -55,7 +55,7 @@ def _sed(call: Call) -> Output:
     if not in_place:
         call.read(*files)
         return ANYTHING
-    added, removed = _replaced("\n".join(scripts))
+    added, removed = _find_replacements("\n".join(scripts))
     call.edit(files, added, removed)
     if suffix:
         call.write(*[Value(value.text + suffix, value.glob) for value in files])
@@ -63,14 +63,14 @@ def _sed(call: Call) -> Output:
 
 
 def _is_suffix(args: list[Value], at: int) -> bool:
-    """Whether the word behind `-i` is the suffix that BSD's sed wants there."""
+    """True if the word after `-i` is the suffix that BSD sed expects there."""
     if args[at].text == "":
         return True
     return _SUFFIX.fullmatch(args[at].text) is not None and at + 2 < len(args)
 
 
-def _replaced(script: str) -> tuple[str, str]:
-    """The text that the commands of a sed script put in and take out, as far as it is plain."""
+def _find_replacements(script: str) -> tuple[str, str]:
+    """Return the text that a sed script adds and removes, as far as it is plain."""
     added, removed = [], []
     at, rounds = 0, 0
     while at < len(script) and rounds < 100:
@@ -79,7 +79,7 @@ def _replaced(script: str) -> tuple[str, str]:
         start, at = at, address.end() if address else at
         sign = script[at : at + 1]
         if sign == "s" and at + 1 < len(script) and not script[at + 1].isalnum():
-            old, new, at = _pair(script, at + 1)
+            old, new, at = _read_pair(script, at + 1)
             removed.append(old)
             added.append(new)
         elif sign in ("a", "i", "c") and script[at + 1 : at + 2] in ("\\", " "):
@@ -91,8 +91,8 @@ def _replaced(script: str) -> tuple[str, str]:
     return "\n".join(added), "\n".join(removed)
 
 
-def _pair(script: str, at: int) -> tuple[str, str, int]:
-    """`/old/new/` at `at`, without its escapes, and where it ends."""
+def _read_pair(script: str, at: int) -> tuple[str, str, int]:
+    """Read `/old/new/` at `at`: both without escapes, and where it ends."""
     mark = script[at]
     pieces: list[str] = []
     piece = ""
@@ -114,7 +114,7 @@ def _pair(script: str, at: int) -> tuple[str, str, int]:
     return pieces[0], pieces[1], at
 
 
-def _perl(call: Call) -> Output:
+def _perl(call: ProgramCall) -> Output:
     codes: list[str] = []
     files: list[Value] = []
     in_place, suffix = False, ""
@@ -141,7 +141,7 @@ def _perl(call: Call) -> Output:
             codes.append(args[at].text)
             at += 1
     if in_place:
-        added, removed = _replaced("\n".join(codes))
+        added, removed = _find_replacements("\n".join(codes))
         call.edit(files, added, removed)
         if suffix:
             call.write(*[Value(value.text + suffix, value.glob) for value in files])
@@ -151,17 +151,17 @@ def _perl(call: Call) -> Output:
         read_code(call, "perl", "\n".join(codes), [])
         call.read(*files)
     elif files:
-        call.runs(call.path(files[0], say=False) or files[0].shown)
+        call.add_run(call.resolve(files[0], report=False) or files[0].shown)
     return ANYTHING
 
 
-def _awk(call: Call) -> Output:
-    found = call.options("-i -F -v -f -e --include --field-separator --assign --file")
-    code, files = ("", found.rest) if found.any("-f", "--file") else ("", found.rest[1:])
-    if found.rest and not found.any("-f", "--file"):
-        code = found.rest[0].text
+def _awk(call: ProgramCall) -> Output:
+    options = call.parse_options("-i -F -v -f -e --include --field-separator --assign --file")
+    code, files = ("", options.rest) if options.any("-f", "--file") else ("", options.rest[1:])
+    if options.rest and not options.any("-f", "--file"):
+        code = options.rest[0].text
     files = [value for value in files if "=" not in value.text]
-    if any(value.text == "inplace" for value in found.get("-i", "--include")):
+    if any(value.text == "inplace" for value in options.get("-i", "--include")):
         call.edit(files)
         return NOTHING
     call.read(*files)
@@ -169,14 +169,14 @@ def _awk(call: Call) -> Output:
     return ANYTHING
 
 
-def _tee(call: Call) -> Output:
-    found = call.options("--output-error")
-    for value in found.rest:
-        call.put(value, call.stdin.text, not found.any("-a", "--append"))
+def _tee(call: ProgramCall) -> Output:
+    options = call.parse_options("--output-error")
+    for value in options.rest:
+        call.write_text(value, call.stdin.text, not options.any("-a", "--append"))
     return call.stdin
 
 
-def _dd(call: Call) -> Output:
+def _dd(call: ProgramCall) -> Output:
     for value in call.args:
         name, _, path = value.text.partition("=")
         if name == "of":
@@ -186,35 +186,35 @@ def _dd(call: Call) -> Output:
     return ANYTHING
 
 
-def _patch(call: Call) -> Output:
-    found = call.options("-p -i -d -o -F -B -z -r -D --strip --input --directory --output")
-    place = found.get("-d", "--directory")
-    here = call.elsewhere(place[0]) if place else call
-    if found.any("--dry-run"):
+def _patch(call: ProgramCall) -> Output:
+    options = call.parse_options("-p -i -d -o -F -B -z -r -D --strip --input --directory --output")
+    place = options.get("-d", "--directory")
+    here = call.in_directory(place[0]) if place else call
+    if options.any("--dry-run"):
         return NOTHING
-    if found.rest:
-        here.edit(found.rest[:1])
-        call.read(*found.rest[1:])
+    if options.rest:
+        here.edit(options.rest[:1])
+        call.read(*options.rest[1:])
         return NOTHING
-    call.read(*found.get("-i", "--input"))
+    call.read(*options.get("-i", "--input"))
     if call.stdin.text:
         apply_patch(here, call.stdin.text)
     else:
-        call.unclear("the files that the patch changes are not read")
+        call.add_unread("the files that the patch changes are not read")
     return NOTHING
 
 
-def _apply_patch(call: Call) -> Output:
+def _apply_patch(call: ProgramCall) -> Output:
     text = call.stdin.text or (call.args[0].text if call.args else "")
     if not apply_patch(call, text):
-        call.unclear("the patch is not read")
+        call.add_unread("the patch is not read")
     return NOTHING
 
 
-def apply_patch(call: Call, text: str) -> bool:
-    """Note what a patch does to each file; False when it is none."""
-    files = patched(text)
-    call.run.found.edited()
+def apply_patch(call: ProgramCall, text: str) -> bool:
+    """Record what a patch does to each file; False if the text is not a patch."""
+    files = parse_patch(text)
+    call.shell.effects.in_place = True
     for each in files:
         target = Value(each.target)
         path = Value(each.path)
@@ -226,49 +226,51 @@ def apply_patch(call: Call, text: str) -> bool:
                 call.write(target)
         else:
             call.write(path)
-        shown = call.path(target if each.target else path)
+        shown = call.resolve(target if each.target else path)
         if shown:
-            call.run.found.change(shown, each.added, each.removed, each.kind == "add")
+            call.shell.effects.add_change(shown, each.added, each.removed, each.kind == "add")
     return bool(files)
 
 
-def _sponge(call: Call) -> Output:
-    call.write(*call.options("").rest)
+def _sponge(call: ProgramCall) -> Output:
+    call.write(*call.parse_options("").rest)
     return NOTHING
 
 
-def _editor(call: Call) -> Output:
-    call.edit(call.options("-c -S -u -p --cmd").rest)
+def _editor(call: ProgramCall) -> Output:
+    call.edit(call.parse_options("-c -S -u -p --cmd").rest)
     return NOTHING
 
 
-def _yq(call: Call) -> Output:
-    found = call.options("-o -p -I --output-format --arg --argjson")
-    paths = found.rest[1:]
-    if found.words[:1] in (["e"], ["eval"], ["ea"], ["eval-all"]):
-        paths = found.rest[2:]
-    if found.any("-i", "--inplace", "--in-place", "-yi"):
+def _yq(call: ProgramCall) -> Output:
+    options = call.parse_options("-o -p -I --output-format --arg --argjson")
+    paths = options.rest[1:]
+    if options.words[:1] in (["e"], ["eval"], ["ea"], ["eval-all"]):
+        paths = options.rest[2:]
+    if options.any("-i", "--inplace", "--in-place", "-yi"):
         call.edit(paths)
     else:
         call.read(*paths)
     return ANYTHING
 
 
-def _sort(call: Call) -> Output:
-    found = call.options("-o -k -t -S -T --output --key -f -s -w --field-separator --parallel")
+def _sort(call: ProgramCall) -> Output:
+    options = call.parse_options(
+        "-o -k -t -S -T --output --key -f -s -w --field-separator --parallel"
+    )
     if call.name in ("uniq", "xxd"):
-        call.read(*found.rest[:1])
-        call.write(*found.rest[1:2])
+        call.read(*options.rest[:1])
+        call.write(*options.rest[1:2])
     else:
-        call.read(*found.rest)
-        call.write(*found.get("-o", "--output"))
-    return ANYTHING if found.rest or call.name == "xxd" else Output(call.stdin.values)
+        call.read(*options.rest)
+        call.write(*options.get("-o", "--output"))
+    return ANYTHING if options.rest or call.name == "xxd" else Output(call.stdin.values)
 
 
-def _base64(call: Call) -> Output:
-    found = call.options("-w -b -i -o --wrap --input --output")
-    call.read(*found.rest, *found.get("-i", "--input"))
-    call.write(*found.get("-o", "--output"))
+def _base64(call: ProgramCall) -> Output:
+    options = call.parse_options("-w -b -i -o --wrap --input --output")
+    call.read(*options.rest, *options.get("-i", "--input"))
+    call.write(*options.get("-o", "--output"))
     return ANYTHING
 
 

@@ -1,10 +1,10 @@
-"""Programs that act on the world: code hosts, registries, clouds."""
+"""Programs that act on the outside world: code hosts, registries, clouds."""
 
 from __future__ import annotations
 
-from kedge.drift.shell.call import ANYTHING, Call, Output, Value
-from kedge.drift.shell.options import options
-from kedge.drift.shell.paths import under
+from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
+from kedge.drift.shell.options import parse_options
+from kedge.drift.shell.paths import pattern_under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,75 +22,75 @@ _DESTROYS = frozenset(_REMOVES.split())
 _GH_HOSTS = {"gh": "github.com", "hub": "github.com", "glab": "gitlab.com"}
 
 
-def _gh(call: Call) -> Output:
-    call.run.found.plain = False
-    found = options(call.args, "-R --repo --hostname", stop=True)
-    words = [value.text for value in found.rest]
-    call.network(_GH_HOSTS[call.name])
+def _gh(call: ProgramCall) -> Output:
+    call.shell.effects.plain = False
+    options = parse_options(call.args, "-R --repo --hostname", stop=True)
+    words = [value.text for value in options.rest]
+    call.add_network(_GH_HOSTS[call.name])
     if not words:
         return ANYTHING
     if words[0] == "api":
-        _api(call, found.rest[1:])
+        _read_api(call, options.rest[1:])
         return ANYTHING
     operands = [word for word in words if not word.startswith("-")]
     verb = operands[1] if len(operands) > 1 else ""
     if verb == "checkout" and operands[0] in ("pr", "mr"):
-        call.vcs(f"{call.name} {operands[0]} checkout", words[2:])
+        call.add_vcs(f"{call.name} {operands[0]} checkout", words[2:])
     elif verb and verb not in _LOOKING and operands[0] not in ("auth", "config", "search", "help"):
         rest = words[words.index(verb) + 1 :]
         destructive = verb in ("delete", "close", "archive")
-        call.vcs(f"{call.name} {operands[0]} {verb}", rest, destructive, outward=True)
+        call.add_vcs(f"{call.name} {operands[0]} {verb}", rest, destructive, outward=True)
     return ANYTHING
 
 
-def _api(call: Call, args: list[Value]) -> None:
-    """`gh api` sends what it is given with POST; without fields it only looks."""
+def _read_api(call: ProgramCall, args: list[Value]) -> None:
+    """`gh api` sends its fields with POST; without fields it only reads."""
     takes = "-X --method -f -F -H -q -t --field --raw-field --header --input --jq --template"
-    found = options(args, takes + " --cache --hostname -p --preview")
-    method = [value.text.upper() for value in found.get("-X", "--method")]
-    fields = found.any("-f", "-F", "--field", "--raw-field", "--input")
+    options = parse_options(args, takes + " --cache --hostname -p --preview")
+    method = [value.text.upper() for value in options.get("-X", "--method")]
+    fields = options.any("-f", "-F", "--field", "--raw-field", "--input")
     verb = method[0] if method else "POST" if fields else "GET"
-    target = found.words[0] if found.rest else ""
+    target = options.words[0] if options.rest else ""
     if target == "graphql":
-        sent = " ".join(value.text for value in found.get("-f", "-F", "--field", "--raw-field"))
+        sent = " ".join(value.text for value in options.get("-f", "-F", "--field", "--raw-field"))
         verb = "POST" if "mutation" in sent else "GET"
-    call.read(*[value for value in found.get("--input") if value.text != "-"])
+    call.read(*[value for value in options.get("--input") if value.text != "-"])
     if verb != "GET":
-        call.vcs(f"{call.name} api {verb}", [target], verb == "DELETE", outward=True)
+        call.add_vcs(f"{call.name} api {verb}", [target], verb == "DELETE", outward=True)
 
 
-def _cloud(call: Call) -> Output:
-    call.run.found.plain = False
+def _cloud(call: ProgramCall) -> Output:
+    call.shell.effects.plain = False
     takes = "-n --namespace --context --kubeconfig -f --filename --profile --region --project -v"
-    found = options(
+    options = parse_options(
         call.args, takes + " --app -a --config -c --cwd -o --output -l --selector", whole=True
     )
-    words = found.words
-    call.network(call.name)
+    words = options.words
+    call.add_network(call.name)
     verbs = [word for word in words[:3] if word not in ("s3", "s3api", "ec2", "compute", "app")]
     if call.name in ("terraform", "tofu") and words[:1] == ["fmt"]:
-        if not found.any("-check", "--check"):
-            places = found.rest[1:] or [Value(".")]
-            call.edit([Value(under(place.text, "**/*.tf"), True) for place in places])
+        if not options.any("-check", "--check"):
+            places = options.rest[1:] or [Value(".")]
+            call.edit([Value(pattern_under(place.text, "**/*.tf"), True) for place in places])
         return ANYTHING
     looks = any(
         word in _LOOKING or word.startswith(("get-", "list-", "describe-")) for word in verbs
     )
-    quiet = found.any("--help", "--version", "--dry-run", "--dryrun", "-h")
-    deploys = call.name in ("vercel", "netlify") and found.any("--prod", "--production")
+    quiet = options.any("--help", "--version", "--dry-run", "--dryrun", "-h")
+    deploys = call.name in ("vercel", "netlify") and options.any("--prod", "--production")
     if (verbs and not looks and not quiet) or deploys:
         verb = " ".join([call.name, *words[:2]])
         thrown = any(word in _DESTROYS for word in verbs)
-        call.vcs(verb, call.words[:20], thrown, outward=True)
+        call.add_vcs(verb, call.words[:20], thrown, outward=True)
     return ANYTHING
 
 
-def _twine(call: Call) -> Output:
-    found = call.options("-r -u -p --repository --repository-url")
-    call.read(*found.rest[1:])
-    if found.words[:1] == ["upload"]:
-        call.network("package registry")
-        call.vcs("twine upload", found.words[1:], outward=True)
+def _twine(call: ProgramCall) -> Output:
+    options = call.parse_options("-r -u -p --repository --repository-url")
+    call.read(*options.rest[1:])
+    if options.words[:1] == ["upload"]:
+        call.add_network("package registry")
+        call.add_vcs("twine upload", options.words[1:], outward=True)
     return ANYTHING
 
 

@@ -1,8 +1,8 @@
-"""Code that is given on the command line: the files that it writes, the programs that it runs."""
+"""Code given on the command line: the files that it writes, the programs that it runs."""
 
 from __future__ import annotations
 
-from kedge.drift.shell.call import NOTHING, Call, Value
+from kedge.drift.shell.call import NOTHING, ProgramCall, Value
 from kedge.drift.shell.code import Code
 from kedge.drift.shell.values import UNKNOWN
 
@@ -65,12 +65,12 @@ _CALLS: dict[str, tuple[str, frozenset[str]]] = {
 }
 
 
-def read_code(call: Call, language: str, text: str, args: list[Value]) -> None:
-    """Note what code does that opens, writes, moves and removes files, or runs programs."""
-    call.run.found.plain = False
+def read_code(call: ProgramCall, language: str, text: str, args: list[Value]) -> None:
+    """Record what the code does to files, and the programs that it runs."""
+    call.shell.effects.plain = False
     code = Code(text, language in _SLASHES, args)
     changes: list[tuple[str, str]] = []
-    before = call.run.found.count("written")
+    before = call.shell.effects.count("written")
     for place, kind in enumerate(code.kinds):
         if kind != "n":
             continue
@@ -78,59 +78,59 @@ def read_code(call: Call, language: str, text: str, args: list[Value]) -> None:
         if (follows == "=" and code.sign(place + 2) != "=") or (
             follows in ("in", "of") and code.texts[place] not in ("if", "not")
         ):
-            _name(code, place, place + 2)
+            _assign(code, place, place + 2)
         elif follows == "(":
-            _called(call, code, place, changes, language)
-    written = list(call.run.found.kinds.get("written", ()))[before:]
+            _read_call(call, code, place, changes, language)
+    written = list(call.shell.effects.kinds.get("written", ()))[before:]
     path = str(written[0]) if len(written) == 1 else ""
     for old, new in changes[:20]:
-        call.run.found.change(path, new, old)
+        call.shell.effects.add_change(path, new, old)
 
 
-def _name(code: Code, place: int, start: int) -> None:
-    end = code.line(start)
-    values = code.values(start, end)
+def _assign(code: Code, place: int, start: int) -> None:
+    end = code.find_statement_end(start)
+    values = code.evaluate(start, end)
     if values:
         code.names[code.texts[place]] = values
     else:
         code.names.pop(code.texts[place], None)
 
 
-def _called(
-    call: Call, code: Code, place: int, changes: list[tuple[str, str]], language: str
+def _read_call(
+    call: ProgramCall, code: Code, place: int, changes: list[tuple[str, str]], language: str
 ) -> None:
     name = code.texts[place]
     if name in ("exec", "eval") and code.sign(place - 1) != ".":
-        call.unclear(f"{name} runs what is not read")
+        call.add_unread(f"{name} runs code that is not read")
         return
     known = _CALLS.get(name)
-    if name == "write" and _written(call, code, place):
+    if name == "write" and _read_write(call, code, place):
         return
     if known is None:
         return
     act, before = known
     dotted = code.sign(place - 1) == "."
-    qualifier = _qualifier(code, place - 2) if dotted else ""
-    spans = code.arguments(place + 1)
+    qualifier = _find_qualifier(code, place - 2) if dotted else ""
+    spans = code.split_arguments(place + 1)
     if name == "replace" and len(spans) >= 2 and dotted and qualifier != "os":
-        texts = [code.values(*span) for span in spans[:2]]
+        texts = [code.evaluate(*span) for span in spans[:2]]
         if texts[0] and texts[1]:
             changes.append((texts[0][0].text, texts[1][0].text))
         return
     receiver = None
     if dotted and qualifier not in before:
-        receiver = _receiver(code, place - 2) if "path" in before else None
+        receiver = _find_receiver(code, place - 2) if "path" in before else None
         if receiver is None and (act.endswith("*") or (act == "open" and _opens(code, spans))):
             receiver = [Value(UNKNOWN)]
         if receiver is None and "any" not in before:
             return
     elif not dotted and "-" not in before and "any" not in before:
         return
-    _act(call, code, act, spans, receiver, language)
+    _record_act(call, code, act, spans, receiver, language)
 
 
-def _qualifier(code: Code, place: int) -> str:
-    """The name before the dot; `require('fs')` is `fs`."""
+def _find_qualifier(code: Code, place: int) -> str:
+    """Return the name before the dot: `fs` for `require('fs')`."""
     name = code.sign(place)
     start = code.match.get(place, -1)
     if name == ")" and code.sign(start - 1) == "require" and code.kinds[start + 1] == "s":
@@ -138,43 +138,43 @@ def _qualifier(code: Code, place: int) -> str:
     return name
 
 
-def _written(call: Call, code: Code, place: int) -> bool:
-    """`open('x', 'w').write('…')` and `f.write('…')`: the text of a file that is noted."""
+def _read_write(call: ProgramCall, code: Code, place: int) -> bool:
+    """Record the text in `open('x', 'w').write('…')` and `f.write('…')`; False if it is neither."""
     if code.sign(place - 1) != ".":
         return False
     name = code.sign(place - 2)
     opened = code.match.get(place - 2, -1) if name == ")" else -1
     if opened > 0 and code.sign(opened - 1) == "open":
-        spans = code.arguments(opened)
-        path = code.values(*spans[0]) if spans else None
+        spans = code.split_arguments(opened)
+        path = code.evaluate(*spans[0]) if spans else None
     else:
         path = code.names.get(f"{name}.file")
-    spans = code.arguments(place + 1)
-    text = code.values(*spans[0]) if spans else None
+    spans = code.split_arguments(place + 1)
+    text = code.evaluate(*spans[0]) if spans else None
     if path and text:
-        call.put(path[0], text[0].text)
+        call.write_text(path[0], text[0].text)
     return path is not None
 
 
 def _opens(code: Code, spans: list[tuple[int, int]]) -> bool:
-    """Whether the argument of `x.open(…)` is a mode, so that `x` is a path."""
-    values = code.values(*spans[0]) if spans else None
+    """True if the argument of `x.open(…)` is a mode, so that `x` is a path."""
+    values = code.evaluate(*spans[0]) if spans else None
     mode = values[0].text if values else ""
     return 0 < len(mode) < 4 and mode[0] in "rwax"
 
 
-def _receiver(code: Code, end: int) -> list[Value] | None:
-    """The path before `.write_text(`."""
+def _find_receiver(code: Code, end: int) -> list[Value] | None:
+    """Return the path before `.write_text(`."""
     start = code.match.get(end, end)
     if start != end and code.kinds[start - 1 : start] == ["n"] and start > 0:
         start -= 1
         while code.sign(start - 1) == "." and start > 1 and code.kinds[start - 2] == "n":
             start -= 2
-    return code.values(start, end + 1)
+    return code.evaluate(start, end + 1)
 
 
-def _act(
-    call: Call,
+def _record_act(
+    call: ProgramCall,
     code: Code,
     act: str,
     spans: list[tuple[int, int]],
@@ -183,15 +183,15 @@ def _act(
 ) -> None:
     plain = [span for span in spans if code.sign(span[0] + 1) != "="]
     given: list[list[Value] | None] = [receiver] if receiver is not None else []
-    given += [code.values(*span) for span in plain[:3]]
+    given += [code.evaluate(*span) for span in plain[:3]]
     first = (given[0] if given else None) or [Value(UNKNOWN)]
     second = (given[1] if len(given) > 1 else None) or [Value(UNKNOWN)]
     if act == "open":
-        _open(call, code, spans, given, receiver is not None, language)
+        _record_open(call, code, spans, given, receiver is not None, language)
     elif act in ("write", "write*"):
         text = given[1][0].text if len(given) > 1 and given[1] else None
         for value in first:
-            call.put(value, text)
+            call.write_text(value, text)
     elif act in ("read", "read*"):
         call.read(*first)
     elif act == "delete":
@@ -204,16 +204,16 @@ def _act(
         call.read(*first)
         call.write(*second)
     elif act == "network":
-        call.network(first[0].text if first[0].known else "not known")
+        call.add_network(first[0].text if first[0].known else "not known")
     elif act == "spawn":
         rest = second if len(given) > 1 and second[0].known else []
-        call.run.program([*first, *rest], call.state.copy(), NOTHING)
+        call.shell.run_program([*first, *rest], call.state.copy(), NOTHING)
     else:
-        _shell(call, code, plain, first)
+        _run_command(call, code, plain, first)
 
 
-def _open(
-    call: Call,
+def _record_open(
+    call: ProgramCall,
     code: Code,
     spans: list[tuple[int, int]],
     given: list[list[Value] | None],
@@ -223,11 +223,11 @@ def _open(
     mode = ""
     for start, end in spans:
         if code.sign(start) == "mode" and code.sign(start + 1) == "=":
-            values = code.values(start + 2, end)
+            values = code.evaluate(start + 2, end)
             mode = values[0].text if values else "w"
     path = given[0] if given else None
     if language == "perl":  # open(my $file, '>', 'name')
-        texts = [code.values(*span) for span in spans[1:3]]
+        texts = [code.evaluate(*span) for span in spans[1:3]]
         sign = texts[0][0].text if texts and texts[0] else ""
         path = texts[1] if len(texts) > 1 else [Value(sign.lstrip("<>+ "))]
         mode = "w" if ">" in sign else "r"
@@ -244,29 +244,31 @@ def _open(
         call.read(*path)
 
 
-def _shell(call: Call, code: Code, spans: list[tuple[int, int]], first: list[Value]) -> None:
+def _run_command(
+    call: ProgramCall, code: Code, spans: list[tuple[int, int]], first: list[Value]
+) -> None:
     if not spans:
         return
     start = spans[0][0]
     if code.sign(start) == "[" and all(value.known or value.text for value in first):
         if first != [Value(UNKNOWN)]:
-            call.run.program(first, call.state.copy(), NOTHING)
+            call.shell.run_program(first, call.state.copy(), NOTHING)
             return
-        words = _listed(code, start)
+        words = _evaluate_list(code, start)
         if words:
-            call.run.program(words, call.state.copy(), NOTHING)
+            call.shell.run_program(words, call.state.copy(), NOTHING)
             return
     elif first[0].known:
-        call.run.text(first[0].text, call.state.copy())
+        call.shell.run_text(first[0].text, call.state.copy())
         return
-    call.unclear("the program that it runs is not known")
+    call.add_unclear("the program that it runs is not known")
 
 
-def _listed(code: Code, start: int) -> list[Value]:
-    """The words of a list of which not all are plain."""
+def _evaluate_list(code: Code, start: int) -> list[Value]:
+    """Return the words of a list of which not all are plain."""
     end = code.match.get(start, start)
     found = []
-    for span in code.spans(start + 1, end):
-        values = code.values(*span)
+    for span in code.split_spans(start + 1, end):
+        values = code.evaluate(*span)
         found += values or [Value(UNKNOWN)]
     return found if found and found[0].known else []

@@ -1,9 +1,9 @@
-"""Package managers: what is added, what is taken away, and what was declared already."""
+"""Package managers: what they add, remove, or install because it is declared already."""
 
 from __future__ import annotations
 
-from kedge.drift.shell.call import ANYTHING, Call, Output, Value
-from kedge.drift.shell.options import Options, options
+from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
+from kedge.drift.shell.options import Options, parse_options
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ _DEV_GROUPS = frozenset({"dev", "test", "tests", "lint", "docs", "development"})
 
 
 class Manager(NamedTuple):
-    """Verbs that add, that remove and that install what is declared; the files that it keeps."""
+    """The verbs that add, remove, and install what is declared; the files that it writes."""
 
     adds: str
     removes: str
@@ -74,86 +74,86 @@ _MANAGERS = {
 _JS = frozenset({"npm", "pnpm", "yarn", "bun"})
 
 
-def _manager(call: Call) -> Output:
+def _manager(call: ProgramCall) -> Output:
     rules = _MANAGERS[call.name]
-    found = options(call.args, rules.takes)
-    for place in found.get("-C", "--prefix", "--dir", "--cwd", "--directory", "--working-dir"):
-        call = call.elsewhere(place)
-    words = found.words
+    options = parse_options(call.args, rules.takes)
+    for place in options.get("-C", "--prefix", "--dir", "--cwd", "--directory", "--working-dir"):
+        call = call.in_directory(place)
+    words = options.words
     if call.name == "yarn" and words[:1] == ["workspace"]:
         words = words[2:]
-        found.rest = found.rest[2:]
+        options.rest = options.rest[2:]
     if call.name == "yarn" and words[:1] == ["global"]:
         words = words[1:]
-        found.rest = found.rest[1:]
+        options.rest = options.rest[1:]
     verb = words[0] if words else ""
     if not verb and call.name == "yarn":
-        call.install("yarn")
-    elif found.any("--dry-run", "--help", "-h"):
+        call.add_install("yarn")
+    elif options.any("--dry-run", "--help", "-h"):
         return ANYTHING
     elif verb in rules.adds.split():
-        _added(call, found, rules)
+        _add_packages(call, options, rules)
     elif verb in rules.removes.split():
-        call.install(call.name, words[1:], removes=True)
-        _keeps(call, found, rules)
+        call.add_install(call.name, words[1:], removes=True)
+        _write_manifest(call, options, rules)
     elif verb in rules.declared.split():
-        call.install(call.name, () if call.name in ("mise", "asdf") else words[1:])
+        call.add_install(call.name, () if call.name in ("mise", "asdf") else words[1:])
         if verb in ("update", "upgrade", "up", "lock") and rules.files:
             call.write(*(Value(name) for name in rules.files[1:]))
     else:
-        _others(call, verb, found)
+        _run_other_verb(call, verb, options)
     return ANYTHING
 
 
-def _added(call: Call, found: Options, rules: Manager) -> None:
-    packages = [word for word in found.words[1:] if not _is_here(word)]
+def _add_packages(call: ProgramCall, options: Options, rules: Manager) -> None:
+    packages = [word for word in options.words[1:] if not _is_here(word)]
     if call.name in ("rustup", "asdf"):
         packages = packages[1:]
     if call.name == "conda":
-        call.read(*found.get("-f", "--file"))
+        call.read(*options.get("-f", "--file"))
     if call.name == "pipenv":
-        call.read(*found.get("-r", "--requirements"))
-    groups = {value.text for value in found.get("-G", "--group", "--feature")}
-    dev = found.any(*_DEV) if call.name not in ("bundle", "conda", "brew") else False
-    call.install(call.name, packages, dev or bool(groups & _DEV_GROUPS))
+        call.read(*options.get("-r", "--requirements"))
+    groups = {value.text for value in options.get("-G", "--group", "--feature")}
+    dev = options.any(*_DEV) if call.name not in ("bundle", "conda", "brew") else False
+    call.add_install(call.name, packages, dev or bool(groups & _DEV_GROUPS))
     if packages:
-        _keeps(call, found, rules)
+        _write_manifest(call, options, rules)
 
 
-def _keeps(call: Call, found: Options, rules: Manager) -> None:
-    if rules.files and not found.any("-g", "--global", "--no-save"):
+def _write_manifest(call: ProgramCall, options: Options, rules: Manager) -> None:
+    if rules.files and not options.any("-g", "--global", "--no-save"):
         call.write(*(Value(name) for name in rules.files))
 
 
 def _is_here(word: str) -> bool:
-    """A path in this tree, which is no package from elsewhere."""
+    """True for a path in this tree, as opposed to a package from elsewhere."""
     return word in (".", "..") or word.startswith(("./", "../", ".[", "/", "~/", "file:"))
 
 
-def _others(call: Call, verb: str, found: Options) -> None:
-    """Verbs that are no installs: scripts, publishing, versions."""
-    words = found.words
+def _run_other_verb(call: ProgramCall, verb: str, options: Options) -> None:
+    """Record a verb that installs nothing: scripts, publishing, versions."""
+    words = options.words
     name = f"{call.name} {verb}".strip()
     if verb in ("publish", "push", "yank", "unpublish", "deprecate") or (
         verb == "dist-tag" and words[1:2] in (["add"], ["rm"])
     ):
-        call.network("registry")
+        call.add_network("registry")
         thrown = verb in ("yank", "unpublish")
-        if not found.any("--dry-run", "--build-only"):
-            call.vcs(name, words[1:], destructive=thrown, outward=True)
+        if not options.any("--dry-run", "--build-only"):
+            call.add_vcs(name, words[1:], destructive=thrown, outward=True)
     elif verb in ("init", "create", "new") and call.name not in ("brew", "apt", "conda"):
-        if found.any("-y", "--yes") or call.name in ("poetry", "pdm", "composer", "bundle"):
+        if options.any("-y", "--yes") or call.name in ("poetry", "pdm", "composer", "bundle"):
             files = _MANAGERS[call.name].files
             call.write(*(Value(file) for file in files[:1]))
         else:
-            call.runs(" ".join([name, *words[1:2]]))
-            call.unclear(f"{verb} makes files that are not read")
+            call.add_run(" ".join([name, *words[1:2]]))
+            call.add_unread(f"{verb} creates files that are not read")
     elif verb == "version" and call.name in ("npm", "pnpm", "yarn", "poetry") and words[1:]:
         call.write(Value("package.json" if call.name != "poetry" else _PYPROJECT))
-        if call.name == "npm" and not found.any("--no-git-tag-version"):
-            call.vcs("npm version", words[1:])
+        if call.name == "npm" and not options.any("--no-git-tag-version"):
+            call.add_vcs("npm version", words[1:])
     elif verb == "audit" and words[1:2] == ["fix"]:
-        call.install(call.name)
+        call.add_install(call.name)
         call.write(*(Value(file) for file in _MANAGERS[call.name].files))
     elif verb in ("pkg", "config", "set-script") and words[1:2] in (["set"], ["delete"]):
         call.write(Value("package.json" if verb == "pkg" else "~/.npmrc"))
@@ -162,11 +162,11 @@ def _others(call: Call, verb: str, found: Options) -> None:
     elif call.name == "pnpm" and verb == "patch-commit":
         call.write(Value("package.json"), Value("patches/**", True))
     elif call.name in _JS or call.name in ("composer", "mise", "poetry", "pixi"):
-        _script(call, verb, words)
+        _run_script(call, verb, words)
 
 
-def _script(call: Call, verb: str, words: list[str]) -> None:
-    """A script of the project, which may be a check by its name."""
+def _run_script(call: ProgramCall, verb: str, words: list[str]) -> None:
+    """Record a script of the project, which may be a check by its name."""
     if call.name in ("npm", "mise", "composer", "pixi", "poetry") and verb not in (
         "run", "run-script", "test", "t", "start", "stop", "restart", "tst",
     ):  # fmt: skip
@@ -179,63 +179,65 @@ def _script(call: Call, verb: str, words: list[str]) -> None:
     run_target(call, " ".join([call.name, *words[:2]]), "".join(scripts))
 
 
-def _pip(call: Call) -> Output:
+def _pip(call: ProgramCall) -> Output:
     _pip_words(call, "pip", call.args)
     return ANYTHING
 
 
-def _pip_words(call: Call, manager: str, args: list[Value]) -> None:
-    found = options(args, _PIP_TAKES)
-    verb = found.words[0] if found.rest else ""
-    if verb in ("install", "add") and not found.any("--dry-run"):
-        call.read(*found.get("-r", "--requirement"))
-        packages = [word for word in found.words[1:] if not _is_here(word)]
-        editable = [v.text for v in found.get("-e", "--editable") if not _is_here(v.text)]
-        call.install(manager, packages + editable)
+def _pip_words(call: ProgramCall, manager: str, args: list[Value]) -> None:
+    options = parse_options(args, _PIP_TAKES)
+    verb = options.words[0] if options.rest else ""
+    if verb in ("install", "add") and not options.any("--dry-run"):
+        call.read(*options.get("-r", "--requirement"))
+        packages = [word for word in options.words[1:] if not _is_here(word)]
+        editable = [v.text for v in options.get("-e", "--editable") if not _is_here(v.text)]
+        call.add_install(manager, packages + editable)
     elif verb in ("uninstall", "remove"):
-        call.install(manager, found.words[1:], removes=True)
+        call.add_install(manager, options.words[1:], removes=True)
     elif verb in ("sync", "compile"):
         if verb == "sync":
-            call.install(manager)
-        call.read(*found.rest[1:])
-        call.write(*options(args, "-o --output-file").get("-o", "--output-file"))
+            call.add_install(manager)
+        call.read(*options.rest[1:])
+        call.write(*parse_options(args, "-o --output-file").get("-o", "--output-file"))
     elif verb in ("download", "wheel"):
-        call.install(manager, found.words[1:])
+        call.add_install(manager, options.words[1:])
 
 
-def _uv(call: Call) -> Output:
-    found = options(call.args, _PIP_TAKES + " --project --directory --package --group --with")
-    for place in found.get("--directory", "--project"):
-        call = call.elsewhere(place)
-    words = found.words
+def _uv(call: ProgramCall) -> Output:
+    options = parse_options(
+        call.args, _PIP_TAKES + " --project --directory --package --group --with"
+    )
+    for place in options.get("--directory", "--project"):
+        call = call.in_directory(place)
+    words = options.words
     verb = words[0] if words else ""
     after = [word for word in words[1:] if not _is_here(word)]
     if verb == "pip":
         at = next(i for i, value in enumerate(call.args) if value.text == "pip")
         _pip_words(call, "uv", call.args[at + 1 :])
     elif verb in ("add", "remove"):
-        groups = {value.text for value in found.get("--group", "--optional")}
-        dev = found.any("--dev") or bool(groups & _DEV_GROUPS)
-        call.read(*found.get("-r", "--requirement"))
-        call.install("uv", after, dev, removes=verb == "remove")
-        if not found.any("--script"):
+        groups = {value.text for value in options.get("--group", "--optional")}
+        dev = options.any("--dev") or bool(groups & _DEV_GROUPS)
+        call.read(*options.get("-r", "--requirement"))
+        call.add_install("uv", after, dev, removes=verb == "remove")
+        if not options.any("--script"):
             call.write(Value(_PYPROJECT), Value("uv.lock"))
     elif verb == "sync":
-        call.install("uv")
+        call.add_install("uv")
     elif verb == "lock":
         call.write(Value("uv.lock"))
     elif verb in ("tool", "python") and words[1:2] in (["install"], ["uninstall"], ["upgrade"]):
-        call.install("uv", words[2:], removes=words[1] == "uninstall")
+        call.add_install("uv", words[2:], removes=words[1] == "uninstall")
     elif verb == "tool" and words[1:2] == ["run"]:
         at = next(i for i, value in enumerate(call.args) if value.text == "run")
-        return call.run.program([Value("npx"), *call.args[at + 1 :]], call.state, call.stdin)
+        return call.shell.run_program([Value("npx"), *call.args[at + 1 :]], call.state, call.stdin)
     elif verb == "publish":
-        call.network("package registry")
-        call.vcs("uv publish", words[1:], outward=True)
+        call.add_network("package registry")
+        call.add_vcs("uv publish", words[1:], outward=True)
     elif verb == "init":
         call.write(Value(_PYPROJECT))
     elif verb == "venv":
-        call.make_directory(found.rest[1] if len(found.rest) > 1 else Value(".venv"))
+        call.make_directory(options.rest[1] if len(options.rest) > 1 else Value(".venv"))
     elif verb == "build":
         call.write(Value("dist/**", True))
     elif verb == "version" and words[1:]:
@@ -243,29 +245,31 @@ def _uv(call: Call) -> Output:
     return ANYTHING
 
 
-def _pip_tools(call: Call) -> Output:
-    found = call.options("-o --output-file --extra -i --index-url")
-    call.read(*found.rest)
+def _pip_tools(call: ProgramCall) -> Output:
+    options = call.parse_options("-o --output-file --extra -i --index-url")
+    call.read(*options.rest)
     if call.name == "pip-sync":
-        call.install("pip")
+        call.add_install("pip")
     else:
-        call.write(*(found.get("-o", "--output-file") or [Value("requirements.txt")]))
+        call.write(*(options.get("-o", "--output-file") or [Value("requirements.txt")]))
     return ANYTHING
 
 
-def _pacman(call: Call) -> Output:
-    found = call.options("--config --root")
-    words = [flag for flag in found.flags if flag.startswith(("-S", "-R"))]
+def _pacman(call: ProgramCall) -> Output:
+    options = call.parse_options("--config --root")
+    words = [flag for flag in options.flags if flag.startswith(("-S", "-R"))]
     if call.name in ("nix", "nix-env"):
-        verbs = {"install", "add"} & set(found.words[:2])
-        if verbs or found.any("-i", "-iA", "-A", "--install"):
-            call.install("nix", [word for word in found.words if word not in ("profile", *verbs)])
+        verbs = {"install", "add"} & set(options.words[:2])
+        if verbs or options.any("-i", "-iA", "-A", "--install"):
+            call.add_install(
+                "nix", [word for word in options.words if word not in ("profile", *verbs)]
+            )
         return ANYTHING
     if any(flag in ("-Ss", "-Si", "-Sl") for flag in words):
         return ANYTHING
     if words:
         removes = any(flag.startswith("-R") for flag in words)
-        call.install("pacman", found.words, removes=removes)
+        call.add_install("pacman", options.words, removes=removes)
     return ANYTHING
 
 

@@ -1,11 +1,11 @@
-"""Programs that only read, and those of which nothing is known."""
+"""Programs that only read, and unknown programs."""
 
 from __future__ import annotations
 
 from posixpath import basename
 
-from kedge.drift.shell.call import ANYTHING, NOTHING, Call, Output, Value
-from kedge.drift.shell.paths import under
+from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
+from kedge.drift.shell.paths import pattern_under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,62 +45,64 @@ pstree vmstat iostat say pbcopy pbpaste xclip apropos info locate mdfind cls whe
 pv pygmentize glow jless fx gron dasel htmlq xsv miller mlr csvlook"""
 
 
-def other(call: Call) -> Output:
-    """A program or script of which nothing is known: it is noted that it runs."""
+def read_unknown(call: ProgramCall) -> Output:
+    """Record that an unknown program or script runs."""
     typed = call.typed
     if "/" in typed:
-        path = call.path(Value(typed), say=False)
-        call.runs(path or typed)
+        path = call.resolve(Value(typed), report=False)
+        call.add_run(path or typed)
     elif call.words[:1] not in (["--version"], ["--help"], ["-h"], ["-V"], ["version"], ["help"]):
-        call.runs(" ".join([typed, *call.words[:1]]) if call.args else typed)
+        call.add_run(" ".join([typed, *call.words[:1]]) if call.args else typed)
     return ANYTHING
 
 
-def _files(call: Call) -> Output:
-    found = call.options(_FILES[call.name])
-    call.read(*found.rest)
-    if call.name == "tree" and found.get("-o"):
-        call.write(*found.get("-o"))
-    if call.name == "cat" and (not found.rest or found.words == ["-"]):
+def _files(call: ProgramCall) -> Output:
+    options = call.parse_options(_FILES[call.name])
+    call.read(*options.rest)
+    if call.name == "tree" and options.get("-o"):
+        call.write(*options.get("-o"))
+    if call.name == "cat" and (not options.rest or options.words == ["-"]):
         return call.stdin
-    if not found.rest and call.name in ("head", "tail", "tac", "nl", "cut", "less", "bat"):
+    if not options.rest and call.name in ("head", "tail", "tac", "nl", "cut", "less", "bat"):
         return Output(call.stdin.values) if call.name != "cut" else ANYTHING
-    if call.name == "ls" and any(value.glob for value in found.rest):
-        return Output(tuple(found.rest))
-    if call.name in ("readlink", "realpath") and len(found.rest) == 1:
-        return Output(tuple(found.rest))
+    if call.name == "ls" and any(value.glob for value in options.rest):
+        return Output(tuple(options.rest))
+    if call.name in ("readlink", "realpath") and len(options.rest) == 1:
+        return Output(tuple(options.rest))
     return ANYTHING
 
 
-def _filter(call: Call) -> Output:
-    found = call.options(_FILTERS[call.name])
-    if call.name in ("ast-grep", "sg") and found.any("-U", "--update-all"):
-        call.edit([Value(under(each.text, "**"), True) for each in found.rest or [Value(".")]])
+def _filter(call: ProgramCall) -> Output:
+    options = call.parse_options(_FILTERS[call.name])
+    if call.name in ("ast-grep", "sg") and options.any("-U", "--update-all"):
+        call.edit(
+            [Value(pattern_under(each.text, "**"), True) for each in options.rest or [Value(".")]]
+        )
         return ANYTHING
-    given = found.any("-e", "--regexp", "-f", "--file", "--files", "-p", "--pattern")
-    paths = found.rest if given else found.rest[1:]
+    given = options.any("-e", "--regexp", "-f", "--file", "--files", "-p", "--pattern")
+    paths = options.rest if given else options.rest[1:]
     call.read(*paths)
-    if _LISTS & found.flags:
-        return _listed(paths, [*found.get("--include"), *found.get("-g", "--glob")])
+    if _LISTS & options.flags:
+        return _list_matches(paths, [*options.get("--include"), *options.get("-g", "--glob")])
     if not paths and call.name == "grep" and call.stdin is not NOTHING:
-        quiet = found.any("-c", "-q", "-o", "--count", "--quiet", "--only-matching")
+        quiet = options.any("-c", "-q", "-o", "--count", "--quiet", "--only-matching")
         return ANYTHING if quiet else Output(call.stdin.values)
     return ANYTHING
 
 
-def _listed(paths: list[Value], names: list[Value]) -> Output:
-    """The files that a search may print: a pattern below each place that it looks in."""
+def _list_matches(paths: list[Value], names: list[Value]) -> Output:
+    """Return the files that a search may print: a pattern below each place it searches."""
     tails = [f"**/{name.text}" for name in names if not name.text.startswith("!")] or ["**"]
     found = []
     for path in paths or [Value(".")]:
         if path.glob or "." in basename(path.text).strip("."):
             found.append(path)
         else:
-            found += [Value(under(path.text, tail), True) for tail in tails]
+            found += [Value(pattern_under(path.text, tail), True) for tail in tails]
     return Output(tuple(found))
 
 
-def _quiet(call: Call) -> Output:
+def _quiet(call: ProgramCall) -> Output:
     if call.name in ("basename", "dirname") and call.args and call.args[0].known:
         head, _, tail = call.args[0].text.rstrip("/").rpartition("/")
         text = (head or ".") if call.name == "dirname" else tail

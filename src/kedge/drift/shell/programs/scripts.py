@@ -1,9 +1,9 @@
-"""Interpreters: shells, and code that is given on the command line."""
+"""Interpreters: shells, and code given on the command line."""
 
 from __future__ import annotations
 
-from kedge.drift.shell.call import ANYTHING, NOTHING, Call, Output, Value
-from kedge.drift.shell.options import options
+from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
+from kedge.drift.shell.options import parse_options
 from kedge.drift.shell.programs.inline import read_code
 from kedge.drift.shell.values import UNKNOWN
 
@@ -24,7 +24,7 @@ _FLAGS = {
 }
 
 
-def _interpreter(call: Call) -> Output:
+def _interpreter(call: ProgramCall) -> Output:
     language = "node" if call.name in ("tsx", "ts-node") else call.name
     codes, takes = _FLAGS[call.name]
     args = call.args
@@ -36,17 +36,17 @@ def _interpreter(call: Call) -> Output:
             read_code(call, language, code, args[at + 2 :])
             return ANYTHING
         if language == "python" and text == "-m":
-            return _module(call, args[at + 1 :])
+            return _run_module(call, args[at + 1 :])
         if language == "python" and text.startswith("-c") and len(text) > 2:
             read_code(call, language, text[2:], args[at + 1 :])
             return ANYTHING
         if text in ("--version", "-V", "-v", "--help", "-h"):
             return ANYTHING
         if text in ("--test", "--check") and language == "node":
-            call.check()
+            call.add_check()
             return ANYTHING
         if language == "ruby" and text.startswith("-") and "i" in text and "e" not in text[:-1]:
-            call.edit(options(args, "-e").rest)
+            call.edit(parse_options(args, "-e").rest)
             return ANYTHING
         if not text.startswith("-") or text == "-":
             break
@@ -55,18 +55,18 @@ def _interpreter(call: Call) -> Output:
         if call.stdin.text is not None and call.stdin is not NOTHING:
             read_code(call, language, call.stdin.text, args[at + 1 :])
         elif call.stdin.values is None:
-            call.runs(f"{call.name} -")
-            call.unclear("the code that it reads is not known")
+            call.add_run(f"{call.name} -")
+            call.add_unclear("the code that it reads is not known")
         return ANYTHING
-    return _script(call, args[at], args[at + 1 :])
+    return _run_script(call, args[at], args[at + 1 :])
 
 
-def _script(call: Call, script: Value, rest: list[Value]) -> Output:
+def _run_script(call: ProgramCall, script: Value, rest: list[Value]) -> Output:
     name = script.text.rpartition("/")[2]
     if name in ("manage.py", "artisan", "runtests.py") or "node_modules/.bin/" in script.text:
-        return call.run.program([Value(name), *rest], call.state, call.stdin)
+        return call.shell.run_program([Value(name), *rest], call.state, call.stdin)
     call.read(script)
-    call.runs(call.path(script, say=False) or script.shown)
+    call.add_run(call.resolve(script, report=False) or script.shown)
     return ANYTHING
 
 
@@ -75,33 +75,35 @@ pip_tools tox nox coverage uv poetry pdm pre_commit trial bandit vulture pyright
 _MODULES = frozenset(_NAMES.split())
 
 
-def _module(call: Call, args: list[Value]) -> Output:
+def _run_module(call: ProgramCall, args: list[Value]) -> Output:
     name = args[0].text if args else ""
     rest = args[1:]
     if name == "coverage" and rest[:1] == [Value("run")]:
-        after = options(rest[1:], "--source --omit --include -p --rcfile", stop=True)
+        after = parse_options(rest[1:], "--source --omit --include -p --rcfile", stop=True)
         inner = [Value("-m"), *after.rest] if after.any("-m") else after.rest
-        return call.run.program([Value("python"), *inner], call.state, call.stdin)
+        return call.shell.run_program([Value("python"), *inner], call.state, call.stdin)
     if name == "pip_tools":
         name = "pip-compile"
     if name in _MODULES:
-        return call.run.program([Value(name.replace("_", "-")), *rest], call.state, call.stdin)
-    found = options(rest, "")
+        return call.shell.run_program(
+            [Value(name.replace("_", "-")), *rest], call.state, call.stdin
+        )
+    options = parse_options(rest, "")
     if name == "json.tool":
-        call.read(*found.rest[:1])
-        call.write(*found.rest[1:2])
+        call.read(*options.rest[:1])
+        call.write(*options.rest[1:2])
     elif name == "venv":
-        call.make_directory(*found.rest)
+        call.make_directory(*options.rest)
     elif name in ("compileall", "py_compile", "ast", "timeit", "this", "tokenize", "dis"):
-        call.read(*found.rest)
+        call.read(*options.rest)
     elif name == "build":
         call.write(Value("dist/**", True))
     else:
-        call.runs(f"python -m {name}")
+        call.add_run(f"python -m {name}")
     return ANYTHING
 
 
-def _bash(call: Call) -> Output:
+def _bash(call: ProgramCall) -> Output:
     args = call.args
     at = 0
     while at < len(args) and args[at].text.startswith(("-", "+")) and args[at].text != "-":
@@ -117,7 +119,7 @@ def _bash(call: Call) -> Output:
         if not text.startswith("--") and "c" in text:
             while at < len(args) and args[at].text.startswith("-"):
                 at += 1
-            return _inline(call, args[at:])
+            return _run_inline(call, args[at:])
         if "n" in text and not text.startswith("--"):
             call.read(*args[at:])
             return NOTHING
@@ -125,24 +127,24 @@ def _bash(call: Call) -> Output:
             at = len(args)
     if at < len(args) and args[at].text != "-":
         call.read(args[at])
-        call.runs(call.path(args[at], say=False) or args[at].shown)
+        call.add_run(call.resolve(args[at], report=False) or args[at].shown)
     elif call.stdin.text is not None and call.stdin is not NOTHING:
-        call.run.text(call.stdin.text, call.state.copy())
+        call.shell.run_text(call.stdin.text, call.state.copy())
     elif call.stdin.values is None:
-        call.runs(f"{call.name} -")
-        call.unclear("the commands that it reads are not known")
+        call.add_run(f"{call.name} -")
+        call.add_unclear("the commands that it reads are not known")
     return ANYTHING
 
 
-def _inline(call: Call, args: list[Value]) -> Output:
+def _run_inline(call: ProgramCall, args: list[Value]) -> Output:
     if not args:
         return NOTHING
     if not args[0].known:
-        call.run.found.plain = False
-        call.unclear("not all that it runs is known")
+        call.shell.effects.plain = False
+        call.add_unclear("not all that it runs is known")
     state = call.state.copy()
     state.params = tuple(args[2:])
-    return call.run.text(args[0].text.replace(UNKNOWN, "$unknown"), state, call.stdin)
+    return call.shell.run_text(args[0].text.replace(UNKNOWN, "$unknown"), state, call.stdin)
 
 
 READERS: dict[str, Reader] = dict.fromkeys(_FLAGS, _interpreter)

@@ -1,0 +1,373 @@
+"""What scoring remembers of a session: bounded in size, and simple to store.
+
+The last few modifying actions are the window; everything before them is the known work.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import islice
+
+from kedge.drift.evidence.topic import extract_terms
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+    from typing import Any
+
+    from kedge.drift.actions import Action, Effects
+
+WINDOW = 5  # modifying actions that are compared with the known work
+SPECIFIC = 3  # pairs that give a message a topic of its own
+# how many entries are kept, and how many characters of them
+_GOAL = (500, 6_000)  # words of all messages, and as many pairs
+_KNOWN = (1_000, 7_000)
+_FILES = (120, 4_000)
+_GONE = (60, 2_000)
+_CHANGED = (20, 800)  # files of one action
+_SAID = (120, 1_000)  # words of one action
+_NAMED = (20, 400)
+_SEPARATOR = 3  # characters between two stored entries
+_MOST_NAMED = 60  # names in the goal that are searched for
+_TEXT = 4_000  # characters of an action's text that are read
+_ELSEWHERE = ("refers-elsewhere", "command")  # messages whose goal is written elsewhere
+TEMPORARY = ("/tmp/", "/var/tmp/", "/private/", "/dev/", "/var/folders/")  # noqa: S108 - only compared
+
+
+# never modified: every new memory gets collections of its own
+_NONE: dict[str, None] = {}
+_NO_COUNTS: dict[str, int] = {}
+_NO_TEXTS: dict[str, str] = {}
+
+
+class ActionTerms(NamedTuple):
+    """What an action is about: its words and pairs, the words of its paths (`places`), and the
+    names from the goal that it mentions."""
+
+    words: frozenset[str]
+    pairs: frozenset[str]
+    places: frozenset[str]
+    names: tuple[str, ...] = ()
+
+
+class WorkStep(NamedTuple):
+    """A modifying action of the window, with what was read before it."""
+
+    words: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()  # those of the goal
+    files: tuple[str, ...] = ()
+    read_words: tuple[str, ...] = ()
+    read_files: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class SessionMemory(NamedTuple):
+    """Ordered collections are dictionaries without values, the oldest entry first."""
+
+    words: dict[str, None] = _NONE
+    pairs: dict[str, None] = _NONE
+    asks: dict[str, None] = _NONE  # words with which the user may have asked for an act
+    reached_words: dict[str, None] = _NONE  # words of the goal that the work mentioned
+    reached_pairs: dict[str, None] = _NONE
+    reached_names: dict[str, None] = _NONE
+    placed: dict[str, None] = _NONE  # words of the goal that occur in paths, and so prove little
+    known: dict[str, None] = _NONE
+    files: dict[str, None] = _NONE
+    made: dict[str, None] = _NONE  # files that the session wrote
+    gone: dict[str, None] = _NONE  # files that it deleted
+    window: tuple[WorkStep, ...] = ()
+    reading: WorkStep = WorkStep()
+    modified: int = 0
+    turned_at: int = 0  # `modified` when the user last changed the subject
+    on_named: int = 0  # modifying actions on files that the user named
+    run: int = 0  # modifying actions in a row that are far from the goal
+    elsewhere: bool = False  # the goal of the last message is written elsewhere
+    repeats: dict[str, int] = _NO_COUNTS  # edits and failed commands, each with its count
+    pending: dict[str, str] = _NO_TEXTS  # actions without a result yet, with what they ran
+    red: bool = False  # the last check failed
+    green: bool = False  # the last check passed, and nothing has changed since
+
+
+def record_message(
+    memory: SessionMemory, text: str, kind: str, asks: Iterable[str] = ()
+) -> SessionMemory:
+    """Return the memory after a message in the user's own words; `kind` as in `prompts`.
+
+    `asks` are the words with which the message may ask for an act.
+    """
+    if kind == "machine":
+        return memory
+    terms = extract_terms(text)
+    specific = len(terms.pairs) >= SPECIFIC and kind not in ("go-on", "command")
+    turned = False
+    if specific:
+        memory = _settle(memory)
+        familiar = terms.words & (memory.words.keys() | memory.known.keys())
+        turned = len(familiar) * 5 < len(terms.words)
+    words = _join(memory.words, sorted(terms.words), _GOAL)
+    pairs = _join(memory.pairs, sorted(terms.pairs), _GOAL)
+    return memory._replace(
+        words=words,
+        pairs=pairs,
+        reached_words=_only(memory.reached_words, words),
+        reached_pairs=_only(memory.reached_pairs, pairs),
+        placed=_only(memory.placed, words),
+        asks=_join(memory.asks, asks, _GOAL),
+        run=0 if specific else memory.run,
+        turned_at=memory.modified if turned else memory.turned_at,
+        elsewhere=not specific and (kind in _ELSEWHERE or (kind == "go-on" and not terms.words)),
+        repeats={},
+    )
+
+
+def find_changed_files(action: Action) -> tuple[str, ...]:
+    """Return the files that an action changes, without temporary ones."""
+    effects = action.effects
+    return _list_changed(effects) if effects.written or effects.deleted or effects.moved else ()
+
+
+@lru_cache(1)  # asked several times for the same action
+def _list_changed(effects: Effects) -> tuple[str, ...]:
+    paths = dict.fromkeys(
+        (*effects.written, *effects.deleted, *(path for pair in effects.moved for path in pair))
+    )
+    return tuple(path for path in paths if not path.startswith(TEMPORARY))
+
+
+def find_action_terms(action: Action, named: Sequence[str] = ()) -> ActionTerms:
+    """Return what an action is about, from its paths, texts, command and description.
+
+    `named` are the files, folders and identifiers that the user named.
+    """
+    effects = action.effects
+    places = "\n".join((*find_changed_files(action)[:20], *effects.read[:5]))
+    new = action.text[:_TEXT]
+    text = "\n".join(
+        (
+            action.note[:500],
+            action.command[:2_000] if not action.text else action.command[:300],
+            new,
+            _drop_kept_lines(new, action.removed[: _TEXT // 2]),
+        )
+    )
+    there, here = extract_terms(places), extract_terms(text)
+    low = f"{places}\n{text}".lower() if named else ""
+    names = tuple(name for name in named[:_MOST_NAMED] if _last_part(name) in low)
+    return ActionTerms(here.words | there.words, here.pairs | there.pairs, there.words, names)
+
+
+def _drop_kept_lines(new: str, old: str) -> str:
+    """Return the lines of the old text that are not in the new one."""
+    if not new or not old:
+        return old
+    kept = set(new.split("\n"))
+    return "\n".join([line for line in old.split("\n") if line not in kept])
+
+
+@lru_cache(256)  # the same names are searched for in every action
+def _last_part(name: str) -> str:
+    """Return the part of a name that any mention contains: a file without its folders."""
+    return name.lower().strip("./").rpartition("/")[2] or name
+
+
+def record_action(memory: SessionMemory, action: Action, about: ActionTerms) -> SessionMemory:
+    """Return the memory after an action; plans and subagents' prompts do nothing yet."""
+    if action.kind in ("plan", "agent"):
+        return memory
+    pairs = about.pairs & memory.pairs.keys()
+    memory = memory._replace(
+        reached_words=_reach(memory.reached_words, about.words & memory.words.keys()),
+        reached_pairs=_reach(memory.reached_pairs, pairs),
+        reached_names=_join(memory.reached_names, about.names, _NAMED),
+        placed=_reach(memory.placed, about.places & memory.words.keys()),
+    )
+    words = _truncate(sorted(about.words), _SAID)
+    touched = find_changed_files(action)
+    if not touched:
+        return memory._replace(reading=_add_reading(memory, words, action.effects.read[:5]))
+    files = _truncate(touched, _CHANGED)
+    step = WorkStep(
+        words,
+        _truncate(sorted(pairs), _SAID),
+        files,
+        memory.reading.read_words,
+        memory.reading.read_files,
+        _truncate(about.names, _NAMED),
+    )
+    memory = memory._replace(
+        window=(*memory.window, step),
+        reading=WorkStep(),
+        modified=memory.modified + 1,
+        made=_join(memory.made, files, _FILES),
+        gone=_join(memory.gone, action.effects.deleted[:20], _GONE),
+        green=False,
+    )
+    while len(memory.window) > WINDOW:
+        first = memory.window[0]
+        memory = _learn(memory, first)._replace(window=memory.window[1:])
+    return memory
+
+
+def _reach(old: dict[str, None], new: Set[str]) -> dict[str, None]:
+    """Return the part of the goal that is reached, with the new words."""
+    return old if old.keys() >= new else _join(old, sorted(new), _GOAL)
+
+
+def _add_reading(memory: SessionMemory, words: Iterable[str], paths: Iterable[str]) -> WorkStep:
+    """Return what was read since the last change, including one more action."""
+    _, _, _, read_words, read_files, _ = memory.reading
+    known = memory.known
+    new = [word for word in words if word not in known]
+    return WorkStep(
+        read_words=_truncate(dict.fromkeys((*new, *read_words)), _SAID) if new else read_words,
+        read_files=_truncate(dict.fromkeys((*paths, *read_files)), _CHANGED),
+    )
+
+
+def _settle(memory: SessionMemory) -> SessionMemory:
+    """Move the window to the known work: the user has seen it and asks for something."""
+    for step in (*memory.window, memory.reading):
+        memory = _learn(memory, step)
+    return memory._replace(window=(), reading=WorkStep())
+
+
+def _learn(memory: SessionMemory, step: WorkStep) -> SessionMemory:
+    return memory._replace(
+        known=_join(memory.known, (*step.read_words, *step.words), _KNOWN),
+        files=_join(memory.files, (*step.read_files, *step.files), _FILES),
+    )
+
+
+def _join(old: dict[str, None], new: Iterable[str], bounds: tuple[int, int]) -> dict[str, None]:
+    """Append new entries, and drop the oldest ones above the bounds."""
+    added = dict.fromkeys(new)
+    again = added.keys() & old.keys()
+    if len(again) == len(added):
+        return old
+    joined = old.copy()
+    for each in again:
+        del joined[each]
+    joined |= added
+    most, room = bounds
+    over = max(len(joined) - most, 0)
+    size = _size(joined) - room
+    if over or size > 0:
+        gone: list[str] = []
+        for each in joined:
+            if size <= 0 and len(gone) >= over:
+                break
+            gone.append(each)
+            size -= len(each) + _SEPARATOR
+        for each in gone:
+            del joined[each]
+    return joined
+
+
+def _truncate(texts: Iterable[str], bounds: tuple[int, int]) -> tuple[str, ...]:
+    """Return the first of the texts, as many as the bounds allow."""
+    most, room = bounds
+    kept = list(islice(texts, most))
+    size = _size(kept)
+    while size > room:
+        size -= len(kept.pop()) + _SEPARATOR
+    return tuple(kept)
+
+
+def _size(texts: Collection[str]) -> int:
+    """Return the number of characters that the texts take when stored."""
+    return sum(map(len, texts)) + _SEPARATOR * len(texts)
+
+
+def _only(old: dict[str, None], kept: dict[str, None]) -> dict[str, None]:
+    return old if old.keys() <= kept.keys() else {each: None for each in old if each in kept}
+
+
+def data(memory: SessionMemory) -> dict[str, Any]:
+    """Return the memory as compact JSON values, without empty fields."""
+    values: dict[str, Any] = {}
+    for name, value in memory._asdict().items():
+        if name in _MARKED or value == SessionMemory._field_defaults[name]:
+            continue
+        if name == "words":
+            values[name] = ",".join(_mark(memory.words, memory.reached_words, memory.placed))
+        elif name == "pairs":
+            values[name] = ",".join(_mark(memory.pairs, memory.reached_pairs))
+        elif name in _WORDS:
+            values[name] = ",".join(value)
+        elif name == "window":
+            values[name] = [_flat(step) for step in value]
+        elif name == "reading":
+            values[name] = _flat(value)
+        elif name in ("repeats", "pending") or not isinstance(value, dict):
+            values[name] = value
+        else:
+            values[name] = list(value)
+    return values
+
+
+def parse(stored: Mapping[str, Any]) -> SessionMemory:
+    """Read a memory from the output of `data`. Raise ValueError if it is not one."""
+    try:
+        values: dict[str, Any] = {}
+        for name, default in SessionMemory._field_defaults.items():
+            if name not in stored or name in _MARKED:
+                continue
+            value = stored[name]
+            if name in _WORDS:
+                values[name] = dict.fromkeys(_split(value))
+            elif name == "window":
+                values[name] = tuple(_step(each) for each in value)
+            elif name == "reading":
+                values[name] = _step(value)
+            elif name == "repeats":
+                values[name] = {str(key): int(count) for key, count in value.items()}
+            elif name == "pending":
+                values[name] = {str(key): str(text) for key, text in value.items()}
+            elif isinstance(default, dict):
+                values[name] = dict.fromkeys(map(str, value))
+            else:
+                values[name] = type(default)(value)
+        words, pairs = values.get("words", {}), values.get("pairs", {})
+        values["reached_words"] = {word[1:]: None for word in words if word[0] in "+-"}
+        values["placed"] = {word[1:]: None for word in words if word[0] == "-"}
+        values["reached_pairs"] = {pair[1:]: None for pair in pairs if pair[0] == "+"}
+        values["words"] = {word.lstrip("+-"): None for word in words}
+        values["pairs"] = {pair.lstrip("+"): None for pair in pairs}
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+        raise ValueError("not the state of a session") from error
+    return SessionMemory(**values)
+
+
+# words and pairs have only letters and blanks, so those that are reached can carry a mark
+_WORDS = frozenset(("words", "pairs", "asks", "known"))
+_MARKED = frozenset(("reached_words", "reached_pairs", "placed"))
+
+
+def _mark(
+    all_: dict[str, None], reached: dict[str, None], placed: Collection[str] = ()
+) -> Iterator[str]:
+    for each in all_:
+        yield f"-{each}" if each in placed else f"+{each}" if each in reached else each
+
+
+def _flat(step: WorkStep) -> list[Any]:
+    words, pairs, files, read_words, read_files, names = step
+    return [",".join(words), ",".join(pairs), list(files), ",".join(read_words), list(read_files),
+            list(names)]  # fmt: skip
+
+
+def _step(stored: Any) -> WorkStep:
+    words, pairs, files, read_words, read_files, names = stored
+    return WorkStep(
+        _split(words),
+        _split(pairs),
+        tuple(map(str, files)),
+        _split(read_words),
+        tuple(map(str, read_files)),
+        tuple(map(str, names)),
+    )
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()

@@ -1,0 +1,1 @@
+"""The prompt reader: finds what a user's message forbids and allows."""

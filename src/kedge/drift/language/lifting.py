@@ -1,0 +1,147 @@
+"""What a later message takes back of what was forbidden."""
+
+from __future__ import annotations
+
+from kedge.drift.language.prompts import requests, users_words
+from kedge.drift.language.subjects import covers, is_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kedge.drift.language.reading import Reading
+    from kedge.drift.limits.constraint import Constraint
+
+_APPROVALS = (
+    "go ahead", "do it", "go for it", "implement", "proceed", "lgtm", "approved", "sounds good",
+    "looks good", "let's do", "lets do", "make it so", "please do", "ship it",
+)  # fmt: skip
+# kinds that a request for a kind lifts as well
+_ALSO = {
+    "no_new_dependencies": ("no_install",),
+    "no_install": ("no_new_dependencies",),
+    "no_tests": ("no_touch",),
+    "no_pr": (),
+    "no_new_files": (),
+}
+
+
+def remaining(text: str, known: Sequence[Constraint], reading: Reading) -> tuple[Constraint, ...]:
+    """What is left of the known constraints after a message that was read as `reading`."""
+    words = users_words(text) if known else ""
+    if not words:
+        return tuple(known)
+    approved = _approved(words)
+    if _ended(words):
+        known = [each for each in known if not _named(each, reading)]
+    out: list[Constraint] = []
+    for each in known:
+        if any(_same(each, other) for other in reading.forbidden):
+            out.append(each)
+        else:
+            left = _left(each, reading, words, approved)
+            if left is not None:
+                out.append(left)
+    return tuple(out)
+
+
+def _left(each: Constraint, reading: Reading, words: str, approved: bool) -> Constraint | None:
+    kind, subject = _meant(each)
+    if kind == "read_only":
+        return None if approved or requests(words) else each
+    if kind == "only_under":
+        return _wider(each, reading)
+    for grant in reading.allowed:
+        for asked, about in grant.kinds:
+            if asked == "about" and _speaks_of(kind, subject, about):
+                return None
+            wide = asked == "only_under" and kind == "no_touch"
+            if kind != asked and kind not in _ALSO.get(asked, ()) and not wide:
+                continue
+            if kind in ("no_touch", "no_delete", "no_rename") and subject:
+                free = grant.about.subjects if asked != "no_tests" else ("tests",)
+                freed = _freed(each, subject, free)
+                if freed != each:
+                    return freed
+            elif kind not in ("no_run", "no_vcs", "no_tool") or _alike(about, subject):
+                return None
+    return each
+
+
+def _alike(about: tuple[str, ...], subject: tuple[str, ...]) -> bool:
+    """Whether what is asked for is what was forbidden; where either says nothing, it is."""
+    if not about or not subject:
+        return True
+    return any(one in other or other in one for one in about for other in subject)
+
+
+def _freed(each: Constraint, subject: tuple[str, ...], about: tuple[str, ...]) -> Constraint | None:
+    """Without the subjects that are allowed, or with what is allowed of them as an exception."""
+    left = [
+        one for one in subject
+        if not any(one == two or (is_path(one) and covers(two, one)) for two in about)
+    ]  # fmt: skip
+    if not left:
+        return None
+    if not about:
+        return each
+    more = tuple(two for two in about if is_path(two) and any(covers(one, two) for one in left))
+    head = each.subject[:1] if each.kind == "ask_first" else ()
+    return each._replace(subject=(*head, *left), exceptions=(*each.exceptions, *more))
+
+
+def _wider(each: Constraint, reading: Reading) -> Constraint:
+    """A path that a later message names for a change is in the scope, too."""
+    forbidden = {path for one in reading.forbidden for path in one.subject}
+    more = tuple(
+        path
+        for path in dict.fromkeys(reading.named)
+        if path not in forbidden and not any(covers(one, path) for one in each.subject)
+    )
+    return each._replace(subject=(*each.subject, *more)) if more else each
+
+
+def _meant(each: Constraint) -> tuple[str, tuple[str, ...]]:
+    if each.kind == "ask_first" and each.subject:
+        return each.subject[0], each.subject[1:]
+    return each.kind, each.subject
+
+
+def _same(each: Constraint, other: Constraint) -> bool:
+    return each.kind == other.kind and (
+        each.subject == other.subject or bool(set(each.subject) & set(other.subject))
+    )
+
+
+def _speaks_of(kind: str, subject: tuple[str, ...], heads: tuple[str, ...]) -> bool:
+    words = {part for one in subject for part in one.lower().split()}
+    verb = kind.removeprefix("no_").removeprefix("new_").rstrip("s")
+    return bool(words & set(heads)) or any(
+        head.rstrip("s").removesuffix("ting").removesuffix("ing") == verb for head in heads
+    )
+
+
+def _ended(words: str) -> bool:
+    """For "the restriction to src/a no longer applies"."""
+    low = words[:400].lower()
+    return any(
+        word in low for word in ("restriction", "constraint", "limit", "rule", "freeze")
+    ) and (
+        any(phrase in low for phrase in ("no longer", "is lifted", "is over", "is gone", "is off"))
+    )
+
+
+def _named(each: Constraint, reading: Reading) -> bool:
+    """Whether a message names what a constraint is about; all are meant where it names nothing."""
+    _, subject = _meant(each)
+    return not reading.named or any(path in reading.named for path in subject)
+
+
+def _approved(words: str) -> bool:
+    low = words[:400].lower().replace("’", "'")
+    if "?" in low or "don't" in low or "do not" in low or "not yet" in low:
+        return False
+    first = low.split(maxsplit=1)[0].strip(",.!")
+    return any(phrase in low for phrase in _APPROVALS) or (
+        first in ("yes", "yep", "yeah", "yup") or low.strip(" .!") == "go"
+    )

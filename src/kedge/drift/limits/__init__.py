@@ -1,0 +1,1 @@
+"""Limits that the user set, and whether an action breaks one."""

@@ -1,0 +1,73 @@
+"""An action as constraints see it."""
+
+from __future__ import annotations
+
+from kedge.drift.language.roles import word_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from kedge.drift.limits.programs import Program
+
+_OWN = (".claude/", ".kedge/", ".git/", ".codex/", ".gemini/", ".opencode/", "tmp/", ".tmp/")
+_NO_SHELL = frozenset(("read", "agent", "plan", "edit", "write"))
+_SHELLS = word_set("bash shell run_shell_command exec_command local_shell container.exec")
+
+
+class ActionView:
+    """The parts of an action, or of its effects, that constraints check; missing ones are empty.
+
+    Paths outside the project and the agent's own notes are left out.
+    """
+
+    def __init__(self, action: Any) -> None:
+        effects = getattr(action, "effects", action)
+        self.action = action
+        self.kind: str = getattr(action, "kind", "")
+        self.tool: str = getattr(action, "tool", "")
+        self.command: str = getattr(action, "command", "") or ""
+        changes = getattr(action, "changes", ())
+        self.changes: tuple[Any, ...] = changes if isinstance(changes, tuple) else ()
+        outside = frozenset(getattr(effects, "outside", ()))
+        self.written = _inside(getattr(effects, "written", ()), outside)
+        self.deleted = _inside(getattr(effects, "deleted", ()), outside)
+        self.moved: list[tuple[str, str]] = [
+            pair for pair in getattr(effects, "moved", ()) if pair[0] not in outside
+        ]
+        self.vcs: tuple[Any, ...] = tuple(getattr(effects, "vcs", ()))
+        self.installs: tuple[Any, ...] = tuple(getattr(effects, "installs", ()))
+        self.network: tuple[str, ...] = tuple(getattr(effects, "network", ()))
+        self.checks: tuple[Any, ...] = tuple(getattr(effects, "checks", ()))
+        self.runs: tuple[str, ...] = tuple(getattr(effects, "runs", ()))
+        self._programs: list[Program] | None = None
+
+    @property
+    def changed(self) -> Iterator[tuple[str, str]]:
+        """Each changed path with the verb for what happens to it."""
+        for path in self.written:
+            yield path, "changes"
+        for path in self.deleted:
+            yield path, "deletes"
+        for old, new in self.moved:
+            yield old, "moves"
+            if not new.startswith(("/", "~")):
+                yield new, "writes"
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs that a shell command starts; none for any other tool."""
+        if self._programs is None:
+            from kedge.drift.limits.programs import list_programs
+
+            shell = self.kind not in _NO_SHELL or self.tool.lower() in _SHELLS
+            self._programs = list_programs(self.command) if shell else []
+        return self._programs
+
+
+def _inside(paths: Iterable[str], outside: frozenset[str]) -> list[str]:
+    return [
+        path for path in paths
+        if path not in outside and not path.startswith(_OWN) and not path.startswith(("/", "~"))
+    ]  # fmt: skip

@@ -1,0 +1,359 @@
+"""Whether an action breaks a constraint, and how.
+
+A subject that names no path cannot be checked against paths, and so never counts as broken.
+"""
+
+from __future__ import annotations
+
+from kedge.drift.language.roles import word_set
+from kedge.drift.language.subjects import WEAK, covers, is_path, is_test
+from kedge.drift.limits import manifests
+from kedge.drift.limits.action_view import ActionView
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
+
+    from kedge.drift.limits.constraint import Constraint
+
+    IsTest: TypeAlias = Callable[[str], bool]
+    Exists: TypeAlias = Callable[[str], bool]
+    Hit: TypeAlias = "tuple[str, str, float] | None"  # evidence, reason, weight
+
+_BUILD_OUTPUT = word_set(
+    """node_modules dist build __pycache__ .pytest_cache .mypy_cache .ruff_cache coverage .coverage
+    target out .next .nuxt .cache htmlcov .tox .turbo"""
+)
+_DISCARDING = word_set("checkout restore reset clean stash switch")
+_CHANGING = word_set("""commit push merge rebase reset revert cherry-pick rm mv am restore clean""")
+_TOOLS = {
+    "subagent": ("task", "agent", "spawn_agent"), "subagents": ("task", "agent", "spawn_agent"),
+    "agents": ("task", "agent"), "task": ("task", "agent"), "bash": ("bash", "shell"),
+    "websearch": ("websearch", "google_web_search", "web_search"),
+    "webfetch": ("webfetch", "web_fetch"),
+}  # fmt: skip
+
+
+class Breach(NamedTuple):
+    """`evidence` is the path, command or act; `weight` says how sure it is, from 0 to 1."""
+
+    constraint: Constraint
+    evidence: str
+    reason: str
+    weight: float
+
+
+def find_breach(
+    constraint: Constraint,
+    action: Any,
+    *,
+    tests: IsTest = is_test,
+    exists: Exists | None = None,
+) -> Breach | None:
+    """Return how an action breaks the constraint, or None if it does not.
+
+    `action` is an action, its effects, or an `ActionView`. `tests` tells which paths are tests.
+    Without `exists`, a file that is written as a whole counts as a new file.
+    """
+    meant = constraint
+    if constraint.kind == "ask_first":
+        if not constraint.subject:
+            return None
+        meant = constraint._replace(kind=constraint.subject[0], subject=constraint.subject[1:])
+    rule = _RULES.get(meant.kind)
+    if rule is None:
+        return None
+    view = action if isinstance(action, ActionView) else ActionView(action)
+    hit = rule(meant, view, tests, exists)
+    if hit is None:
+        return None
+    evidence, reason, weight = hit
+    return Breach(constraint, evidence[:200], reason, round(weight * constraint.strength, 2))
+
+
+def _no_touch(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+    best: Hit = None
+    for path, act in action.changed:
+        weight = _coverage(each.subject, path, tests)
+        if not weight and act != "changes":
+            weight = 1.0 if any(_above(path, subject) for subject in each.subject) else 0.0
+        free = not weight or _coverage(each.exceptions, path, tests)
+        if not free and (best is None or weight > best[2]):
+            best = (path, f"{act} {path}", weight)
+    return best
+
+
+def _only_under(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+    subjects = (*each.subject, *each.exceptions)
+    for path, act in action.changed:
+        if not _coverage(subjects, path, tests):
+            return path, f"{act} {path}, outside of {', '.join(each.subject)}", 1.0
+    return None
+
+
+def _no_new_dependencies(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    allowed = {name.lower() for name in each.exceptions}
+    for install in action.installs:
+        new = [name for name in _packages(install) if name.lower() not in allowed]
+        if new:
+            return " ".join(new), f"{install.manager} adds {', '.join(new)}", 1.0
+    for change in action.changes:
+        new = [
+            name for name in manifests.find_added_packages(change) if name.lower() not in allowed
+        ]
+        if new:
+            return change.path, f"adds {', '.join(new)} to {change.path}", 1.0
+    return None
+
+
+def _no_install(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    for install in action.installs:
+        if getattr(install, "removes", False):
+            continue
+        names = tuple(install.packages)
+        if not each.subject or set(names) & set(each.subject):
+            shown = f"{install.manager} install {' '.join(names)}".strip()
+            return shown, f"runs {shown}", 1.0
+    return None
+
+
+def _no_new_files(
+    each: Constraint, action: ActionView, tests: IsTest, exists: Exists | None
+) -> Hit:
+    whole = {change.path for change in action.changes if getattr(change, "whole", False)}
+    touched = any(program.name == "touch" for program in action.programs)
+    for path in action.written:
+        if exists is not None:
+            new = not exists(path)
+        else:
+            new = path in whole or touched or (action.kind == "write")
+        if new and (not each.subject or _coverage(each.subject, path, tests)):
+            return path, f"creates {path}", 1.0
+    return None
+
+
+def _no_delete(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+    for path in action.deleted:
+        if each.subject:
+            weight = _coverage(each.subject, path, tests)
+            if any(_above(path, subject) for subject in each.subject):
+                weight = 1.0
+            if not weight and not any(_resolvable(subject) for subject in each.subject):
+                weight = 0.6  # "the old ones": the words do not say which files
+        else:
+            weight = WEAK if _BUILD_OUTPUT & set(path.split("/")) else 1.0
+        if weight and not _coverage(each.exceptions, path, tests):
+            return path, f"deletes {path}", weight
+    return None if each.subject else _cleans(action)
+
+
+def _cleans(action: ActionView) -> Hit:
+    """`git clean` deletes files, too, though the command does not say which."""
+    for act in action.vcs:
+        if act.verb == "clean" and act.destructive:
+            return "git clean", "deletes what git does not know", 1.0
+    return None
+
+
+def _no_rename(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+    for old, new in action.moved:
+        if not each.subject or _coverage(each.subject, old, tests):
+            return old, f"moves {old} to {new}", 1.0
+    return None
+
+
+def _no_commit(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    for act in action.vcs:
+        if act.verb in ("commit", "add") and each.subject:
+            paths = [arg for arg in act.args for one in each.subject if covers(one, arg)]
+            if paths:
+                return paths[0], f"git {act.verb} {paths[0]}", 1.0
+        elif act.verb == "commit" and not each.subject:
+            return "git commit", "commits", 1.0
+    return None
+
+
+def _no_push(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    for act in action.vcs:
+        if act.verb == "push":
+            targets = {arg.rpartition(":")[2] for arg in act.args}
+            if not each.subject or targets & set(each.subject):
+                return " ".join(("git push", *act.args)), "pushes", 1.0
+    return None
+
+
+def _no_branch(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+    for act in action.vcs:
+        new = {"-b", "-B", "--orphan", "-c", "-C", "--create"} & set(act.args)
+        shown = f"git {act.verb} {' '.join(act.args)}".strip()
+        if act.verb in ("checkout", "switch") and new:
+            return shown, "makes a branch", 1.0
+        if act.verb in ("switch", "branch"):
+            return shown, "changes branches", 1.0
+        if act.verb == "checkout" and len(act.args) == 1 and not act.destructive:
+            return shown, "changes branches", 0.8
+    return None
+
+
+def _no_pr(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+    for act in action.vcs:
+        if act.verb in ("gh pr create", "glab mr create", "hub pull-request", "gh pr new"):
+            return act.verb, "opens a pull request", 1.0
+    return None
+
+
+def _no_vcs(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    for act in action.vcs:
+        force = act.verb == "push" and act.destructive
+        amends = act.verb == "commit" and "--amend" in act.args
+        squashes = act.verb == "merge" and "--squash" in act.args
+        for what in each.subject:
+            if (
+                act.verb in (what, f"gh pr {what}")
+                or (what == "force push" and force)
+                or (what == "amend" and amends)
+                or (what == "squash" and squashes)
+                or (what == "discard" and act.destructive and act.verb in _DISCARDING)
+                or (what == "rebase" and act.verb == "pull" and "--rebase" in act.args)
+            ):
+                return f"git {act.verb} {' '.join(act.args)}".strip(), f"git {what}", 1.0
+    return None
+
+
+def _no_run(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    if not each.subject:
+        busy = action.runs or action.checks or action.installs or action.vcs
+        return (action.command[:80], f"runs {action.command[:80]}", 1.0) if busy else None
+    for program in action.programs:
+        for what in each.subject:
+            if program.matches(what):
+                return program.shown, f"runs {program.shown}", 1.0
+    return None
+
+
+def _no_network(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+    far = [place for place in action.network if not _local(place)]
+    if far:
+        return far[0], f"reaches {far[0]}", 1.0
+    for install in action.installs:
+        if _packages(install):
+            return install.manager, f"{install.manager} downloads packages", 0.8
+    return None
+
+
+def _read_only(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+    for path, act in action.changed:
+        if not _coverage(each.exceptions, path, tests) and not _BUILD_OUTPUT & set(path.split("/")):
+            return path, f"{act} {path}", 1.0
+    for vcs in action.vcs:
+        if vcs.verb in _CHANGING or vcs.verb in ("gh pr create", "gh pr merge"):
+            return f"git {vcs.verb}", f"git {vcs.verb}", 1.0
+    for install in action.installs:
+        if _packages(install):
+            return install.manager, f"{install.manager} installs packages", 0.8
+    return None
+
+
+def _no_format(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+    for program in action.programs:
+        if program.formats_files:
+            return program.shown, f"runs {program.shown}", 1.0
+    return None
+
+
+def _no_tests(_: Constraint, action: ActionView, tests: IsTest, exists: Exists | None) -> Hit:
+    for path in action.written:
+        if tests(path):
+            new = exists is None or not exists(path) or action.kind == "write"
+            return path, f"writes {path}", 1.0 if new else 0.8
+    return None
+
+
+def _keep_tests(_: Constraint, action: ActionView, tests: IsTest, __: Exists | None) -> Hit:
+    for path in action.deleted:
+        if tests(path):
+            return path, f"deletes {path}", 1.0
+    if not action.changes:
+        return None
+    from kedge.drift.evidence.weakened_checks import find_weakened_checks
+
+    for sign in find_weakened_checks(action.action):
+        if sign.severity > 1 and (tests(sign.path) or "test" in sign.rule):
+            return sign.path, f"{sign.rule}: {sign.evidence}"[:160], 1.0
+    return None
+
+
+def _no_refactor(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+    for old, new in action.moved:
+        if not each.subject or _coverage(each.subject, old, tests):
+            return old, f"moves {old} to {new}", 1.0
+    return None
+
+
+def _no_tool(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    wanted = {name.lower() for name in each.subject}
+    for program in action.programs:
+        if program.name in wanted:
+            return program.shown, f"uses {program.name}", 1.0
+    for install in action.installs:
+        names = {name.lower() for name in install.packages} & wanted
+        if names:
+            return install.manager, f"installs {', '.join(sorted(names))}", 1.0
+    for name in wanted:
+        if action.tool.lower() in _TOOLS.get(name, ()):
+            return action.tool, f"uses {action.tool}", 1.0
+    return None
+
+
+_RULES: dict[str, Callable[[Constraint, ActionView, IsTest, Exists | None], Hit]] = {
+    "no_touch": _no_touch,
+    "only_under": _only_under,
+    "no_new_dependencies": _no_new_dependencies,
+    "no_install": _no_install,
+    "no_new_files": _no_new_files,
+    "no_delete": _no_delete,
+    "no_rename": _no_rename,
+    "no_commit": _no_commit,
+    "no_push": _no_push,
+    "no_branch": _no_branch,
+    "no_pr": _no_pr,
+    "no_vcs": _no_vcs,
+    "no_run": _no_run,
+    "no_network": _no_network,
+    "read_only": _read_only,
+    "no_format": _no_format,
+    "no_tests": _no_tests,
+    "keep_tests": _keep_tests,
+    "no_refactor": _no_refactor,
+    "no_tool": _no_tool,
+}
+
+
+def _coverage(subjects: tuple[str, ...], path: str, tests: IsTest) -> float:
+    return max((covers(subject, path, tests) for subject in subjects), default=0.0)
+
+
+def _above(folder: str, subject: str) -> bool:
+    """True if deleting or moving the folder takes along the path that the subject names."""
+    return subject.lower().startswith(f"{folder.lower().rstrip('/')}/")
+
+
+def _resolvable(subject: str) -> bool:
+    from kedge.drift.language.subjects import role
+
+    words = subject.split()
+    return is_path(subject) or (bool(words) and role(words[-1]) is not None)
+
+
+def _packages(install: Any) -> list[str]:
+    """Return the packages that an install adds; the project itself does not count."""
+    if getattr(install, "removes", False):
+        return []
+    return [name for name in install.packages if name[:1] not in (".", "/", "-", "")]
+
+
+def _local(place: str) -> bool:
+    host = place.partition("://")[2] or place
+    return host.startswith(("localhost", "127.", "0.0.0.0", "[::1]"))  # noqa: S104 - only named

@@ -1,0 +1,63 @@
+"""A constraint: something the user ruled out, in the user's own words."""
+
+from __future__ import annotations
+
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+KINDS = (
+    "no_touch", "only_under", "no_new_dependencies", "no_new_files", "no_delete", "no_rename",
+    "no_commit", "no_push", "no_branch", "no_pr", "no_vcs", "no_run", "no_install", "no_network",
+    "read_only", "no_format", "no_tests", "keep_tests", "no_refactor", "no_tool", "ask_first",
+)  # fmt: skip
+# kinds that hold for one request only, unless the user says otherwise ("never", "this session")
+PASSING = frozenset(("only_under", "read_only", "no_refactor", "no_tests", "no_format"))
+FIRM = 1.0
+SOFT = 0.6
+
+
+class Constraint(NamedTuple):
+    """`subject` lists paths, patterns or words; an empty one covers everything of the kind.
+
+    The subject of `ask_first` starts with the kind it asks about. A `standing` constraint outlives
+    the request it came with; one with `until="checks"` ends when the checks pass.
+    """
+
+    kind: str
+    subject: tuple[str, ...] = ()
+    quote: str = ""
+    exceptions: tuple[str, ...] = ()
+    strength: float = FIRM
+    standing: bool = True
+    until: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """Return the constraint as JSON values."""
+        return {
+            "kind": self.kind,
+            "subject": list(self.subject),
+            "quote": self.quote,
+            "exceptions": list(self.exceptions),
+            "strength": self.strength,
+            "standing": self.standing,
+            "until": self.until,
+        }
+
+
+def parse(data: Mapping[str, Any]) -> Constraint:
+    """Read a constraint from the output of `Constraint.data`. Raise ValueError if it is not one."""
+    try:
+        kind, quote = data["kind"], data["quote"]
+        subject, exceptions = tuple(data["subject"]), tuple(data["exceptions"])
+        strength, standing = float(data["strength"]), bool(data["standing"])
+        until = data.get("until", "")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a constraint") from error
+    texts = (kind, quote, until, *subject, *exceptions)
+    if kind not in KINDS or not all(type(each) is str for each in texts):
+        raise ValueError(f"not a constraint: {kind!r}")
+    return Constraint(kind, subject, quote, exceptions, strength, standing, until)

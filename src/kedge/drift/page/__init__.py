@@ -1,1 +1,0 @@
-"""The report on sessions: one page that needs nothing but itself."""

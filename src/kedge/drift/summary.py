@@ -1,0 +1,111 @@
+"""The summary of a session: where it strayed, what it changed and decided, what needs review."""
+
+from __future__ import annotations
+
+from kedge.drift.course import LEVELS, NORMAL
+from kedge.store import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+DRIFTED, REVIEW = "had-drift", "needs-review"  # labels of a task
+_ALARM = LEVELS.index("correct")
+_GRAVE = LEVELS.index("intervene")
+_FILES = 200
+_DECISIONS = 20
+_LONGEST = 240  # characters of a decision
+
+
+def summarize(db: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary that is stored with the session."""
+    events = sessions.events(db, row["id"])
+    steps = sessions.steps(db, row["id"])
+    levels = {level: sum(event["level"] == level for event in events) for level in LEVELS[1:]}
+    worst = max((LEVELS.index(event["level"]) for event in events), default=0)
+    why = find_review_reasons(row, events, steps)
+    changed = dict.fromkeys(
+        path for step in steps if step["changes"] and _was_done(step) for path in step["files"]
+    )
+    return {
+        "goal": row["goal"],
+        "task": row["task"],
+        "actions": len(steps),
+        "alarms": sum(LEVELS.index(event["level"]) >= _ALARM for event in events),
+        "worst": LEVELS[worst],
+        "levels": levels,
+        "score": round(row["score"], 1),
+        "state": row["course"],
+        "needs_review": bool(why),
+        "why": why,
+        "files": list(changed)[:_FILES],
+        "decisions": _list_decisions(steps),
+    }
+
+
+def find_review_reasons(
+    row: dict[str, Any], events: Sequence[dict[str, Any]], steps: Sequence[dict[str, Any]]
+) -> list[str]:
+    """Return why somebody should review the session: grave steps, or drift that lasted."""
+    done = {step["id"] for step in steps if _was_done(step)}
+    reasons = []
+    for event in events:
+        if LEVELS.index(event["level"]) < _ALARM or event["step"] not in done:
+            continue
+        for rule, evidence, weight in event["evidence"][:1]:
+            grave = LEVELS.index(event["level"]) >= _GRAVE and rule != "repetition"
+            if grave or (rule == "weakened check" and weight >= 4):
+                reasons.append(f"{rule}: {evidence}"[:_LONGEST])
+    if row["course"] != NORMAL:
+        reasons.append(f"the session did not come back on course ({row['course']})")
+    return list(dict.fromkeys(reasons))
+
+
+def choose_labels(summary: dict[str, Any]) -> list[str]:
+    """Return the labels that a task gets from a session bound to it."""
+    labels = [DRIFTED] if summary["alarms"] else []
+    return [*labels, REVIEW] if summary["needs_review"] else labels
+
+
+def write_notice(session: str, summary: dict[str, Any]) -> str:
+    """Write the line that tells the user why the session needs review."""
+    more = len(summary["why"]) - 1
+    rest = f", and {more} more" if more else ""
+    return f"kedge: needs review: {summary['why'][0]}{rest} (kedge drift explain {session[:8]})"
+
+
+def write_reminder(
+    row: dict[str, Any], checks: Iterable[str], steps: Sequence[dict[str, Any]]
+) -> str:
+    """Write a reminder of the checks that did not pass since the last change; "" if all did."""
+    changed = [step["position"] for step in steps if step["changes"] and _was_done(step)]
+    if not changed:
+        return ""
+    passed = [
+        step["command"] for step in steps if step["position"] > changed[-1] and step["ok"] is True
+    ]
+    owed = [check for check in checks if not any(check in command for command in passed)]
+    if not owed:
+        return ""
+    named = ", ".join(f"`{check}`" for check in owed[:3])
+    return (
+        f"[kedge] Task {row['task']} is not proven done: {named} did not pass since the last "
+        "change. Run it; if it cannot pass, say why."
+    )
+
+
+def _was_done(step: dict[str, Any]) -> bool:
+    """True if a step took place as far as is known; one the user was asked about may not have."""
+    return step["ok"] is not None or step["decision"] == "none"
+
+
+def _list_decisions(steps: Iterable[dict[str, Any]]) -> list[str]:
+    decisions = []
+    for step in steps:
+        if step["is_key_decision"] and step["is_validated"] and _was_done(step):
+            what = f"{step['action_type']} {', '.join(step['files'][:3]) or step['command'][:80]}"
+            reasoning = " ".join(step["reasoning"].split())
+            decisions.append(f"{what}: {reasoning}"[:_LONGEST] if reasoning else what)
+    return list(dict.fromkeys(decisions))[-_DECISIONS:]

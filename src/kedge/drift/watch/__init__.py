@@ -1,0 +1,1 @@
+"""The live watch: judges, records and answers the hook events of agents."""

@@ -1,0 +1,342 @@
+"""Judge, record and answer the events of agents, one at a time.
+
+Each event is one transaction, so that the hooks of parallel calls run one after another and none is
+lost. Events are redacted before anything is judged or stored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from kedge.drift import course
+from kedge.drift.actions import normalise
+from kedge.drift.engine import Session
+from kedge.drift.watch import answers, session_log, steps
+from kedge.drift.watch.answers import ADVISE, DENY, ENFORCE, NONE, OFF
+from kedge.drift.watch.calls import ToolCall, as_edit
+from kedge.host import clock
+from kedge.host.redact import redact
+from kedge.store import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from kedge.drift.charter import Charter
+    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.scoring import Verdict
+
+    Event = dict[str, Any]
+    Answer = dict[str, Any]
+
+_LONGEST = 100  # characters of an id
+_REASONING = 600  # characters of what the agent says
+
+
+class Watch:
+    """Answers events of a project's sessions.
+
+    `policy` is called at each message; `charter` and `checks` read the session's task, if it has
+    one. With `unattended`, prompts come from kedge and are not the user's word.
+    """
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        root: str,
+        agent: str,
+        *,
+        policy: Callable[[], str],
+        charter: Callable[[], Charter | None],
+        checks: Callable[[], Sequence[str]] = tuple,
+        neighbours: Callable[[], Neighbours | None] = lambda: None,
+        unattended: bool = False,
+    ) -> None:
+        self.db = db
+        self.root = root
+        self.agent = agent
+        self.policy = policy
+        self.charter = charter
+        self.checks = checks
+        self.neighbours = neighbours
+        self.unattended = unattended
+        self.faults: list[str] = []
+
+    def answer(self, event: Event) -> Answer | None:
+        """Return the answer to an event, or None if there is nothing to say."""
+        handler = _HANDLERS.get(str(event.get("hook_event_name")))
+        name = event.get("session_id")
+        if handler is None or not isinstance(name, str) or not name:
+            return None
+        return handler(self, name[:_LONGEST], event)
+
+    def start_session(self, name: str, event: Event) -> None:
+        """Handle a session that starts, resumes, or was compacted."""
+        policy = self.policy()
+        with sessions.transaction(self.db):
+            row = self._load_row(name, event, policy)
+            if event.get("source") != "compact":
+                sessions.change(self.db, name, status="active", ended_at=None, policy=policy)
+            if not row["engine"] and row["task"]:
+                session_log.save_session(self.db, name, self._load_session(row, event))
+
+    def take_prompt(self, name: str, event: Event) -> Answer | None:
+        """Revise the charter with a message of the user, and deliver corrections that wait."""
+        policy = self.policy()
+        text = redact(str(event.get("prompt") or ""))
+        with sessions.transaction(self.db):
+            row = self._load_row(name, event, policy)
+            if policy == OFF:
+                sessions.change(self.db, name, policy=policy)
+                return None
+            session = self._load_session(row, event)
+            revision = session.charter.revision
+            texts = self._deliver(name, session, None) if policy in (ADVISE, ENFORCE) else []
+            if not self.unattended:
+                session.prompt(text)
+            if session.charter.revision != revision or not row["engine"]:
+                session_log.save_charter(self.db, name, session, text)
+            session_log.save_session(
+                self.db, name, session, policy=policy, status="active", ended_at=None
+            )
+        return answers.give_context("UserPromptSubmit", texts)
+
+    def judge_call(self, name: str, event: Event) -> Answer | None:
+        """Score a call before it runs and, by policy, ask about it or deny it."""
+        call = ToolCall(event)
+        with sessions.transaction(self.db):
+            row = self._load_row(name, event)
+            known = sessions.step(self.db, name, call.id)
+            if row["policy"] == OFF:
+                return None
+            if known is None:
+                decision, reason = self._judge(name, row, call, event)
+            else:
+                decision, reason = known["decision"], known["correction_given"]
+        return None if decision == NONE else answers.answer_call(decision, reason)
+
+    def take_result(self, name: str, event: Event) -> Answer | None:
+        """Record the result of a call, and deliver its correction."""
+        call = ToolCall(event)
+        kind = str(event.get("hook_event_name"))
+        with sessions.transaction(self.db):
+            row = self._load_row(name, event)
+            if row["policy"] == OFF:
+                return None
+            step = sessions.step(self.db, name, call.id)
+            if step is None:
+                self._judge(name, row, call, event, late=True)
+                row = self._load_row(name, event)
+                step = sessions.steps(self.db, name, last=1)[0]
+            session = self._load_session(row, event)
+            ok = call.ok and not _has_failed(event, call.id)
+            session.result(call.id, ok)
+            texts = []
+            if row["policy"] in (ADVISE, ENFORCE):
+                texts = self._deliver(name, session, call.subagent)
+            session_log.save_session(self.db, name, session)
+            self._save_result(name, step, ok, event)
+        return answers.give_context(kind, texts)
+
+    def stop_turn(self, name: str, event: Event) -> Answer | None:
+        """Flag a session that needs review when the agent stops, and name missing checks."""
+        from kedge.drift import summary
+
+        with sessions.transaction(self.db):
+            row = sessions.get(self.db, name)
+            if row is None or row["policy"] == OFF:
+                return None
+            result = summary.summarize(self.db, row)
+            sessions.change(self.db, name, needs_review=result["needs_review"])
+        if row["policy"] not in (ADVISE, ENFORCE) or event.get("stop_hook_active"):
+            return None
+        if row["task"]:
+            reminder = summary.write_reminder(row, self.checks(), sessions.steps(self.db, name))
+            if reminder:
+                return answers.block_stop(reminder)
+        if result["needs_review"] and not row["needs_review"] and self.agent == "claude":
+            return answers.notify_user(summary.write_notice(name, result))
+        return None
+
+    def touch_session(self, name: str, _: Event) -> None:
+        """Note that the session is alive: a subagent ended, or a compaction begins."""
+        with sessions.transaction(self.db):
+            if sessions.get(self.db, name) is not None:
+                sessions.change(self.db, name, checked_at=clock.now())
+
+    def end_session(self, name: str, _: Event) -> None:
+        """Store the summary of a session that is over."""
+        from kedge.drift import summary
+
+        with sessions.transaction(self.db):
+            row = sessions.get(self.db, name)
+            if row is not None:
+                result = summary.summarize(self.db, row)
+                sessions.change(
+                    self.db,
+                    name,
+                    status="completed",
+                    ended_at=clock.now(),
+                    summary=result,
+                    needs_review=result["needs_review"],
+                )
+
+    def _load_row(self, name: str, event: Event, policy: str | None = None) -> dict[str, Any]:
+        """Return the session's row; the first event of a session creates it."""
+        row = sessions.get(self.db, name)
+        if row is not None:
+            return row
+        charter = self.charter()
+        now = clock.now()
+        return sessions.add(
+            self.db,
+            name,
+            agent=self.agent,
+            project=self.root,
+            task=charter.task if charter is not None else None,
+            policy=policy or self.policy(),
+            transcript=str(event.get("transcript_path") or "")[:1000],
+            started_at=now,
+            checked_at=now,
+        )
+
+    def _load_session(self, row: dict[str, Any], event: Event) -> Session:
+        """Return the engine as the last event left it."""
+        cwd = str(event.get("cwd") or row["project"])
+
+        def exists(path: str) -> bool:
+            return os.path.lexists(f"{row['project']}/{path}")
+
+        def create(charter: Charter | None = None) -> Session:
+            near = self.neighbours()
+            return Session(
+                row["project"], cwd=cwd, charter_=charter, neighbours=near, exists=exists
+            )
+
+        session = create()
+        if row["engine"]:
+            try:
+                session.parse(json.loads(row["engine"]))
+                return session
+            except ValueError as error:
+                self.faults.append(f"session {row['id']} starts again from its goal: {error}")
+        charter = self.charter() if row["task"] else None
+        session = create(charter)
+        if charter is None and row["goal"]:
+            session.prompt(row["goal"])
+        return session
+
+    def _judge(
+        self, name: str, row: dict[str, Any], call: ToolCall, event: Event, *, late: bool = False
+    ) -> tuple[str, str]:
+        """Score a call and store it as a step; return the decision and its reason."""
+        session = self._load_session(row, event)
+        tool, given = as_edit(call, session.root or "/", session.cwd or "/")
+        action = normalise(
+            tool, given, root=session.root or "/", cwd=session.cwd or "/", id=call.id
+        )
+        before = session.course
+        remembered = session.memory
+        verdict = session.judge(action)
+        level = _choose_level(verdict, before.escalation)
+        decision = NONE if late else answers.decide(row["policy"], self.agent, verdict, level)
+        step = steps.describe_step(session, action, verdict)
+        recalled = (
+            session_log.recall_steps(self.db, name, session, step, call.id)
+            if verdict.score < 8
+            else []
+        )
+        reason = ""
+        if decision != NONE:
+            earlier = session_log.describe_steps(name, recalled)
+            reason = _write_reason(session, call.id, level, verdict, earlier)
+            if decision == DENY:  # a call that is denied is not done
+                session.memory = remembered
+        step |= {"id": call.id, "subagent": call.subagent, "position": row["steps"] + 1}
+        step |= {"recalled": recalled, "decision": decision, "correction_given": reason}
+        session_log.save_step(self.db, name, step)
+        if verdict.score < 8:
+            sessions.add_event(
+                self.db,
+                name,
+                step=call.id,
+                at=clock.now(),
+                score=verdict.score,
+                level=level,
+                before=before.state,
+                after=session.course.state,
+                escalation=session.course.escalation,
+                evidence=step["rules"],
+            )
+        session_log.save_session(self.db, name, session, steps=step["position"])
+        return decision, reason
+
+    def _deliver(self, name: str, session: Session, subagent: str | None) -> list[str]:
+        """Return the corrections to give now: to the subagent that acted, or to any with None."""
+        steps = {}
+        for each in session.course.pending:
+            step = sessions.step(self.db, name, each.action)
+            if step is not None and (subagent is None or step["subagent"] == subagent):
+                steps[each.action] = step
+        if not steps:
+            return []
+        earlier = [
+            text
+            for step in steps.values()
+            for text in session_log.describe_steps(name, step["recalled"])
+        ]
+        corrections = session.deliver(tuple(steps), earlier)
+        for one in corrections:
+            sessions.change_step(self.db, name, one.action, correction_given=one.text)
+        return [one.text for one in corrections]
+
+    def _save_result(self, name: str, step: dict[str, Any], ok: bool, event: Event) -> None:
+        """Store a call's result, and the agent's own words about it."""
+        from kedge.drift.watch.transcript_tail import find_reasoning
+
+        spoken = find_reasoning(str(event.get("transcript_path") or ""), step["id"])
+        words = redact(spoken)[-_REASONING:] or step["reasoning"]
+        key = step["is_key_decision"] or (step["changes"] and steps.is_choice(words))
+        sessions.change_step(self.db, name, step["id"], ok=ok, reasoning=words, is_key_decision=key)
+
+
+_HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
+    "SessionStart": Watch.start_session,
+    "UserPromptSubmit": Watch.take_prompt,
+    "PreToolUse": Watch.judge_call,
+    "PostToolUse": Watch.take_result,
+    "PostToolUseFailure": Watch.take_result,
+    "Stop": Watch.stop_turn,
+    "SubagentStop": Watch.touch_session,
+    "PreCompact": Watch.touch_session,
+    "SessionEnd": Watch.end_session,
+}
+
+
+def _has_failed(event: Event, call: str) -> bool:
+    """True if the transcript of an agent that reports only output says that the call failed."""
+    if not isinstance(event.get("tool_response"), str):
+        return False
+    from kedge.drift.watch.transcript_tail import has_failed
+
+    return has_failed(str(event.get("transcript_path") or ""), call)
+
+
+def _choose_level(verdict: Verdict, escalation: int) -> str:
+    soft = bool(verdict.rules) and verdict.rules[0].rule == "topic"
+    return course.choose_level(verdict.score, escalation, soft=soft)
+
+
+def _write_reason(
+    session: Session, call: str, level: str, verdict: Verdict, earlier: Sequence[str]
+) -> str:
+    """Return the correction of a call that is asked about or denied; it counts as delivered."""
+    from kedge.drift.corrections import write_correction
+
+    corrections = session.deliver((call,), earlier)
+    if corrections:
+        return corrections[0].text
+    return write_correction(level, session.charter.goal, verdict.rules, earlier).text

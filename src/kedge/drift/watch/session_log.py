@@ -1,0 +1,89 @@
+"""Save a session's engine, charter and steps in the store, and recall earlier steps."""
+
+from __future__ import annotations
+
+from kedge.host import clock
+from kedge.store import sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from typing import Any
+
+    from kedge.drift.engine import Session
+
+_EARLIER = 2  # steps to go back to in a correction
+_MESSAGE = 4_000  # characters of a message
+_WORDS = 40  # words of the goal
+_RECALLED = ("session", "id", "position", "action_type", "files", "command", "drift_score", "why")
+
+
+def save_session(db: sqlite3.Connection, name: str, session: Session, **more: Any) -> None:
+    """Save the status of the session, and everything that its next event needs."""
+    charter = session.charter
+    sessions.change(
+        db,
+        name,
+        goal=charter.goal,
+        scope=[path.lstrip("/") for path in charter.scope or charter.named[:50]],
+        constraints=[each.quote for each in charter.constraints],
+        keywords=[word for word, _ in charter.words[:_WORDS]],
+        score=session.course.score,
+        course=session.course.state,
+        escalation=session.course.escalation,
+        engine=session.data(),
+        checked_at=clock.now(),
+        **more,
+    )
+
+
+def save_charter(db: sqlite3.Connection, name: str, session: Session, message: str) -> None:
+    """Save a revision of the charter, with the message that caused it."""
+    charter = session.charter
+    sessions.add_charter(
+        db,
+        name,
+        revision=charter.revision,
+        at=clock.now(),
+        said=message[:_MESSAGE],
+        goal=charter.goal,
+        constraints=[{"kind": each.kind, "quote": each.quote} for each in charter.constraints],
+        scope=[path.lstrip("/") for path in charter.scope],
+    )
+
+
+def save_step(db: sqlite3.Connection, name: str, step: dict[str, Any]) -> None:
+    """Save a step, indexed by its files, folders and words."""
+    terms = {
+        sessions.FILE: step["files"],
+        sessions.FOLDER: step["folders"],
+        sessions.KEYWORD: step["keywords"],
+    }
+    sessions.add_step(db, name, terms, at=clock.now(), **step)
+
+
+def recall_steps(
+    db: sqlite3.Connection, name: str, session: Session, step: dict[str, Any], besides: str
+) -> list[dict[str, Any]]:
+    """Return past steps that are related to this one."""
+    from kedge.store.recall import recall
+
+    steps = recall(
+        db,
+        name,
+        files=step["files"],
+        folders=step["folders"],
+        keywords=list(session.memory.words)[-_WORDS:],
+        besides=besides,
+    )
+    return [{key: one[key] for key in _RECALLED} for one in steps]
+
+
+def describe_steps(session: str, recalled: Sequence[dict[str, Any]]) -> list[str]:
+    """Describe the session's own steps on course among the recalled ones, in a few words each."""
+    return [
+        f"{one['action_type']} {', '.join(one['files'][:2]) or one['command'][:60]}"
+        for one in recalled
+        if one["session"] == session and one["drift_score"] >= 8
+    ][:_EARLIER]

@@ -1,0 +1,246 @@
+"""The real clients under kedge's watch, with the hooks that `kedge init` installs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clients import Claude, Codex
+from support import Kedge, git
+
+from kedge.store import sessions, sqlite
+from kedge.testing.fake_model import FakeModel
+
+Play = Callable[..., FakeModel]
+GOAL = "Fix the expiry of tokens in src/auth/token.py. Don't touch db/schema.sql."
+TOKEN = "TTL = 60\n"
+
+
+class Harbour:
+    """A project that both agents work in, watched."""
+
+    def __init__(self, kedge: Kedge, claude: Claude, codex: Codex) -> None:
+        self.kedge = kedge
+        self.root = kedge.directory
+        self.home = self.root / ".git" / "kedge"
+        self._claude = claude
+        self._codex = codex
+
+    def write(self, agent: str, path: str, text: str) -> dict[str, Any]:
+        """A call that writes a new file, as the agent makes it."""
+        if agent == "claude":
+            return {"tool": "Write", "input": {"file_path": str(self.root / path), "content": text}}
+        lines = "".join(f"+{line}\n" for line in text.splitlines())
+        patch = f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"
+        return {"tool": "apply_patch", "input": patch}
+
+    def shell(self, agent: str, command: str) -> dict[str, Any]:
+        if agent == "claude":
+            return {"tool": "Bash", "input": {"command": command}}
+        return {"tool": "exec_command", "input": {"cmd": command}}
+
+    def run(self, agent: str, model: FakeModel, prompt: str, **more: Any) -> Any:
+        if agent == "claude":
+            flags = ("--allowedTools", "Bash,Agent")
+            return self._claude(model.url, prompt, *flags, cwd=self.root, **more)
+        anyway = "--dangerously-bypass-hook-trust"
+        return self._codex(model.url, prompt, anyway, cwd=self.root, **more)
+
+    def steps(self) -> list[dict[str, Any]]:
+        with closing(sqlite.connect(self.home)[0]) as db:
+            (row,) = sessions.sessions(db)
+            return sessions.steps(db, row["id"])
+
+    def session(self) -> dict[str, Any]:
+        with closing(sqlite.connect(self.home)[0]) as db:
+            (row,) = sessions.sessions(db)
+            return row
+
+    def errors(self) -> list[dict[str, Any]]:
+        with closing(sqlite.connect(self.home)[0]) as db:
+            return sessions.errors(db)
+
+
+@pytest.fixture
+def harbour(repo: Path, kedge: Kedge, claude: Claude, codex: Codex) -> Harbour:
+    (repo / "src" / "auth").mkdir(parents=True)
+    (repo / "src" / "auth" / "token.py").write_text(TOKEN)
+    (repo / "db").mkdir()
+    (repo / "db" / "schema.sql").write_text("create table t (id int);\n")
+    (repo / ".claude").mkdir()
+    (repo / ".codex").mkdir()
+    kedge("init")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "first")
+    return Harbour(kedge, claude, codex)
+
+
+both = pytest.mark.parametrize("agent", ["claude", "codex"])
+
+
+@both
+def test_every_call_is_recorded(harbour: Harbour, agent: str, play: Play) -> None:
+    calls = [
+        harbour.write(agent, "src/auth/expiry.py", "TTL = 3600\n"),
+        {"text": "I run it, rather than guess.", **harbour.shell(agent, "cat src/auth/expiry.py")},
+    ]
+    with play([*calls, "Done."]) as model:
+        harbour.run(agent, model, GOAL)
+    row = harbour.session()
+    assert row["goal"] == GOAL
+    assert row["agent"] == agent
+    assert row["status"] == "completed"
+    assert not row["needs_review"]
+    assert row["constraints"] == ["Don't touch db/schema.sql"]
+    assert row["summary"]["files"] == ["src/auth/expiry.py"]
+    written, shown = harbour.steps()
+    assert written["files"] == ["src/auth/expiry.py"]
+    assert written["folders"] == ["src/auth"]
+    assert written["drift_score"] >= 8
+    assert written["ok"] is True
+    assert shown["command"] == "cat src/auth/expiry.py"
+    assert "rather than guess" in shown["reasoning"]
+    assert harbour.errors() == []
+    # It was right: nothing was said.
+    assert "[kedge]" not in "".join(one.given for one in model.list_requests())
+
+
+@both
+def test_a_denied_write_does_not_happen_and_the_agent_learns_why(
+    harbour: Harbour, agent: str, play: Play
+) -> None:
+    harbour.kedge("config", "set", "drift.policy", "enforce")
+    (harbour.root / "db" / "schema.sql").unlink()
+    with play([harbour.write(agent, "db/schema.sql", "drop table t;\n"), "I leave it."]) as model:
+        harbour.run(agent, model, GOAL)
+    assert not (harbour.root / "db" / "schema.sql").exists()
+    _, told = model.list_requests()
+    assert "[kedge] This goes against what was asked." in told.results
+    assert "Don't touch db/schema.sql" in told.results
+    (step,) = harbour.steps()
+    assert step["decision"] == "deny"
+    assert step["ok"] is None
+    assert not harbour.session()["needs_review"] or harbour.session()["course"] != "NORMAL"
+
+
+@both
+def test_a_forbidden_call_is_put_to_the_user(harbour: Harbour, agent: str, play: Play) -> None:
+    """As a rule kedge only advises; but it asks, and where nobody can be asked the answer is no."""
+    (harbour.root / "db" / "schema.sql").unlink()
+    with play([harbour.write(agent, "db/schema.sql", "drop table t;\n"), "I leave it."]) as model:
+        harbour.run(agent, model, GOAL)
+    assert not (harbour.root / "db" / "schema.sql").exists()
+    assert "Don't touch db/schema.sql" in model.list_requests()[-1].results
+
+
+@both
+def test_a_correction_appears_within_the_turn(harbour: Harbour, agent: str, play: Play) -> None:
+    calls = [harbour.shell(agent, "git commit --no-verify -qm x --allow-empty"), "Done."]
+    with play(calls) as model:
+        harbour.run(agent, model, GOAL)
+    first, second = model.list_requests()
+    assert "[kedge]" not in first.given
+    assert second.given.count("[kedge]") == 1
+    assert "--no-verify" in second.given.partition("[kedge]")[2]
+    assert GOAL.split(".", maxsplit=1)[0] in second.given.partition("[kedge]")[2]
+    (step,) = harbour.steps()
+    assert step["correction_given"].startswith("[kedge]")
+
+
+@both
+def test_a_failed_command_is_recorded_as_failed(harbour: Harbour, agent: str, play: Play) -> None:
+    with play([harbour.shell(agent, "echo out; exit 3"), "Done."]) as model:
+        harbour.run(agent, model, GOAL)
+    (step,) = harbour.steps()
+    assert step["ok"] is False
+
+
+@both
+def test_observe_records_everything_and_says_nothing(
+    harbour: Harbour, agent: str, play: Play
+) -> None:
+    harbour.kedge("config", "set", "drift.policy", "observe")
+    (harbour.root / "db" / "schema.sql").unlink()
+    with play([harbour.write(agent, "db/schema.sql", "drop table t;\n"), "Done."]) as model:
+        harbour.run(agent, model, GOAL)
+    assert (harbour.root / "db" / "schema.sql").exists()
+    assert "[kedge]" not in "".join(one.given for one in model.list_requests())
+    (step,) = harbour.steps()
+    assert step["drift_score"] <= 4
+    row = harbour.session()
+    assert row["needs_review"]
+    assert row["summary"]["worst"] in ("intervene", "halt")
+
+
+def test_a_subagents_edit_is_scored_against_the_parents_charter(
+    harbour: Harbour, play: Play
+) -> None:
+    harbour.kedge("config", "set", "drift.policy", "enforce")
+    (harbour.root / "db" / "schema.sql").unlink()
+    task = {"description": "look", "prompt": "Tidy up", "subagent_type": "general-purpose"}
+    wrong = harbour.write("claude", "db/schema.sql", "drop table t;\n")
+    with play(
+        [{"tool": "Agent", "input": task}, "Waiting."], subagent=[wrong, "I left it."]
+    ) as model:
+        harbour.run("claude", model, GOAL)
+    assert not (harbour.root / "db" / "schema.sql").exists()
+    assert "Don't touch db/schema.sql" in model.list_requests("subagent")[-1].results
+    denied = [step for step in harbour.steps() if step["decision"] == "deny"]
+    assert [step["files"] for step in denied] == [["db/schema.sql"]]
+    assert denied[0]["subagent"]
+
+
+def test_three_calls_at_once_lose_nothing(harbour: Harbour, play: Play) -> None:
+    calls = [harbour.write("claude", f"src/auth/part{n}.py", f"N = {n}\n") for n in range(3)]
+    with play([{"tools": calls}, "Done."]) as model:
+        harbour.run("claude", model, GOAL)
+    steps = harbour.steps()
+    assert sorted(step["files"][0] for step in steps) == [f"src/auth/part{n}.py" for n in range(3)]
+    assert sorted(step["position"] for step in steps) == [1, 2, 3]
+    assert all(step["ok"] for step in steps)
+    assert harbour.errors() == []
+
+
+@both
+def test_a_corrupt_database_does_not_stop_the_agent(
+    harbour: Harbour, agent: str, play: Play
+) -> None:
+    harbour.home.mkdir(exist_ok=True)
+    for tail in ("-wal", "-shm"):
+        (harbour.home / f"kedge.db{tail}").unlink(missing_ok=True)
+    (harbour.home / "kedge.db").write_bytes(b"no database at all" * 100)
+    with play([harbour.write(agent, "src/auth/new.py", "A = 1\n"), "Done."]) as model:
+        harbour.run(agent, model, GOAL)
+    assert (harbour.root / "src" / "auth" / "new.py").exists()
+    assert len(model.list_requests()) == 2
+    assert any("damaged" in one["error"] for one in harbour.errors())
+    assert list(harbour.home.glob("kedge.db.broken-*"))
+
+
+@both
+def test_a_fault_of_kedge_does_not_stop_the_agent(harbour: Harbour, agent: str, play: Play) -> None:
+    """A database that is locked, and one whose tables are not what kedge expects."""
+    with closing(sqlite.connect(harbour.home)[0]) as db:
+        db.execute("DROP TABLE step")
+    with play([harbour.write(agent, "src/auth/new.py", "A = 1\n"), "Done."]) as model:
+        harbour.run(agent, model, GOAL)
+    assert (harbour.root / "src" / "auth" / "new.py").exists()
+    assert len(model.list_requests()) == 2
+    assert {one["event"] for one in harbour.errors()} >= {"PreToolUse", "PostToolUse"}
+    assert all("no such table" in one["error"] for one in harbour.errors())
+
+
+def test_a_locked_database_does_not_stop_the_agent(harbour: Harbour, play: Play) -> None:
+    with closing(sqlite3.connect(harbour.home / "kedge.db", isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        with play([harbour.write("claude", "src/auth/new.py", "A = 1\n"), "Done."]) as model:
+            harbour.run("claude", model, GOAL)
+        db.execute("ROLLBACK")
+    assert (harbour.root / "src" / "auth" / "new.py").exists()
+    assert len(model.list_requests()) == 2
+    log = harbour.home / "logs" / "hook-errors.jsonl"
+    assert "locked" in log.read_text()
