@@ -1,37 +1,34 @@
-"""Evidence by hash: a file, a part of one, or bytes from elsewhere, named by what is in it.
+"""Evidence by hash: a file of the repository, or an excerpt of one.
 
-A context holds the id and the hash in place of the text. What was attached can be compared with
-what is there.
+A context holds the id and the hash instead of the text, so that a later change is detected.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from kedge.errors import FileError, InvalidValue
-from kedge.handoff import places
-from kedge.handoff.artifacts import Artifacts, Stored
-from kedge.handoff.normalise import sha256
-from kedge.handoff.places import Unreadable, shown
-from kedge.handoff.sections import Sections
+from kedge.handoff import repo_files
+from kedge.handoff.canonical_form import sha256
+from kedge.handoff.repo_files import UnreadableFile, display_text
+from kedge.handoff.standards.sections import SectionIndex
 from kedge.host.project import Project
-from kedge.host.record import NamedTuple
-from kedge.host.text import clean, shortened
-
-__all__ = ["Artifacts", "Evidence", "Stored", "bytes_", "changed", "excerpt", "file", "lines_of"]
+from kedge.host.text import clean, shorten
 
 MAX_BYTES = 64 << 20
 MAX_EXCERPT = 256 << 10
-_MAX_SEARCHED = 256 << 20  # bytes that are hashed to find an excerpt that moved
+_MAX_SEARCHED = 256 << 20  # bytes to hash in search of an excerpt that moved
 _HEAD = 4096
 _SPAN = re.compile(r"L([0-9]{1,9})-L([0-9]{1,9})\Z")
 
 
-class Evidence(NamedTuple):
-    """`kind` is file, excerpt or bytes. An excerpt has lines, and a section if it is a whole one.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`kind` is file or excerpt. An excerpt has lines, and a section if it is a whole one.
 
-    The hash is that of the very bytes, with a newline added to the last line of an excerpt that
-    has none. `first_line` is empty for what is no text.
+    The hash is of the exact bytes, with a newline added to an excerpt that ends without one.
+    `first_line` is empty if the bytes are not text.
     """
 
     id: str
@@ -44,79 +41,65 @@ class Evidence(NamedTuple):
     first_line: str
 
 
-def file(project: Project, path: str) -> Evidence:
-    """A whole file of the repository, text or not."""
-    name = places.relative(path)
-    return _evidence("file", name, _there(project, name))
+def make_file_evidence(project: Project, path: str) -> Evidence:
+    """Make evidence of a whole file, text or not."""
+    name = repo_files.parse_relative(path)
+    return _evidence("file", name, _read_existing(project, name))
 
 
-def excerpt(
+def make_excerpt_evidence(
     project: Project,
     path: str,
     *,
     heading: str | None = None,
     lines: tuple[int, int] | None = None,
 ) -> Evidence:
-    """The section under a heading of a Markdown file, or lines from one to another, inclusive."""
+    """Make evidence of a Markdown section, or of lines from the first to the last, inclusive."""
     if (heading is None) == (lines is None):
-        raise InvalidValue("an excerpt needs a heading or lines", hint="give one of both")
-    name = places.relative(path)
-    data = _there(project, name)
+        raise InvalidValue("an excerpt needs either a heading or lines", hint="give one of them")
+    name = repo_files.parse_relative(path)
+    data = _read_existing(project, name)
     slug = ""
     if heading is not None:
-        found = Sections(places.decoded(data, name)).find(heading)
-        if found.section is None:
+        lookup = SectionIndex(repo_files.decode_text(data, name)).find(heading)
+        if lookup.section is None:
             raise InvalidValue(
-                f"{shown(name)}#{shown(heading)}: {found.why}",
+                f"{display_text(name)}#{display_text(heading)}: {lookup.why}",
                 hint="give the heading's text, or its name in a link",
             )
-        slug, lines = found.section.slug, (found.section.first, found.section.last)
+        slug, lines = lookup.section.slug, (lookup.section.first, lookup.section.last)
     first, last = lines or (0, 0)
     count = len(_lines(data))
     if not 1 <= first <= last <= count:
         raise InvalidValue(
-            f"{shown(name)} has no lines {first} to {last}",
-            hint=f"it has {count}, and they count from 1",
+            f"{display_text(name)} has no lines {first} to {last}",
+            hint=f"it has {count} lines, counted from 1",
         )
-    part = lines_of(data, first, last)
+    part = slice_lines(data, first, last)
     if len(part) > MAX_EXCERPT:
         raise InvalidValue(
-            f"lines {first} to {last} of {shown(name)} are more than {MAX_EXCERPT >> 10} KiB",
+            f"lines {first}-{last} of {display_text(name)} have more than {MAX_EXCERPT >> 10} KiB",
             hint="attach fewer lines, or the whole file",
         )
     return _evidence("excerpt", name, part, slug, f"L{first}-L{last}")
 
 
-def bytes_(name: str, data: bytes) -> Evidence:
-    """Bytes from outside the repository, under a plain name: they are not watched."""
-    places.relative(name, what="name")
-    if "/" in name or name == "." or not name.isprintable():
-        raise InvalidValue(f"{shown(name)!r} is no plain file name", hint="such as test.log")
-    if len(data) > MAX_BYTES:
-        raise InvalidValue(
-            f"{shown(name)} has more than {MAX_BYTES >> 20} MiB", hint="keep the part that matters"
-        )
-    return _evidence("bytes", name, data)
-
-
-def changed(project: Project, evidence: Evidence) -> str | None:
-    """What became of it; None while it is there, if on other lines."""
-    if evidence.kind == "bytes":
-        return None
+def explain_change(project: Project, evidence: Evidence) -> str | None:
+    """Return how the evidence has changed; None if it is still there, even on other lines."""
     name = evidence.path
     try:
-        data = places.read(project, name, MAX_BYTES)
-    except Unreadable as error:
+        data = repo_files.read_file(project, name, MAX_BYTES)
+    except UnreadableFile as error:
         return error.message
     if data is None:
-        return f"{shown(name)} is gone"
+        return f"{display_text(name)} is missing"
     if evidence.kind == "file":
-        return None if sha256(data) == evidence.sha256 else f"{shown(name)} has changed"
+        return None if sha256(data) == evidence.sha256 else f"{display_text(name)} has changed"
     return None if _holds(data, evidence) else f"{_place(evidence)} has changed"
 
 
-def lines_of(data: bytes, first: int, last: int) -> bytes:
-    """The bytes of lines that count from 1, the last one with a newline."""
+def slice_lines(data: bytes, first: int, last: int) -> bytes:
+    """Return the bytes of these lines, counted from 1, with a final newline."""
     part = b"\n".join(_lines(data)[first - 1 : last])
     return part + b"\n"
 
@@ -127,12 +110,12 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _holds(data: bytes, evidence: Evidence) -> bool:
-    """Whether as many lines with that hash are anywhere in the file."""
+    """True if that many lines with that hash are anywhere in the file."""
     span = _SPAN.match(evidence.line_span)
     if not span:
         return False
     first, last = int(span[1]), int(span[2])
-    if sha256(lines_of(data, first, last)) == evidence.sha256:
+    if sha256(slice_lines(data, first, last)) == evidence.sha256:
         return True
     lines = _lines(data)
     count, size, searched = last - first + 1, evidence.bytes, 0
@@ -155,10 +138,12 @@ def _may_start(line: bytes, first_line: str) -> bool:
     return not first_line or not line.strip() or _first_line(line) == first_line
 
 
-def _there(project: Project, name: str) -> bytes:
-    data = places.read(project, name, MAX_BYTES)
+def _read_existing(project: Project, name: str) -> bytes:
+    data = repo_files.read_file(project, name, MAX_BYTES)
     if data is None:
-        raise FileError(f"there is no {shown(name)}", hint="name a file of the repository")
+        raise FileError(
+            f"there is no file {display_text(name)}", hint="name a file of the repository"
+        )
     return data
 
 
@@ -168,17 +153,17 @@ def _evidence(kind: str, path: str, data: bytes, section: str = "", span: str = 
 
 
 def _first_line(data: bytes) -> str:
-    """The first line that is not blank, to be recognised by; empty where it is no text."""
+    """Return the first line that is not blank, for people; empty if the bytes are not text."""
     head = data[:_HEAD]
     line = next((line for line in head.split(b"\n") if line.strip()), b"")
     try:
-        # a character may be cut in two where the head ends
+        # the end of the head may split a character
         text = line.decode(errors="ignore" if head.endswith(line) else "strict")
     except UnicodeDecodeError:
         return ""
-    return "" if b"\0" in head else shortened(clean(text.removeprefix("\ufeff").strip()), 140)
+    return "" if b"\0" in head else shorten(clean(text.removeprefix("\ufeff").strip()), 140)
 
 
 def _place(evidence: Evidence) -> str:
-    what = f"#{shown(evidence.section)}" if evidence.section else f":{evidence.line_span}"
-    return f"{shown(evidence.path)}{what}"
+    what = f"#{display_text(evidence.section)}" if evidence.section else f":{evidence.line_span}"
+    return f"{display_text(evidence.path)}{what}"

@@ -1,55 +1,53 @@
-"""The end of a context: archived in a few lines, then purged. Neither ever holds up a task."""
+"""The end of a context: archive a summary, then purge it. Neither ever blocks a task's close."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from kedge.errors import InvalidValue, KedgeError
-from kedge.handoff import snapshots
-from kedge.handoff.context import Context
-from kedge.handoff.normalise import canonical, sha256
-from kedge.handoff.store import Store
+from kedge.handoff.canonical_form import encode_canonical, sha256
+from kedge.handoff.context_store import ContextStore
+from kedge.handoff.snapshot import snapshots
+from kedge.handoff.task_context import TaskContext
 from kedge.host import clock, files
 from kedge.host.project import Project
-from kedge.host.record import NamedTuple
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Task
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class Orphan(NamedTuple):
-    """A context that nobody needs any longer."""
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A context that nobody needs any more."""
 
     task: str
     why: str
     updated_at: str
 
 
-def record(context: Context) -> dict[str, Any]:
-    """What is worth keeping of a context: who left which tree, what was checked, what drifted."""
+def summarise(context: TaskContext) -> dict[str, Any]:
+    """Summarise a context for the archive: who left which tree, the checks, the drift."""
     return {
         "task": context.task_id,
         "revision": context.revision,
         "created_at": context.created_at,
         "archived_at": clock.now(),
         "base": context.git.get("head"),
-        "asked": sha256(canonical(dict(context.immutable))),
+        "asked": sha256(encode_canonical(dict(context.immutable))),
         "agents": {
             name: {
-                "actor": kept.actor,
-                "at": kept.at,
-                "tree": kept.tree,
-                "files": kept.files,
-                "diff": kept.diff_sha,
+                "actor": record.actor,
+                "at": record.at,
+                "tree": record.tree,
+                "files": record.files,
+                "diff": record.diff_sha,
             }
-            for name, kept in context.snapshots
+            for name, record in context.snapshots
         },
         "checks": [
             {key: one.get(key) for key in ("command", "exit_code", "agent", "tree", "log_digest")}
@@ -70,19 +68,19 @@ def record(context: Context) -> dict[str, Any]:
 
 
 def archive(project: Project, task: str) -> list[str]:
-    """Archive and purge the context of a task that was closed; warnings, and never an error."""
+    """Archive and purge the context of a closed task. Return warnings; never raise."""
     warnings = []
     try:
-        store = Store(project)
+        store = ContextStore(project)
         if not store.exists(task):
             return []
         with store.lock():
             context = store.read(task).context
-            line = canonical(record(context))
-        warnings += unfinished(context)
+            line = encode_canonical(summarise(context))
+        warnings += find_unfinished(context)
         compact = re.sub(rb"\n\s*", b"", line)
         files.append_line(project.own("handoffs", f"{task_id(task)}.jsonl"), compact)
-    except Exception as error:  # noqa: BLE001 - whatever is in it, the task is closed
+    except Exception as error:  # noqa: BLE001 - a broken context must not keep the task open
         warnings.append(f"the context of {task} was not archived: {error}")
         return warnings
     try:
@@ -92,38 +90,40 @@ def archive(project: Project, task: str) -> list[str]:
     return warnings
 
 
-def unfinished(context: Context) -> list[str]:
-    """What a task should not be closed with, and was."""
-    told = [
+def find_unfinished(context: TaskContext) -> list[str]:
+    """List what is still open in the context of a task that was closed."""
+    messages = [
         f"{name} had an open finding: {one.text}"
         for name, agent in sorted(context.coordination.items())
         for one in agent.blocking
     ]
-    told += [
+    messages += [
         f"{name} was still at work"
         for name, agent in sorted(context.coordination.items())
         if agent.status == "in_progress"
     ]
-    told += [f"there was open drift: {event.what}" for event in context.open_drift]
+    messages += [f"there was open drift: {event.what}" for event in context.open_drift]
     last = {str(one["command"]): one for one in context.checks}
-    told += [f"the last run failed: {name}" for name, one in last.items() if one.get("exit_code")]
-    return told
+    messages += [
+        f"the last run failed: {name}" for name, one in last.items() if one.get("exit_code")
+    ]
+    return messages
 
 
 def purge(project: Project, task: str) -> bool:
-    """Delete the context with its snapshots; False when there was none."""
-    store = Store(project)
+    """Delete the context with its snapshots; return False if there was none."""
+    store = ContextStore(project)
     with store.lock():
         removed = store.remove(task)
-        for _, kept in snapshots.kept(project, task):
-            snapshots.drop(project, kept.ref)
+        for _, snapshot in snapshots.list_snapshots(project, task):
+            snapshots.drop(project, snapshot.ref)
     return removed
 
 
-def orphans(project: Project, tasks: Mapping[TaskId, Task], ttl: str) -> list[Orphan]:
-    """Contexts whose task is gone or finished, and that nobody wrote for that long."""
-    limit = datetime.now(UTC) - _duration(ttl)
-    store, found = Store(project), []
+def find_orphans(project: Project, tasks: Mapping[TaskId, Task], ttl: str) -> list[Orphan]:
+    """Find contexts whose task is gone or finished, and that are older than the time to live."""
+    limit = datetime.now(UTC) - _parse_duration(ttl)
+    store, orphans = ContextStore(project), []
     for name in store.tasks():
         task = tasks.get(TaskId(name))
         if task is not None and not task.finished:
@@ -133,19 +133,19 @@ def orphans(project: Project, tasks: Mapping[TaskId, Task], ttl: str) -> list[Or
         except KedgeError:
             updated = ""
         why = "its task is gone" if task is None else f"its task is {task.status.value}"
-        if not updated or _moment(updated) < limit:
-            found.append(Orphan(name, why, updated))
-    return found
+        if not updated or _parse_time(updated) < limit:
+            orphans.append(Orphan(name, why, updated))
+    return orphans
 
 
-def _duration(text: str) -> timedelta:
-    found = re.fullmatch(r"([0-9]{1,6})([smhdw])", text.strip())
-    if not found:
-        raise InvalidValue(f"{text!r} is no time", hint="such as 7d, 12h or 30m")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+def _parse_duration(text: str) -> timedelta:
+    match = re.fullmatch(r"([0-9]{1,6})([smhdw])", text.strip())
+    if not match:
+        raise InvalidValue(f"{text!r} is not a duration", hint="give one such as 7d, 12h or 30m")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-def _moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""What the log of a check says, one module for each tool."""
+"""Readers of the logs of checks: `reader` has their base classes, and each tool a module."""

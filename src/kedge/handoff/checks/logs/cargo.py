@@ -1,11 +1,11 @@
-"""cargo test, with all its test programs; and what rustc and clippy find."""
+"""cargo test with all its test programs; the findings of rustc and clippy."""
 
 from __future__ import annotations
 
 import re
 
-from kedge.handoff.checks.logs.reader import COUNT, Findings, Tests
-from kedge.handoff.checks.summary import FINDINGS, Summary, named
+from kedge.handoff.checks.logs.reader import COUNT, FindingReader, TestRunReader
+from kedge.handoff.checks.summary import FINDINGS, ToolSummary, add_failures
 
 _RUNNING = re.compile(rf"running {COUNT} tests?")
 _RESULT = re.compile(
@@ -17,9 +17,11 @@ _DOCS = re.compile(r" +Doc-tests (\S+)")
 _NAME = re.compile(r"    (\S.*)")
 
 
-class Reader(Tests):
-    """Each test program tells how many tests it will run: of what looks like its result, the one
-    with so many is real, or else the last."""
+class CargoTestReader(TestRunReader):
+    """Each test program announces how many tests it will run.
+
+    Of several lines that look like its result, the one with that number is real, or else the last.
+    """
 
     tool = "cargo test"
     starts = "frt -"
@@ -47,12 +49,12 @@ class Reader(Tests):
             self._close()
             self._expected = int(found[1])
         elif first == "t" and (found := _RESULT.fullmatch(line)):
-            self._told(tuple(map(int, found.groups())))
+            self._read_result(tuple(map(int, found.groups())))
         elif first == " " and (found := _TARGET.fullmatch(line) or _DOCS.fullmatch(line)):
             self._close()
             self._target = found[1]
 
-    def _told(self, numbers: tuple[int, ...]) -> None:
+    def _read_result(self, numbers: tuple[int, ...]) -> None:
         sure = sum(numbers[:4]) == self._expected
         if sure or not self._sure:
             self._result, self._sure = numbers, sure
@@ -61,13 +63,13 @@ class Reader(Tests):
     def _close(self) -> None:
         if self._result is not None:
             passed, failed, ignored, measured, _ = self._result
-            run = Summary(self.tool, passed=passed + measured, failed=failed, skipped=ignored)
+            run = ToolSummary(self.tool, passed=passed + measured, failed=failed, skipped=ignored)
             prefix = f"{self._target}::" if self._target else ""
             self.runs.append((run, [prefix + name for name in self._names]))
         self._result, self._expected, self._sure = None, None, False
         self._names, self._listed = [], []
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         self._close()
         return super().summary()
 
@@ -76,8 +78,8 @@ _HEADER = re.compile(r"(error|warning)(?:\[([\w:]+)\])?: .*")
 _PLACE = re.compile(rf" +--> (.+):{COUNT}:{COUNT}")
 
 
-class Compiler(Findings):
-    """rustc's and clippy's findings; each has a line of its own that says where."""
+class RustcReader(FindingReader):
+    """Findings of rustc and clippy, each with a line of its own for the position."""
 
     tool = "rustc"
     starts = "ew "
@@ -103,8 +105,10 @@ class Compiler(Findings):
                     self.warning()
             self._level = ""
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         if not (self._rust and (self._open or self._open_warned)):
             return None
-        made = Summary(self.tool, FINDINGS, errors=len(self._open), warnings=self._open_warned)
-        return named(made, self._open, self.root)
+        summary = ToolSummary(
+            self.tool, FINDINGS, errors=len(self._open), warnings=self._open_warned
+        )
+        return add_failures(summary, self._open, self.root)

@@ -1,33 +1,33 @@
-"""How much of the code the tests reach: coverage.py, istanbul, go, llvm-cov."""
+"""Test coverage: coverage.py, istanbul, go, llvm-cov."""
 
 from __future__ import annotations
 
 import re
 
-from kedge.handoff.checks.logs.reader import Reader as Base
-from kedge.handoff.checks.summary import COVERAGE, Summary
+from kedge.handoff.checks.logs.reader import LogReader
+from kedge.handoff.checks.summary import COVERAGE, ToolSummary
 
 _NUMBER = r"(\d{1,3}(?:\.\d{1,6})?)"
 
 
-class Reader(Base):
-    """The last total that follows the head of the tool's table."""
+class CoverageReader(LogReader):
+    """Keeps the last total that follows the head of the tool's table."""
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)
         self.percent: float | None = None
 
-    def told(self, number: str) -> None:
+    def set_percent(self, number: str) -> None:
         if float(number) <= 100:
             self.percent = float(number)
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         if self.percent is None:
             return None
-        return Summary(self.tool, COVERAGE, coverage=self.percent)
+        return ToolSummary(self.tool, COVERAGE, coverage=self.percent)
 
 
-class CoveragePy(Reader):
+class CoveragePyReader(CoverageReader):
     tool = "coverage.py"
     starts = "NT"
     _head = re.compile(r"Name +Stmts +Miss .*Cover.*")
@@ -38,12 +38,12 @@ class CoveragePy(Reader):
         if line[0] == "N" and self._head.fullmatch(line):
             self._table = True
         elif self._table and line.startswith("TOTAL ") and (found := self._total.fullmatch(line)):
-            self.told(found[1])
+            self.set_percent(found[1])
             self._table = False
 
 
-class Istanbul(Reader):
-    """Its lines, of the table (also vitest's) and of the short form."""
+class IstanbulReader(CoverageReader):
+    """The coverage of lines, from the table (also vitest's) or the short form."""
 
     tool = "istanbul"
     starts = "FA=L"
@@ -59,17 +59,17 @@ class Istanbul(Reader):
             self._table = True
         elif first == "A" and self._table:
             if found := self._total.fullmatch(line):
-                self.told(found[1])
+                self.set_percent(found[1])
                 self._table = False
         elif first == "=" and " Coverage summary " in line:
             self._summary = True
         elif first == "L" and self._summary and (found := self._short.fullmatch(line)):
-            self.told(found[1])
+            self.set_percent(found[1])
             self._summary = False
 
 
-class Go(Reader):
-    """The total of `go tool cover`; without it the mean of the packages."""
+class GoCoverReader(CoverageReader):
+    """The total of `go tool cover`, or else the mean of the packages."""
 
     tool = "go cover"
     starts = "coF{t\t"
@@ -83,7 +83,7 @@ class Go(Reader):
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)
         self._packages: dict[str, float] = {}
-        self._unnamed: str | None = None  # the package is named in one of the lines that follow
+        self._unnamed: str | None = None  # a later line names the package
 
     def line(self, line: str) -> None:
         if line.startswith("coverage: "):
@@ -98,16 +98,16 @@ class Go(Reader):
             if found := self._event.fullmatch(line):
                 self._packages[found[1]] = float(found[2])
         elif line.startswith("total:") and (found := self._total.fullmatch(line)):
-            self.told(found[1])
+            self.set_percent(found[1])
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         if self.percent is None and self._packages:
-            self.told(f"{sum(self._packages.values()) / len(self._packages):.1f}")
+            self.set_percent(f"{sum(self._packages.values()) / len(self._packages):.1f}")
         return super().summary()
 
 
-class Llvm(Reader):
-    """Lines, found by their place in the head of the table."""
+class LlvmCovReader(CoverageReader):
+    """The coverage of lines, in the column that the head of the table gives."""
 
     tool = "llvm-cov"
     starts = "FT"
@@ -122,5 +122,5 @@ class Llvm(Reader):
         elif self._lines >= 0 and line.startswith("TOTAL "):
             cells = self._cell.findall(line)
             if self._lines < len(cells) and cells[self._lines] != "-":
-                self.told(cells[self._lines][:-1])
+                self.set_percent(cells[self._lines][:-1])
             self._lines = -1

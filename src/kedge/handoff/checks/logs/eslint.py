@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kedge.handoff.checks.logs.reader import COUNT, Findings
+from kedge.handoff.checks.logs.reader import COUNT, FindingReader
 
 _STYLISH = re.compile(rf" +{COUNT}:{COUNT} +(error|warning) +(\S.*)")
 _RULE = re.compile(r"  ([@\w][\w@/.-]*)$")
@@ -14,7 +14,7 @@ _COMPACT_RULE = re.compile(r"\(([@\w][\w@/.-]*)\)$")
 _COMPACT_LAST = re.compile(rf"{COUNT} problems?")
 
 
-class Reader(Findings):
+class EslintReader(FindingReader):
     tool = "eslint"
     adds_up = True
 
@@ -26,19 +26,19 @@ class Reader(Findings):
         if line[0] == " ":
             if self._file and (found := _STYLISH.fullmatch(line)):
                 rule = _RULE.search(found[4])
-                self._found(self._file, found[1], found[3], rule)
+                self._add_finding(self._file, found[1], found[3], rule)
         elif line[0] == "✖":
             if last := _LAST.fullmatch(line):
-                self.closes(int(last[2]), int(last[3]))
+                self.close(int(last[2]), int(last[3]))
         elif ", col " in line and (found := _COMPACT.fullmatch(line)):
-            self._found(found[1], found[2], found[4].lower(), _COMPACT_RULE.search(found[5]))
+            self._add_finding(found[1], found[2], found[4].lower(), _COMPACT_RULE.search(found[5]))
         elif line.endswith(("problem", "problems")) and _COMPACT_LAST.fullmatch(line):
             if self._open or self._open_warned:
-                self.closes(len(self._open))
+                self.close(len(self._open))
         else:
             self._file = line
 
-    def _found(self, path: str, line: str, level: str, rule: re.Match[str] | None) -> None:
+    def _add_finding(self, path: str, line: str, level: str, rule: re.Match[str] | None) -> None:
         if level == "error":
             self.finding(path, line, rule[1] if rule else "parse")
         else:
@@ -50,7 +50,7 @@ _CHECKED = re.compile(rf"Checked {COUNT} files? in \S+\. .*")
 _FOUND = re.compile(rf"Found {COUNT} (error|warning)s?\.")
 
 
-class Biome(Findings):
+class BiomeReader(FindingReader):
     tool = "biome"
     adds_up = True
 
@@ -67,7 +67,7 @@ class Biome(Findings):
         elif line[0] == "F":
             if self._checked and (found := _FOUND.fullmatch(line)):
                 if found[2] == "error":
-                    self.closes(int(found[1]), 0)
+                    self.close(int(found[1]), 0)
                 else:
                     self.warned += int(found[1])
         elif line.startswith("  × ") and self._place:

@@ -1,22 +1,22 @@
-"""go test: the list of packages, with -v every test, with -json every event."""
+"""go test: the list of packages; every test with -v, every event with -json."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from kedge.handoff.checks.logs.reader import Reader as Base
-from kedge.handoff.checks.summary import PACKAGES, TESTS, Summary, named
+from kedge.handoff.checks.logs.reader import LogReader
+from kedge.handoff.checks.summary import PACKAGES, TESTS, ToolSummary, add_failures
 
 _PACKAGE = re.compile(r"(ok  |FAIL|\?   )\t(\S+)(?:\t| )(.*)")
 _TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S+) \(\d[\d.]*s\)")
 _RUN = re.compile(r"=== RUN +(\S+)")
-_EVENT = 4096  # an event of a test's end is short
+_MAX_EVENT = 4096  # characters; the end of a test is a short event
 _ENDS = {"pass": "PASS", "fail": "FAIL", "skip": "SKIP"}
 
 
-class Reader(Base):
-    """Counts tests where each one is told (-v, -json), and packages elsewhere."""
+class GoTestReader(LogReader):
+    """Counts tests if the log names each one (-v, -json), and packages otherwise."""
 
     tool = "go test"
     starts = "oF? -={"
@@ -27,8 +27,8 @@ class Reader(Base):
         self._tests: dict[tuple[str, str], str] = {}
         self._packages: dict[str, str] = {}
         self._failed: list[str] = []  # names in the order of the log
-        self._told: set[str] = set()  # packages that have one of them
-        self._pending: dict[str, str] = {}  # tests that ended, of a package that did not
+        self._with_failures: set[str] = set()  # packages of these names
+        self._pending: dict[str, str] = {}  # finished tests of an unfinished package
         self._running: set[str] = set()
         self._verbose = False
 
@@ -44,11 +44,11 @@ class Reader(Base):
             if found := _RUN.fullmatch(line):
                 self._verbose = True
                 self._running.add(found[1])
-        elif first == "{" and '"Action":"' in line and len(line) < _EVENT:
+        elif first == "{" and '"Action":"' in line and len(line) < _MAX_EVENT:
             self._event(line)
 
     def _test(self, result: str, name: str) -> None:
-        # With -v every test is announced; what was not is something that a test printed.
+        # With -v every test is announced; anything else was printed by a test.
         if not self._verbose or name in self._running:
             self._running.discard(name)
             self._pending[name] = result
@@ -84,20 +84,20 @@ class Reader(Base):
             self._tests[package, test] = result
             if result == "FAIL":
                 self._failed.append(f"{package}.{test}")
-                self._told.add(package)
+                self._with_failures.add(package)
             return
-        if result == "FAIL" and package not in self._told:
+        if result == "FAIL" and package not in self._with_failures:
             why = "[build failed]" if "FailedBuild" in event else "[failed]"
             self._failed.append(f"{package} {why}")
         self._packages[package] = result
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         if not self._packages and not self._tests:
             return None
         by_test = self._verbose
         results = [*(self._tests if by_test else self._packages).values()]
         broken = sum(name.endswith("]") and " [" in name for name in self._failed)
-        made = Summary(
+        summary = ToolSummary(
             self.tool,
             TESTS if by_test else PACKAGES,
             passed=results.count("PASS"),
@@ -105,4 +105,4 @@ class Reader(Base):
             skipped=results.count("SKIP"),
             errors=broken if by_test else 0,
         )
-        return named(made, dict.fromkeys(self._failed), self.root)
+        return add_failures(summary, dict.fromkeys(self._failed), self.root)

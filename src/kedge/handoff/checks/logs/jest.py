@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kedge.handoff.checks.logs.reader import COUNT, Tests, counts
-from kedge.handoff.checks.summary import Summary
+from kedge.handoff.checks.logs.reader import COUNT, TestRunReader, parse_counts
+from kedge.handoff.checks.summary import ToolSummary
 
 _PART = re.compile(COUNT + r" (failed|skipped|todo|passed|total|obsolete)")
 _FILE = re.compile(r"FAIL\s+(\S[^\n]*?)(?: \(\d[\d.]* m?s\))?")
@@ -14,9 +14,8 @@ _BROKEN = "Test suite failed to run"
 _BLOCK = ("Test Suites: ", "Tests: ", "Snapshots: ")
 
 
-class Reader(Tests):
-    """The last lines are three that follow each other; a test that prints one of them is heard
-    only as a test."""
+class JestReader(TestRunReader):
+    """A run ends with three lines in a row; a test that prints one of them alone is ignored."""
 
     tool = "jest"
     starts = "TSFRN "
@@ -24,7 +23,7 @@ class Reader(Tests):
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)
         self._block: list[str] = []
-        self._ended = True
+        self._complete = True
         self._begin()
 
     def _begin(self) -> None:
@@ -37,16 +36,16 @@ class Reader(Tests):
             self._last(line)
             return
         self._block = []
-        if line.startswith(("FAIL", " FAIL ")):  # with colour there is room around the word
+        if line.startswith(("FAIL", " FAIL ")):  # coloured output has spaces around the word
             if found := _FILE.fullmatch(line.strip()):
                 self._file = found[1].split()[-1].removeprefix("./")
         elif line.startswith("  ● ") and self._file:
             self._test(line[4:].strip())
         elif line.startswith("Ran all test suites"):
-            self._ended = True
+            self._complete = True
             self._begin()
         elif line.startswith("No tests found") and _NONE.fullmatch(line):
-            self._add(Summary(self.tool, passed=0, failed=0, skipped=0, errors=0))
+            self._add(ToolSummary(self.tool, passed=0, failed=0, skipped=0, errors=0))
             self._begin()
 
     def _test(self, name: str) -> None:
@@ -61,11 +60,11 @@ class Reader(Tests):
         self._block = [*self._block[:place], line] if place <= len(self._block) else []
         if len(self._block) < len(_BLOCK):
             return
-        suites, tests = (counts(text.partition(":")[2], _PART) for text in self._block[:2])
+        suites, tests = (parse_counts(text.partition(":")[2], _PART) for text in self._block[:2])
         self._block = []
         if "total" not in suites or "total" not in tests:
             return
-        run = Summary(
+        run = ToolSummary(
             self.tool,
             passed=tests.get("passed", 0),
             failed=tests.get("failed", 0),
@@ -74,9 +73,9 @@ class Reader(Tests):
         )
         self._add(run)
 
-    def _add(self, run: Summary) -> None:
-        """A run takes the place of the one before it, unless that one has said its last word."""
-        if not self._ended:
+    def _add(self, run: ToolSummary) -> None:
+        """Add the run; it replaces the one before it unless that one is complete."""
+        if not self._complete:
             self.runs.pop()
         self.runs.append((run, self._names))
-        self._ended = False
+        self._complete = False

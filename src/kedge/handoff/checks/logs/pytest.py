@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from kedge.handoff.checks.logs.reader import COUNT, Tests, counts
-from kedge.handoff.checks.summary import Summary
+from kedge.handoff.checks.logs.reader import COUNT, TestRunReader, parse_counts
+from kedge.handoff.checks.summary import ToolSummary
 
 _BANNER = re.compile(r"=+ (\S(?:[^=]*\S)?) =+")
 _LAST = re.compile(r"([^=]*\S) in \d[\d.]*s(?: \(\d+:\d\d:\d\d\)| \(\d+ days?, [\d:]+\))?")
@@ -17,14 +17,13 @@ _HEADING = re.compile(r"_{2,} (\S.*) _{2,}")
 _WORD = re.compile(
     "passed|failed|skipped|errors?|warnings?|deselected|xfailed|xpassed"  # plugins add others
 )
-_RUNNING, _TELLING = "running", "telling"
+_RUNNING, _REPORTING = "running", "reporting"
 
 
-class Reader(Tests):
-    """Follows where one run begins and ends: a test can print the whole log of another one.
+class PytestReader(TestRunReader):
+    """Tracks where each run begins and ends, because a test can print the log of another run.
 
-    Of what looks like a last line and is followed by another one, without a beginning between
-    them, the later one is real.
+    Of two last lines without a beginning between them, the later one is real.
     """
 
     tool = "pytest"
@@ -32,14 +31,14 @@ class Reader(Tests):
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)
-        self._begun: list[str] = []  # what each run that has not ended is at
-        self._announced = False  # whether the beginning of the outermost one was seen
-        self._inner: tuple[Summary, list[str]] | None = None
+        self._begun: list[str] = []  # the phase of each unfinished run
+        self._announced = False  # the beginning of the outermost run was seen
+        self._inner: tuple[ToolSummary, list[str]] | None = None
         self._names: list[str] = []
         self._headings: list[str] = []
         self._listing = False
         self._progress: Counter[str] = Counter()
-        self._progressed = False  # to the end
+        self._progressed = False  # up to 100%
 
     def line(self, line: str) -> None:
         first = line[0]
@@ -49,10 +48,14 @@ class Reader(Tests):
         elif first.isdigit() or first == "n":
             self._last(line)
         elif first == "_":
-            if self._begun and self._begun[-1] == _TELLING and (found := _HEADING.fullmatch(line)):
+            if (
+                self._begun
+                and self._begun[-1] == _REPORTING
+                and (found := _HEADING.fullmatch(line))
+            ):
                 self._heading(found[1].strip("_ "))
         elif first in ".FEsxXRS":
-            self._marked(line)
+            self._read_mark(line)
 
     def _banner(self, text: str) -> None:
         self._listing = text == "short test summary info"
@@ -60,12 +63,12 @@ class Reader(Tests):
             self._begin(_RUNNING)
         elif self._listing or text in ("FAILURES", "ERRORS"):
             if not self._begun:
-                self._begin(_TELLING)
+                self._begin(_REPORTING)
             if self._listing:
                 self._names = []
             elif self._begun[-1] == _RUNNING:
                 self._headings = []
-            self._begun[-1] = _TELLING
+            self._begun[-1] = _REPORTING
         else:
             self._last(text)
 
@@ -76,15 +79,15 @@ class Reader(Tests):
 
     def _heading(self, text: str) -> None:
         self._headings.append(text)
-        if text.startswith("ERROR collecting "):  # with -q the first thing that is heard of a run
+        if text.startswith("ERROR collecting "):  # with -q the first line of a run
             self._announced = True
 
-    def _marked(self, line: str) -> None:
-        """A line of dots, or one that names what failed."""
+    def _read_mark(self, line: str) -> None:
+        """Read a line of progress, or one that names a failed test."""
         if self._listing and (failed := _FAILED.fullmatch(line)):
             self._names.append(_without_reason(failed[1].strip()))
         elif line.endswith("%]") and (progress := _PROGRESS.fullmatch(line)):
-            if not self._begun or self._begun[-1] == _TELLING:
+            if not self._begun or self._begun[-1] == _REPORTING:
                 self._begin(_RUNNING)
                 self._progress.clear()
             self._progress.update(progress[1])
@@ -94,11 +97,11 @@ class Reader(Tests):
         found = _LAST.fullmatch(text)
         if found is None:
             return
-        number = counts(found[1], _PART)
+        number = parse_counts(found[1], _PART)
         if found[1] != "no tests ran" and not any(map(_WORD.fullmatch, number)):
             return
         failed, errors = number.get("failed", 0), number.get("error", number.get("errors", 0))
-        run = Summary(
+        run = ToolSummary(
             self.tool,
             passed=number.get("passed", 0) + number.get("xpassed", 0),
             failed=failed,
@@ -106,10 +109,10 @@ class Reader(Tests):
             errors=errors,
             warnings=number.get("warning", number.get("warnings", 0)),
         )
-        self._ended(run, self._names)
+        self._end_run(run, self._names)
         self._names, self._listing = [], False
 
-    def _ended(self, run: Summary, names: list[str]) -> None:
+    def _end_run(self, run: ToolSummary, names: list[str]) -> None:
         if self._begun:
             self._begun.pop()
             if self._begun:
@@ -121,21 +124,21 @@ class Reader(Tests):
         self._add(run, names or (self._headings[-bad:] if bad else []))
         self._headings, self._inner = [], None
 
-    def _add(self, run: Summary, names: list[str]) -> None:
-        if self.runs and not self._announced:  # then what looked like its end was printed
+    def _add(self, run: ToolSummary, names: list[str]) -> None:
+        if self.runs and not self._announced:  # the line before was printed by a test
             self.runs.pop()
         self.runs.append((run, names))
 
-    def summary(self) -> Summary | None:
-        if self._inner is not None:  # a run inside of it broke off, so this is the outer one
+    def summary(self) -> ToolSummary | None:
+        if self._inner is not None:  # an inner run broke off, so this is the outer one
             self._add(*self._inner)
         elif self._begun and self._progressed:  # -qq has no last line
-            self._add(self._counted(), self._names)
+            self._add(self._count_marks(), self._names)
         return super().summary()
 
-    def _counted(self) -> Summary:
+    def _count_marks(self) -> ToolSummary:
         seen = self._progress
-        return Summary(
+        return ToolSummary(
             self.tool,
             passed=seen["."] + seen["X"],
             failed=seen["F"],
@@ -145,7 +148,7 @@ class Reader(Tests):
 
 
 def _without_reason(text: str) -> str:
-    """`path::name[a - b] - reason` without its reason."""
+    """Drop the reason from `path::name[a - b] - reason`."""
     name = text.partition(" - ")[0]
     if name.count("[") > name.count("]"):
         inside, end, _ = text.partition("] - ")

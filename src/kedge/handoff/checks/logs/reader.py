@@ -1,30 +1,27 @@
-"""What every reader of logs shares."""
+"""The base classes of the log readers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
-from kedge.handoff.checks.summary import FINDINGS, TESTS, Summary, named
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import ClassVar
+from kedge.handoff.checks.summary import FINDINGS, TESTS, ToolSummary, add_failures
 
 COUNT = r"(\d{1,9})"
 SHORTEST = 5
 
 
-class Reader:
-    """Reads a log line by line and says at the end what its tool told.
+class LogReader:
+    """Reads a log line by line, and summarises at the end what its tool reported.
 
-    A line has no line end and no colour. Only those are given that begin with one of `starts`,
-    if there are any, and none shorter than `SHORTEST`.
+    Lines have no line ending and no colour. If `starts` is not empty, the reader gets only lines
+    that begin with one of its characters; it never gets one shorter than `SHORTEST`.
     """
 
     tool: ClassVar[str]
     starts: ClassVar[str] = ""
-    adds_up = False  # whether counts come from all over the log, not from one last line
+    adds_up = False  # the counts are sums over the whole log, not from one last line
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         self.root = root
@@ -33,22 +30,22 @@ class Reader:
     def line(self, line: str) -> None:
         raise NotImplementedError
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         raise NotImplementedError
 
 
-class Tests(Reader):
-    """The runs of a test tool in one log, added up."""
+class TestRunReader(LogReader):
+    """Sums up the runs of a test tool in one log."""
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)
-        self.runs: list[tuple[Summary, Iterable[str]]] = []
+        self.runs: list[tuple[ToolSummary, Iterable[str]]] = []
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         if not self.runs:
             return None
         runs = [run for run, _ in self.runs]
-        made = Summary(
+        total = ToolSummary(
             self.tool,
             TESTS,
             passed=_sum(run.passed for run in runs),
@@ -57,7 +54,7 @@ class Tests(Reader):
             errors=_sum(run.errors for run in runs),
             warnings=_sum(run.warnings for run in runs),
         )
-        return named(made, (name for _, names in self.runs for name in names), self.root)
+        return add_failures(total, (name for _, names in self.runs for name in names), self.root)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
@@ -65,16 +62,16 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-class Findings(Reader):
-    """The findings of a linter or a type checker.
+class FindingReader(LogReader):
+    """Collects the findings of a linter or a type checker.
 
-    `closes` is called at the line in which the tool says how many there were. More findings than
-    that since the last such line are not the tool's own: the ones next to that line are.
+    Call `close` at the line in which the tool reports how many there are. Of more findings than
+    that since the last such line, only the last ones are the tool's own.
     """
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)
-        self.found: list[str] = []
+        self.names: list[str] = []
         self.warned = 0
         self._open: list[str] = []
         self._open_warned = 0
@@ -86,28 +83,28 @@ class Findings(Reader):
     def warning(self) -> None:
         self._open_warned += 1
 
-    def closes(self, errors: int, warnings: int | None = None) -> None:
-        self.found += self._open[-errors:] if errors else []
+    def close(self, errors: int, warnings: int | None = None) -> None:
+        self.names += self._open[-errors:] if errors else []
         self.warned += self._open_warned if warnings is None else warnings
         self._errors = (self._errors or 0) + errors
         self._open, self._open_warned = [], 0
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         if self._errors is None:
-            # Without its last line a finding could be anybody's.
+            # Without the last line the findings could be another tool's.
             if not (self.hinted and (self._open or self._open_warned)):
                 return None
-            self.closes(len(self._open))
-        made = Summary(self.tool, FINDINGS, errors=self._errors, warnings=self.warned)
-        return named(made, self.found, self.root)
+            self.close(len(self._open))
+        summary = ToolSummary(self.tool, FINDINGS, errors=self._errors, warnings=self.warned)
+        return add_failures(summary, self.names, self.root)
 
 
-def counts(text: str, pattern: re.Pattern[str]) -> Mapping[str, int]:
-    """The counts in a line as "3 failed, 4 passed"; empty if a part of it is none."""
-    found: dict[str, int] = {}
+def parse_counts(text: str, pattern: re.Pattern[str]) -> Mapping[str, int]:
+    """Parse the counts in a line such as "3 failed, 4 passed"; empty if any part is not one."""
+    numbers: dict[str, int] = {}
     for part in text.split(","):
         match = pattern.fullmatch(part.strip())
         if match is None:
             return {}
-        found[match[2]] = int(match[1])
-    return found
+        numbers[match[2]] = int(match[1])
+    return numbers

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from kedge.handoff.checks.logs.reader import COUNT, Findings
-from kedge.handoff.checks.summary import FINDINGS, Summary, named
+from kedge.handoff.checks.logs.reader import COUNT, FindingReader
+from kedge.handoff.checks.summary import FINDINGS, ToolSummary, add_failures
 
 _PLAIN = re.compile(rf"(\S[^(]*)\({COUNT},{COUNT}\): (error|warning) (TS\d{{1,6}}): .*")
 _PRETTY = re.compile(rf"(\S[^:]*):{COUNT}:{COUNT} - (error|warning) (TS\d{{1,6}}): .*")
 _NO_FILE = re.compile(r"error (TS\d{1,6}): .*")
 
 
-class Reader(Findings):
-    """A code such as TS2322 is the tool's own, so its findings need no last line."""
+class TscReader(FindingReader):
+    """A code such as TS2322 belongs to tsc alone, so its findings need no last line."""
 
     tool = "tsc"
     adds_up = True
@@ -29,8 +29,10 @@ class Reader(Findings):
         elif found := _NO_FILE.fullmatch(line):
             self.finding("tsconfig", "1", found[1])
 
-    def summary(self) -> Summary | None:
+    def summary(self) -> ToolSummary | None:
         if not (self._open or self._open_warned):
             return None
-        made = Summary(self.tool, FINDINGS, errors=len(self._open), warnings=self._open_warned)
-        return named(made, self._open, self.root)
+        summary = ToolSummary(
+            self.tool, FINDINGS, errors=len(self._open), warnings=self._open_warned
+        )
+        return add_failures(summary, self._open, self.root)

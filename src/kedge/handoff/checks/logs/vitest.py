@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kedge.handoff.checks.logs.reader import COUNT, Tests, counts
-from kedge.handoff.checks.summary import Summary
+from kedge.handoff.checks.logs.reader import COUNT, TestRunReader, parse_counts
+from kedge.handoff.checks.summary import ToolSummary
 
 _PART = re.compile(COUNT + r" (failed|skipped|todo|passed|expected fail)")
 _TABLE = re.compile(r" {1,12}(Test Files|Tests|Errors|Start at|Duration)  (\S.*)")
@@ -14,8 +14,8 @@ _SUITE = re.compile(r"(\S+) \[ .* \]")
 _NONE = re.compile(r"No test files found, exiting with code \d+")
 
 
-class Reader(Tests):
-    """A summary counts once the time it started follows: tests print the lines before that, too."""
+class VitestReader(TestRunReader):
+    """A summary is real if the start time follows it: tests can print the lines before that."""
 
     tool = "vitest"
     starts = " N"
@@ -36,7 +36,7 @@ class Reader(Tests):
             elif found := _TABLE.fullmatch(line):
                 self._row(found[1], found[2])
         elif line.startswith("No test files found") and _NONE.fullmatch(line):
-            self.runs.append((Summary(self.tool, passed=0, failed=0, skipped=0, errors=0), []))
+            self.runs.append((ToolSummary(self.tool, passed=0, failed=0, skipped=0, errors=0), []))
 
     def _fail(self, name: str) -> None:
         if suite := _SUITE.fullmatch(name):
@@ -48,15 +48,15 @@ class Reader(Tests):
         if name == "Test Files":
             self._table = {}
         elif name == "Start at" and {"Test Files", "Tests"} <= self._table.keys():
-            self._ended()
+            self._end_run()
         self._table[name] = text
 
-    def _ended(self) -> None:
+    def _end_run(self) -> None:
         tests = _counts(self._table["Tests"])
         if tests or self._table["Tests"].startswith("no tests"):
             unhandled = re.match(COUNT + " error", self._table.get("Errors", ""))
             files = _counts(self._table["Test Files"])
-            run = Summary(
+            run = ToolSummary(
                 self.tool,
                 passed=tests.get("passed", 0),
                 failed=tests.get("failed", 0),
@@ -69,4 +69,4 @@ class Reader(Tests):
 
 
 def _counts(text: str) -> dict[str, int]:
-    return dict(counts(_TOTAL.sub("", text).replace("|", ","), _PART))
+    return dict(parse_counts(_TOTAL.sub("", text).replace("|", ","), _PART))

@@ -1,0 +1,117 @@
+"""Compare two trees: the paths that differ, a patch from one to the other, line counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kedge.errors import GitError
+from kedge.handoff.snapshot import shadow_git
+from kedge.handoff.snapshot.shadow_git import WHOLE, ShadowGit, check_object_id
+from kedge.host.project import Project
+
+_RENAMES = ("-M50%", "-l1000")
+_KINDS = {"A": "added", "D": "deleted", "T": "type", "R": "renamed"}
+
+
+@dataclass(frozen=True, slots=True)
+class PathChange:
+    """A path that differs. `change` is added, changed, deleted, renamed, mode, or type.
+
+    A file that was renamed and edited is `renamed` with a similarity below 100. Modes are git's,
+    `000000` if there is no file. `type` means, for example, that a file became a link.
+    """
+
+    path: str
+    change: str
+    old_path: str | None = None
+    old_mode: str = "000000"
+    new_mode: str = "000000"
+    similarity: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """The lines a file gained and lost; None for a binary file."""
+
+    path: str
+    added: int | None
+    deleted: int | None
+
+
+def compare(project: Project, before: str, after: str) -> list[PathChange]:
+    """Return every path that differs except kedge's own, sorted by path."""
+    if before == after:
+        return []
+    shadow = shadow_git.open_shadow(project)
+    options = ["-r", "-z", "--raw", "--no-abbrev", *_RENAMES]
+    fields = iter(_diff_trees(shadow, options, before, after).split(b"\0"))
+    changes = []
+    for facts in fields:
+        if not facts:
+            continue
+        old_mode, new_mode, old, new, status = facts.decode().removeprefix(":").split(" ")
+        first = os.fsdecode(next(fields))
+        path = os.fsdecode(next(fields)) if status[0] in "RC" else first
+        kind = _KINDS.get(status[0], "changed")
+        if kind == "changed" and old == new:
+            kind = "mode"
+        similarity = int(status[1:]) if kind == "renamed" else None
+        old_path = None if kind == "added" else first
+        changes.append(PathChange(path, kind, old_path, old_mode, new_mode, similarity))
+    return sorted(changes, key=lambda one: (os.fsencode(one.path), one.change))
+
+
+def diff(project: Project, before: str, after: str, paths: Sequence[str] | None = None) -> bytes:
+    """Return a patch with which `git apply --binary` turns one tree into the other.
+
+    With `paths`, only these paths.
+    """
+    if before == after or paths == []:
+        return b""
+    options = ["-r", "-p", "--binary", "--full-index", "--no-ext-diff", "--no-textconv"]
+    shadow = shadow_git.open_shadow(project)
+    return _diff_trees(shadow, [*options, *_RENAMES], before, after, paths or ())
+
+
+def count_lines(project: Project, before: str, after: str) -> list[LineCounts]:
+    """Count the lines that each file gained and lost, sorted by path."""
+    if before == after:
+        return []
+    options = ["-r", "-z", "--numstat", "--no-ext-diff", "--no-textconv", *_RENAMES]
+    fields = iter(_diff_trees(shadow_git.open_shadow(project), options, before, after).split(b"\0"))
+    counts = []
+    for facts in fields:
+        if not facts:
+            continue
+        added, deleted, path = facts.split(b"\t", 2)
+        if not path:  # renamed: both names follow
+            next(fields)
+            path = next(fields)
+        counts.append(LineCounts(os.fsdecode(path), _parse_count(added), _parse_count(deleted)))
+    return sorted(counts, key=lambda one: os.fsencode(one.path))
+
+
+def _diff_trees(
+    shadow: ShadowGit,
+    options: Sequence[str],
+    before: str,
+    after: str,
+    paths: Sequence[str] = (),
+) -> bytes:
+    trees = [check_object_id(before), check_object_id(after)]
+    named = [f":(top,literal){path}" for path in paths]
+    try:
+        return shadow.prepare().git("diff-tree", *options, *trees, "--", *named, *shadow.exclude)
+    except GitError as error:
+        # Private objects may be deleted; the next reading then stores them again.
+        (shadow.path / WHOLE).unlink(missing_ok=True)
+        raise GitError(
+            f"the trees cannot be compared: {error.message}",
+            hint="a tree without a ref is deleted in time: take a snapshot and compare again",
+        ) from error
+
+
+def _parse_count(text: bytes) -> int | None:
+    return None if text == b"-" else int(text)

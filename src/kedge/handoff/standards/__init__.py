@@ -1,0 +1,2 @@
+"""The standards a task must follow: `citations` by file and heading, `sections` of Markdown files,
+and the `first_sentence` of each."""
