@@ -1,4 +1,4 @@
-"""What the tests of the plugin share: folders that Claude Code trusts, and a feature."""
+"""Fixtures of the plugin tests: trusted folders, a feature, an installed plugin."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ DOCUMENTS = {
 
 @pytest.fixture
 def trust(claude: Claude) -> Callable[[Path], None]:
-    """Says to Claude Code, as a user does in its dialog, that a folder is trusted."""
+    """Mark a folder as trusted in Claude Code, as a user does in its dialog."""
 
-    def say(folder: Path) -> None:
+    def accept(folder: Path) -> None:
         file = claude.home / ".claude.json"
         known = json.loads(file.read_text()) if file.exists() else {}
         known.setdefault("projects", {})[str(folder.resolve())] = {"hasTrustDialogAccepted": True}
         file.write_text(json.dumps(known))
 
-    return say
+    return accept
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def feature(repo: Path) -> Path:
 
 
 @pytest.fixture
-def plugged(repo: Path, kedge: Kedge, feature: Path, trust: Callable[[Path], None]) -> Kedge:
-    """A repository with the feature and the plugin, in git, and trusted."""
+def installed(repo: Path, kedge: Kedge, feature: Path, trust: Callable[[Path], None]) -> Kedge:
+    """A trusted repository with the feature and the plugin committed."""
     kedge("init", "--plugin", "--no-hooks")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "first")

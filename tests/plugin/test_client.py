@@ -1,4 +1,4 @@
-"""The real Claude Code takes the plugin: it is valid, all of it loads, its hooks anchor once."""
+"""The real Claude Code loads the plugin: it is valid and complete, and its hook anchors once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from clients import Claude, environment, program
 from support import Kedge, git
 
-from kedge.agents.command import command, portable
+from kedge.agents.settings.hook_command import make_command, make_portable_command
 from kedge.context.anchor import SMALL
 from kedge.host import tokens
 from kedge.plugin import roles
@@ -20,13 +20,13 @@ from kedge.testing.fake_model import FakeModel
 
 Play = Callable[..., FakeModel]
 Trust = Callable[[Path], None]
-FULL = 990_000  # tokens that make Claude Code compact
+FULL = 990_000  # tokens, which make Claude Code compact
 ANCHOR = "## Re-anchoring Context"
 
 
-def test_the_clients_own_validator_accepts_it(tmp_path: Path) -> None:
+def test_client_validates_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
-    for name, data in roles.files().items():
+    for name, data in roles.read_files().items():
         path = tmp_path / "kedge" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -42,8 +42,8 @@ def test_the_clients_own_validator_accepts_it(tmp_path: Path) -> None:
     assert not any(one["blocking"] for one in report["directory"]["findings"]), report
 
 
-def loaded(claude: Claude, play: Play, cwd: Path) -> set[str]:
-    """What of the plugin a session has: commands and skills by `/name`, agents by name."""
+def list_loaded(claude: Claude, play: Play, cwd: Path) -> set[str]:
+    """Return what a session has of the plugin: commands and skills as `/name`, agents by name."""
     with play(["Done."]) as model:
         session = claude(model.url, "hello", cwd=cwd)
     (init,) = session.of("system", "init")
@@ -51,48 +51,48 @@ def loaded(claude: Claude, play: Play, cwd: Path) -> set[str]:
     return {name for name in names if "kedge:" in name}
 
 
-def test_a_session_has_all_of_it_in_a_folder_that_is_trusted(
-    plugged: Kedge, claude: Claude, play: Play, trust: Trust, tmp_path: Path
+def test_session_in_a_trusted_folder_loads_the_whole_plugin(
+    installed: Kedge, claude: Claude, play: Play, trust: Trust, tmp_path: Path
 ) -> None:
     expected = {
         f"kedge:{role.name}" if role.kind == "agent" else f"/kedge:{role.name}"
-        for role in roles.roles().values()
+        for role in roles.read_roles().values()
     }
-    assert loaded(claude, play, plugged.directory) == expected
-    git(tmp_path, "clone", "--quiet", str(plugged.directory), "theirs")  # for the whole team
-    assert loaded(claude, play, tmp_path / "theirs") == set()  # until they trust it
+    assert list_loaded(claude, play, installed.directory) == expected
+    git(tmp_path, "clone", "--quiet", str(installed.directory), "theirs")  # for the whole team
+    assert list_loaded(claude, play, tmp_path / "theirs") == set()  # until they trust it
     trust(tmp_path / "theirs")
-    assert loaded(claude, play, tmp_path / "theirs") == expected
-    plugged("uninstall", "--yes")
-    assert loaded(claude, play, plugged.directory) == set()
+    assert list_loaded(claude, play, tmp_path / "theirs") == expected
+    installed("uninstall", "--yes")
+    assert list_loaded(claude, play, installed.directory) == set()
 
 
-def test_what_every_session_pays_is_small(plugged: Kedge, claude: Claude, play: Play) -> None:
+def test_plugin_costs_each_session_few_tokens(installed: Kedge, claude: Claude, play: Play) -> None:
     with play(["Done."]) as model:
-        claude(model.url, "hello", cwd=plugged.directory)
+        claude(model.url, "hello", cwd=installed.directory)
     rows = [line for line in model.requests[0].given.splitlines() if line.startswith("- kedge:")]
-    assert len(rows) == 10  # agents and skills; commands are the user's to start
+    assert len(rows) == 10  # agents and skills; only the user starts commands
     assert tokens.count("\n".join(rows)) < 600
 
 
 @pytest.fixture
-def at_work(plugged: Kedge) -> Kedge:
-    plugged("config", "set", "tasks.backend", "jsonl")
-    plugged("task", "add", "Hash passwords", "--id", "l1", "--accept", "none is plain")
-    plugged("task", "claim", "l1", "--as", "ada")
-    return plugged
+def with_task(installed: Kedge) -> Kedge:
+    installed("config", "set", "tasks.backend", "jsonl")
+    installed("task", "add", "Hash passwords", "--id", "l1", "--accept", "none is plain")
+    installed("task", "claim", "l1", "--as", "ada")
+    return installed
 
 
-def test_the_plugins_hook_anchors_a_session_and_after_a_compaction_in_few_lines(
-    at_work: Kedge, claude: Claude, play: Play
+def test_hook_anchors_a_session_and_briefly_after_a_compaction(
+    with_task: Kedge, claude: Claude, play: Play
 ) -> None:
-    small = at_work("anchor", "l1", "--mode", "small").out.strip()
+    small = with_task("anchor", "l1", "--mode", "small").out.strip()
     assert tokens.count(small) <= SMALL
     bash = {"tool": "Bash", "input": {"command": "true"}, "input_tokens": FULL}
     with play([bash, "Done."]) as model:
-        claude(model.url, "go on", "--allowedTools", "Bash(true)", cwd=at_work.directory)
-    assert model.asked("compaction")
-    first, *_, last = model.asked("main")
+        claude(model.url, "go on", "--allowedTools", "Bash(true)", cwd=with_task.directory)
+    assert model.list_requests("compaction")
+    first, *_, last = model.list_requests("main")
     assert first.given.count(ANCHOR) == 1
     assert small not in first.given
     assert last.given.count(small) == 1
@@ -100,16 +100,16 @@ def test_the_plugins_hook_anchors_a_session_and_after_a_compaction_in_few_lines(
 
 
 @pytest.mark.parametrize("more", [[], ["--shared-hooks"]])
-def test_two_installations_say_it_once(
-    at_work: Kedge, claude: Claude, play: Play, more: list[str]
+def test_two_installations_anchor_a_session_once(
+    with_task: Kedge, claude: Claude, play: Play, more: list[str]
 ) -> None:
-    at_work("init", *more)
+    with_task("init", *more)
     with play(["Done."]) as model:
-        claude(model.url, "go on", cwd=at_work.directory)
-    assert model.asked("main")[0].given.count(ANCHOR) == 1
+        claude(model.url, "go on", cwd=with_task.directory)
+    assert model.list_requests("main")[0].given.count(ANCHOR) == 1
 
 
-# The hook's script by itself
+# The hook script alone
 
 
 def start(root: Path, **env: str) -> str:
@@ -134,12 +134,15 @@ def start(root: Path, **env: str) -> str:
 @pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
 @pytest.mark.parametrize(
     "line",
-    [portable("claude"), command(Path("/o'p t/python"), Path("/x y/kedge/hook.py"), "claude")],
+    [
+        make_portable_command("claude"),
+        make_command(Path("/o'p t/python"), Path("/x y/kedge/hook.py"), "claude"),
+    ],
 )
-def test_the_script_is_silent_where_settings_call_kedge(
-    at_work: Kedge, file: str, line: str
+def test_script_is_silent_if_the_settings_call_kedge(
+    with_task: Kedge, file: str, line: str
 ) -> None:
-    root = at_work.directory
+    root = with_task.directory
     assert ANCHOR in start(root)
     settings = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": line}]}]}}
     (root / ".claude" / file).write_text(json.dumps(settings))
@@ -148,11 +151,11 @@ def test_the_script_is_silent_where_settings_call_kedge(
     assert ANCHOR in start(root)
 
 
-def test_without_kedge_the_user_is_told_and_the_model_is_not(
-    at_work: Kedge, tmp_path: Path
+def test_without_kedge_the_user_is_warned_but_not_the_model(
+    with_task: Kedge, tmp_path: Path
 ) -> None:
     (tmp_path / "bin").mkdir()
     for name in ("sh", "grep"):
         (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
-    said = json.loads(start(at_work.directory, PATH=str(tmp_path / "bin")))
-    assert list(said) == ["systemMessage"]
+    output = json.loads(start(with_task.directory, PATH=str(tmp_path / "bin")))
+    assert list(output) == ["systemMessage"]

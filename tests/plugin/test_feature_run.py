@@ -1,6 +1,7 @@
 """A feature from its tasks to its lessons: the real Claude Code, the plugin, a scripted model.
 
-The model says what the prompts ask for; kedge, the client, its permissions and its agents are real.
+The model answers what the prompts ask for; kedge, the client, its permissions and its agents are
+real.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Any
 from clients import Claude, Session
 from support import Kedge
 
+from kedge.agents.scripted_model.request import Request
+from kedge.agents.scripted_model.script import Step
 from kedge.testing.fake_model import FakeModel, Turn
-from kedge.testing.fake_model.request import Request
-from kedge.testing.fake_model.script import Step
 
 Play = Callable[..., FakeModel]
 Talk = Generator[Step, Request, None]
-FEATURE = "docs/features/014-mooring"  # that the fixture `feature` makes
+FEATURE = "docs/features/014-mooring"  # created by the fixture `feature`
 TASKS = {
     "1.1": ("rope", "Hemp, twelve strands.", "Twist the rope."),
     "1.2": ("knot", "A bowline.", "Tie the knot."),
@@ -32,16 +33,16 @@ ISSUE = {"severity": "minor", "location": "rope.txt:1", "description": "the rope
 CLAIM = {"claim": "hemp swells", "source": "a handbook"}
 
 
-def said(talk: Talk) -> Callable[[Request], Step]:
-    """A conversation as a script: each `yield` is an answer, and gives the next request."""
-    begun = False
+def script(talk: Talk) -> Callable[[Request], Step]:
+    """Turn a conversation into a script: a `yield` gives an answer and gets the next request."""
+    started = False
 
     def answer(request: Request) -> Step:
-        nonlocal begun
+        nonlocal started
         try:
-            if begun:
+            if started:
                 return talk.send(request)
-            begun = True
+            started = True
             return next(talk)
         except StopIteration:
             return "Done."
@@ -50,7 +51,7 @@ def said(talk: Talk) -> Callable[[Request], Step]:
 
 
 def bash(line: str, text: str = "") -> Step:
-    """A command, with a text on its standard input."""
+    """Run a command, with a text on its standard input."""
     more = f" <<'END'\n{text}\nEND" if text else ""
     return {"tool": "Bash", "input": {"command": line + more}}
 
@@ -61,7 +62,7 @@ def agent(kind: str, prompt: str) -> Step:
 
 
 def last(request: Request) -> str:
-    """What the last tool returned."""
+    """Return the result of the last tool call."""
     return [text for role, text in request.texts if role == "tool"][-1]
 
 
@@ -74,7 +75,7 @@ def report(name: str) -> str:
 
 
 def implementer(root: Path, number: str, answer: Step) -> Talk:
-    """One task, as `agents/implementer.md` says."""
+    """Play one task as `agents/implementer.md` asks for it."""
     name = TASKS[number][0]
     yield bash(f"kedge feature scope {FEATURE} {number}")
     yield {"tool": "Write", "input": {"file_path": str(root / f"{name}.txt"), "content": name}}
@@ -86,19 +87,19 @@ def reviewer(answer: dict[str, Any]) -> Talk:
 
 
 class Agents:
-    """Plays each agent that is started, and keeps all that it was asked."""
+    """Plays each agent that is started, and keeps its requests."""
 
     def __init__(self, root: Path, answers: dict[str, Step] | None = None) -> None:
         self.root = root
         self.answers = answers or {}
-        self.asked: dict[str, list[Request]] = {}  # by what it is, as "implementer 1.1"
+        self.asked: dict[str, list[Request]] = {}  # by agent and task, such as "implementer 1.1"
         self._kinds: dict[str, str] = {}
         self._talks: dict[str, Callable[[Request], Step]] = {}
 
     def __call__(self, request: Request) -> Step:
         if request.agent not in self._talks:
             kind, talk = self._begin(request)
-            self._kinds[request.agent], self._talks[request.agent] = kind, said(talk)
+            self._kinds[request.agent], self._talks[request.agent] = kind, script(talk)
         self.asked.setdefault(self._kinds[request.agent], []).append(request)
         return self._talks[request.agent](request)
 
@@ -115,20 +116,20 @@ class Agents:
         assert "You are the second look at a phase" in request.given
         return "phase-reviewer", reviewer(APPROVED)
 
-    def seen(self, kind: str) -> str:
-        """All that an agent got to see."""
+    def collect_text(self, kind: str) -> str:
+        """Return all text that an agent saw."""
         return "\n".join(f"{one.given}\n{one.results}" for one in self.asked[kind])
 
 
 def implement() -> Talk:
-    """`/kedge:implement`, as the command says."""
-    yield from implementing()
-    yield from reviewing()
+    """Play `/kedge:implement` as the command asks for it."""
+    yield from run_tasks()
+    yield from run_reviews()
     yield "All three tasks are done."
 
 
-def implementing() -> Talk:
-    """The skill: one agent for each task."""
+def run_tasks() -> Talk:
+    """Play the skill: one agent for each task."""
     yield {"tool": "Skill", "input": {"skill": "kedge:implementing", "args": FEATURE}}
     request = yield bash(f"kedge feature tasks {FEATURE} --json")
     tasks = json.loads(last(request))["data"]
@@ -140,18 +141,20 @@ def implementing() -> Talk:
             f"First run `kedge feature scope {FEATURE} {number}`."
         )
         request = yield agent("implementer", prompt)
-        told = last(request)
-        if "[Subagent hand-back]" not in told:
-            told = "Concerns: the dispatch failed: " + told.splitlines()[0]
-        yield bash(f"kedge log append {number} --feature {FEATURE} --report -", handed_back(told))
+        answer = last(request)
+        if "[Subagent hand-back]" not in answer:
+            answer = "Concerns: the dispatch failed: " + answer.splitlines()[0]
+        yield bash(
+            f"kedge log append {number} --feature {FEATURE} --report -", extract_report(answer)
+        )
 
 
-def reviewing() -> Talk:
-    """The two looks at what there is then."""
+def run_reviews() -> Talk:
+    """Play the two stages of review."""
     for name in ("implementation-reviewer", "security-reviewer"):
         request = yield agent(name, f"Review {FEATURE}; the changes are in the working tree.")
         record = f"kedge review record {FEATURE} --phase implement --reviewer {name} --from -"
-        yield bash(record, handed_back(last(request)))
+        yield bash(record, extract_report(last(request)))
     outcome = []
     for name in ("implementation-reviewer", "security-reviewer"):
         request = yield bash(f"kedge review outcome {FEATURE} --phase implement --reviewer {name}")
@@ -160,14 +163,14 @@ def reviewing() -> Talk:
     yield agent("phase-reviewer", "\n".join([f"{FEATURE}, implement", *outcome, needs]))
 
 
-def handed_back(told: str) -> str:
-    """The agent's own words out of what the client makes of them."""
-    words = told.partition("The report follows:\n")[2].partition("\nagentId:")[0]
-    return textwrap.dedent(words) or told
+def extract_report(answer: str) -> str:
+    """Extract the agent's own report from the client's tool result."""
+    words = answer.partition("The report follows:\n")[2].partition("\nagentId:")[0]
+    return textwrap.dedent(words) or answer
 
 
 def finish(lesson: dict[str, Any]) -> Talk:
-    """`/kedge:finish`, as the command and the skill say."""
+    """Play `/kedge:finish` as the command and the skill ask for it."""
     yield bash(f"kedge log read {FEATURE}")
     yield {"tool": "Skill", "input": {"skill": "kedge:retrospecting", "args": FEATURE}}
     yield bash(f"kedge retro {FEATURE}")
@@ -177,8 +180,8 @@ def finish(lesson: dict[str, Any]) -> Talk:
     yield "Finished."
 
 
-def nothing_was_denied(session: Session) -> None:
-    """The commands allow what their prompts name, and nobody was asked."""
+def assert_nothing_denied(session: Session) -> None:
+    """Assert that every tool call was allowed without asking the user."""
     assert not session.of("system", "permission_denied"), session.events
     results = [
         block
@@ -190,33 +193,33 @@ def nothing_was_denied(session: Session) -> None:
     assert not [one for one in results if one.get("is_error")], results
 
 
-def test_a_feature_from_its_tasks_to_its_lessons(
-    plugged: Kedge, feature: Path, claude: Claude, play: Play
+def test_feature_from_its_tasks_to_its_lessons(
+    installed: Kedge, feature: Path, claude: Claude, play: Play
 ) -> None:
-    root = plugged.directory
+    root = installed.directory
     agents = Agents(root)
-    with play(said(implement()), subagent=agents) as model:
+    with play(script(implement()), subagent=agents) as model:
         session = claude(model.url, f"/kedge:implement {FEATURE}", cwd=root)
-    nothing_was_denied(session)
+    assert_nothing_denied(session)
 
-    # Each task has an agent of its own, that sees its own sections and no other's.
+    # Each task has its own agent, which sees only the sections of its task.
     for number, (name, design, plan) in TASKS.items():
-        seen = agents.seen(f"implementer {number}")
+        seen = agents.collect_text(f"implementer {number}")
         for text in (design, plan, "A moored boat does not move.", "Boats drift away."):
             assert text in seen, (number, text)
         for other, (_, *texts) in TASKS.items():
             assert other == number or not any(text in seen for text in texts), (number, other)
         assert (root / f"{name}.txt").read_text() == name
-    lead = "\n".join(one.given + one.results for one in model.asked("main"))
+    lead = "\n".join(one.given + one.results for one in model.list_requests("main"))
     assert not any(text in lead for _, *texts in TASKS.values() for text in texts)
 
-    # What was decided is in the log, in the order of the tasks.
+    # The log has the decisions, in the order of the tasks.
     log = (feature / "implementation-log.md").read_text()
     assert re.findall(r"^## Task (1\.[0-9]):", log, re.MULTILINE) == list(TASKS)
     for name, *_ in TASKS.values():
         assert f"a {name} of one piece, since it holds" in log
 
-    # The second look knows how the first ended.
+    # The second stage gets the outcome of the first.
     (asked,) = agents.asked["phase-reviewer"]
     prompt = next(text for _, text in asked.texts if text.startswith(FEATURE))
     assert prompt.count("## Domain Reviewer Outcome\n") == 2
@@ -229,30 +232,30 @@ def test_a_feature_from_its_tasks_to_its_lessons(
         assert text in prompt
     assert prompt.rindex("## Domain Reviewer Outcome") < prompt.index("## Next phase")
 
-    # What it taught is kept, and the log is out of the way.
+    # The lesson is in the bank, and the log is archived.
     lesson = {
         "type": "heuristic",
         "name": "Ropes are twisted in one piece",
         "text": "Twist a rope in one piece: a splice slips when it is wet.",
         "confidence": "high",
     }
-    with play(said(finish(lesson))) as model:
+    with play(script(finish(lesson))) as model:
         session = claude(model.url, f"/kedge:finish {FEATURE}", cwd=root)
-    nothing_was_denied(session)
-    bundle = model.asked("main")[3].results
+    assert_nothing_denied(session)
+    bundle = model.list_requests("main")[3].results
     for text in ("a rope of one piece, since it holds", ISSUE["description"]):
         assert text in bundle
     assert lesson["text"] in (root / "docs/knowledge-bank/heuristics.md").read_text()
-    assert [one["name"] for one in plugged.json("knowledge", "list")] == [lesson["name"]]
+    assert [one["name"] for one in installed.json("knowledge", "list")] == [lesson["name"]]
     assert not (feature / "implementation-log.md").exists()
 
 
-def test_a_report_without_headings_and_an_agent_that_fails_hold_nothing_up(
-    plugged: Kedge, feature: Path, claude: Claude, play: Play
+def test_report_without_headings_and_failing_agent_do_not_block_the_feature(
+    installed: Kedge, feature: Path, claude: Claude, play: Play
 ) -> None:
-    root = plugged.directory
+    root = installed.directory
     agents = Agents(root, {"1.1": "All good, it works.", "1.2": Turn(status=403)})
-    with play(said(implementing()), subagent=agents) as model:
+    with play(script(run_tasks()), subagent=agents) as model:
         claude(model.url, f"/kedge:implement {FEATURE}", cwd=root)
     log = (feature / "implementation-log.md").read_text()
     assert re.findall(r"^## Task (1\.[0-9]):", log, re.MULTILINE) == list(TASKS)

@@ -1,4 +1,4 @@
-"""The plugin's prompts: what they tell an agent to run is there, and they are short."""
+"""The plugin's prompts: the commands they name exist, and they are short."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from support import Kedge, assert_clear, git
 
 from kedge import __version__
-from kedge.cli import clicked, commands, syntax
+from kedge.cli.commands import root
 from kedge.cli.edge import Edge
 from kedge.host import tokens
-from kedge.knowledge import report, review_answer
+from kedge.knowledge.log import report
+from kedge.knowledge.reviews.answer import parse_answer
 from kedge.plugin import roles
 
-ROLES = roles.roles()
+ROLES = roles.read_roles()
 AGENTS = {
     *("implementer", "spec-reviewer", "design-reviewer", "plan-reviewer", "task-reviewer"),
     *("phase-reviewer", "security-reviewer", "implementation-reviewer"),
@@ -35,34 +37,37 @@ _FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _SPAN = re.compile(r"`([^`]+)`")
 
 
-def called(text: str) -> Iterator[str]:
-    """The commands of kedge in a text, in its fences and code spans."""
-    for fence in _FENCE.findall(text):
-        yield from (line.strip() for line in fence.splitlines() if "kedge " in line)
+def find_commands(text: str) -> Iterator[str]:
+    """Yield the kedge commands in the fences and code spans of a text."""
+    for last_fence in _FENCE.findall(text):
+        yield from (line.strip() for line in last_fence.splitlines() if "kedge " in line)
     for span in _SPAN.findall(_FENCE.sub("", text)):
         if span.startswith("kedge "):
             yield " ".join(span.split())
 
 
-def fence(text: str) -> str:
-    """What stands in the last fence of a prompt."""
+def last_fence(text: str) -> str:
+    """Return the content of the last fence of a prompt."""
     return str(_FENCE.findall(text)[-1]).partition("\n")[2].rpartition("\n")[0]
 
 
 def parse(line: str) -> list[str]:
-    """Take a line apart as kedge would, without running it; the command's name in full."""
+    """Parse a line as kedge would, without running it, and return the command's full name."""
     words = shlex.split(line)[1:]
-    found: syntax.Command | syntax.Group | None = commands.root
+    command: click.Command | None = root
+    context = click.Context(root, info_name="kedge", obj=Edge(json=False))
     path: list[str] = []
-    while isinstance(found, syntax.Group):
+    while isinstance(command, click.Group):
         path.append(words[len(path)])
-        found = found.find(path[-1])
-    if found is None or words != path:  # else the command is only named
-        clicked.read(Edge(json=False), words)
+        command = command.get_command(context, path[-1])
+    if command is None:
+        raise LookupError(line)
+    if words != path:  # else the prompt only names the command
+        command.make_context(path[-1], words[len(path) :], parent=context)
     return path
 
 
-def test_all_roles_are_there() -> None:
+def test_all_roles_exist() -> None:
     by_kind = {kind: set[str]() for kind in ("agent", "command", "skill")}
     for role in ROLES.values():
         by_kind[role.kind].add(role.name)
@@ -70,9 +75,9 @@ def test_all_roles_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ROLES))
-def test_every_command_that_a_prompt_names_is_one(name: str) -> None:
-    for text in (ROLES[name].text, roles.prompt(ROLES[name], "014")):
-        for line in called(text):
+def test_every_command_in_a_prompt_parses(name: str) -> None:
+    for text in (ROLES[name].text, roles.render_prompt(ROLES[name], "014")):
+        for line in find_commands(text):
             parse(line)
 
 
@@ -87,25 +92,25 @@ def test_every_command_that_a_prompt_names_is_one(name: str) -> None:
         "kedge context diff TASK --agent a --type sideways",
     ],
 )
-def test_a_command_that_is_none_would_be_seen(line: str) -> None:
+def test_unknown_command_in_a_prompt_is_detected(line: str) -> None:
     with pytest.raises(Exception, match=r".") as caught:
         parse(line)
     assert not isinstance(caught.value, AssertionError)
 
 
-def test_prompts_call_kedge_for_what_is_mechanical() -> None:
-    said = {" ".join(parse(line)) for role in ROLES.values() for line in called(role.text)}
-    assert said >= {
+def test_prompts_leave_mechanical_steps_to_kedge() -> None:
+    data = {" ".join(parse(line)) for role in ROLES.values() for line in find_commands(role.text)}
+    assert data >= {
         *("feature tasks", "feature scope", "feature brief", "feature lint"),
         *("log append", "log read", "log archive", "review record", "review outcome", "retro"),
         *("context init", "context begin", "context snapshot", "context verify", "context diff"),
         *("context record-qa", "task claim", "task close", "knowledge stale", "knowledge retire"),
     }
-    assert "kedge retro SUBJECT --apply -" in set(called(ROLES["retrospecting"].text))
+    assert "kedge retro SUBJECT --apply -" in set(find_commands(ROLES["retrospecting"].text))
 
 
-def test_the_plugin_has_the_version_of_kedge() -> None:
-    manifest = json.loads(roles.files()[".claude-plugin/plugin.json"])
+def test_plugin_has_the_version_of_kedge() -> None:
+    manifest = json.loads(roles.read_files()[".claude-plugin/plugin.json"])
     assert manifest["version"] == __version__
 
 
@@ -116,15 +121,15 @@ def test_prompts_are_short() -> None:
     assert tokens.count("\n".join(always)) < 400
 
 
-def test_only_the_user_starts_a_command() -> None:
-    """A session pays for the descriptions of agents and skills, and nothing begins by itself."""
+def test_only_the_user_can_start_a_command() -> None:
+    """Sessions load descriptions of agents and skills only, and no command starts by itself."""
     for role in ROLES.values():
         off = role.head.get("disable-model-invocation") == "true"
         assert off == (role.kind == "command"), role.name
 
 
-def test_no_prompt_lets_an_agent_run_more_than_kedge_itself() -> None:
-    """`record-qa` runs any command: the user is asked for that one, as for `kedge` in general."""
+def test_prompts_allow_no_shell_command_but_kedge() -> None:
+    """`record-qa` runs any command, so the client has to ask the user for it."""
     for role in ROLES.values():
         allowed = re.sub(r"^(Skill\(kedge:[a-z]+\), )+", "", role.head.get("allowed-tools", ""))
         rules = re.findall(r"Bash\(kedge ([a-z -]+):\*\)", allowed)
@@ -135,13 +140,13 @@ def test_no_prompt_lets_an_agent_run_more_than_kedge_itself() -> None:
             assert words != ["context"] and words[1:2] != ["record-qa"]
 
 
-def test_what_a_task_goes_through_can_be_done_in_that_order(repo: Path, kedge: Kedge) -> None:
+def test_steps_of_a_task_work_in_the_documented_order(repo: Path, kedge: Kedge) -> None:
     git(repo, "commit", "--allow-empty", "-qm", "first")
     kedge("task", "add", "Moor", "--id", "m1", "--description", "x", "--accept", "it holds")
     kedge("task", "update", "m1", "--check", "true")
-    answer = fence(ROLES["implementation-reviewer"].text).replace("false", "true", 1)
-    given = {"log append": fence(ROLES["implementer"].text), "review record": answer}
-    lines = [line for line in called(ROLES["implement"].text) if "FEATURE" not in line]
+    answer = last_fence(ROLES["implementation-reviewer"].text).replace("false", "true", 1)
+    given = {"log append": last_fence(ROLES["implementer"].text), "review record": answer}
+    lines = [line for line in find_commands(ROLES["implement"].text) if "FEATURE" not in line]
     assert len(lines) >= 15
     for line in lines:
         words = shlex.split(line.replace("TASK", "m1").replace("SUBJECT", "m1"))[1:]
@@ -153,7 +158,7 @@ def test_what_a_task_goes_through_can_be_done_in_that_order(repo: Path, kedge: K
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_phase_is_reviewed_in_two_stages(phase: str) -> None:
+def test_each_phase_is_reviewed_in_two_stages(phase: str) -> None:
     text, reviewer = ROLES[phase].text, PHASES[phase]
     record = f"kedge review record FEATURE --phase {phase} --reviewer {reviewer} --from -"
     outcome = f"kedge review outcome FEATURE --phase {phase} --reviewer {reviewer}"
@@ -171,7 +176,7 @@ def test_a_phase_is_reviewed_in_two_stages(phase: str) -> None:
     assert places == sorted(places)
 
 
-def test_reviewers_can_change_nothing_but_by_the_shell_of_those_who_need_it() -> None:
+def test_reviewers_have_no_editing_tools() -> None:
     for name in AGENTS - {"implementer"}:
         tools = set(ROLES[name].head["tools"].split(", "))
         assert not tools & {"Edit", "Write", "NotebookEdit", "Agent", "Task"}
@@ -179,7 +184,7 @@ def test_reviewers_can_change_nothing_but_by_the_shell_of_those_who_need_it() ->
 
 
 @pytest.mark.parametrize("name", ["security-reviewer", "implementation-reviewer"])
-def test_claims_about_the_world_are_verified_by_the_world(name: str) -> None:
+def test_external_claims_are_verified_with_external_tools(name: str) -> None:
     role = ROLES[name]
     web = {"WebSearch", "mcp__context7__resolve-library-id", "mcp__context7__query-docs"}
     assert web <= set(role.head["tools"].split(", "))
@@ -189,8 +194,8 @@ def test_claims_about_the_world_are_verified_by_the_world(name: str) -> None:
         assert f'"{field}"' in role.text
 
 
-def test_the_report_that_implementers_are_asked_for_is_read_in_full() -> None:
-    read = report.read(fence(ROLES["implementer"].text))
+def test_requested_report_form_parses_completely() -> None:
+    read = report.parse_report(last_fence(ROLES["implementer"].text))
     assert not read.partial
     assert read.files == ("src/one.py",)
     assert read.self_review is not None
@@ -199,9 +204,9 @@ def test_the_report_that_implementers_are_asked_for_is_read_in_full() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS - {"implementer"}))
-def test_the_answer_that_reviewers_are_asked_for_is_read_in_full(name: str) -> None:
-    text = fence(ROLES[name].text)
-    read = review_answer.read(text)
+def test_requested_review_form_parses_completely(name: str) -> None:
+    text = last_fence(ROLES[name].text)
+    read = parse_answer(text)
     assert read.result == "failed"
     (finding,) = read.findings
     assert (finding.severity, finding.text) == ("blocker", "what is wrong")
@@ -210,26 +215,26 @@ def test_the_answer_that_reviewers_are_asked_for_is_read_in_full(name: str) -> N
         assert "".join(word) in ("blocker", "major", "minor")
 
 
-def test_what_a_reviewer_verified_is_read() -> None:
-    said = {"approved": True, "issues": [], "unverified": ["it is safe"], "tools_missing": ["x"]}
-    read = review_answer.read(json.dumps(said)).claims
+def test_verified_claims_of_a_review_are_parsed() -> None:
+    data = {"approved": True, "issues": [], "unverified": ["it is safe"], "tools_missing": ["x"]}
+    read = parse_answer(json.dumps(data)).claims
     assert (read.unverified, read.tools_missing) == (("it is safe",), ("x",))
-    said = {"approved": True, "issues": [], "verified": [{"claim": "a", "source": "b"}]}
-    assert [
-        (one.claim, one.source) for one in review_answer.read(json.dumps(said)).claims.verified
-    ] == [("a", "b")]
-    assert review_answer.read('{"approved": true, "no_external_claims": true}').claims.none
+    data = {"approved": True, "issues": [], "verified": [{"claim": "a", "source": "b"}]}
+    assert [(one.claim, one.source) for one in parse_answer(json.dumps(data)).claims.verified] == [
+        ("a", "b")
+    ]
+    assert parse_answer('{"approved": true, "no_external_claims": true}').claims.none
 
 
 # For other agents
 
 
 @pytest.mark.parametrize("name", sorted(ROLES))
-def test_the_same_prompt_for_other_agents(kedge: Kedge, name: str) -> None:
-    said = kedge.json("prompt", "014", "--role", name)
-    text = said["text"]
+def test_other_agents_get_the_same_prompt(kedge: Kedge, name: str) -> None:
+    data = kedge.json("prompt", "014", "--role", name)
+    text = data["text"]
     assert kedge("prompt", "014", "--role", name).out == text
-    assert said["tokens"] == tokens.count(text) == said["sections"][0]["tokens"]
+    assert data["tokens"] == tokens.count(text) == data["sections"][0]["tokens"]
     assert "014" in text
     for word in ("$ARGUMENTS", "kedge:", "allowed-tools", "run_in_background", "---\n"):
         assert word not in text
@@ -239,7 +244,7 @@ def test_the_same_prompt_for_other_agents(kedge: Kedge, name: str) -> None:
     assert named <= ROLES.keys()
 
 
-def test_other_agents_are_told_where_the_agents_are(kedge: Kedge) -> None:
+def test_prompt_for_other_agents_says_how_to_call_a_role(kedge: Kedge) -> None:
     text = kedge("prompt", "014", "--role", "implement").out
     assert "`kedge prompt --role NAME`" in text
     assert "do what `kedge prompt FEATURE --role implementing` says" in text
@@ -250,16 +255,16 @@ def test_other_agents_are_told_where_the_agents_are(kedge: Kedge) -> None:
     assert "kedge prompt --role NAME" not in kedge("prompt", "--role", "spec-reviewer").out
 
 
-def test_a_role_that_is_none_is_one_line_with_the_list(kedge: Kedge) -> None:
+def test_unknown_role_lists_the_roles(kedge: Kedge) -> None:
     ran = kedge("prompt", "--role", "captain", code=2)
     assert_clear(ran, code=2, says="no role 'captain'")
     for name in ROLES:
         assert name in ran.err
-    assert_clear(kedge("prompt", code=2), code=2, says="name a TASK, or a --role")
+    assert_clear(kedge("prompt", code=2), code=2, says="no task and no role given")
     both = kedge("prompt", "--role", "retro", "--explain", code=2)
-    assert_clear(both, code=2, says="given whole")
+    assert_clear(both, code=2, says="--role cannot be combined with")
 
 
-def test_a_task_still_gets_its_prompt(kedge: Kedge) -> None:
+def test_prompt_of_a_task_still_works(kedge: Kedge) -> None:
     kedge("task", "add", "Moor", "--id", "m1", "--accept", "it stays")
     assert "Task ID: m1" in kedge("prompt", "m1").out

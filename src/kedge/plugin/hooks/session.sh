@@ -1,4 +1,4 @@
-# Anchors a session by kedge, but for settings that call kedge already: they do the same.
+# Anchor a session with kedge, unless the settings call kedge already, which does the same.
 cd "${CLAUDE_PROJECT_DIR:-.}" || exit 0
 settings="${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"
 ours="kedge(/hook\.py[\"'\\]*| hook) +claude"

@@ -1,0 +1,214 @@
+"""Edit a page: change only the lines of an entry's metadata, in the style of the file.
+
+The result is parsed again and compared, so that no edit can change more than it should.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kedge.errors import FileError
+from kedge.knowledge.bank import entries, fields
+from kedge.knowledge.bank.entries import RULE, Entry, Page, strip_ending
+from kedge.knowledge.bank.fields import CONFIDENCE, COUNT, LAST, PROVENANCE, Field, Style
+from kedge.text.markdown import read_heading
+
+_BLOCK = re.compile(r"[ \t]*+[<|>]")
+_FIRST = (PROVENANCE, CONFIDENCE, LAST, COUNT)
+
+
+def set_field(page: Page, index: int, name: str, value: str) -> Page:
+    """Set the entry's field to the value; append the field if the entry has none."""
+    entry = page.entries[index]
+    field = entry.field(name)
+    return (
+        append_field(page, index, name, value)
+        if field is None
+        else replace_field(page, index, field, value)
+    )
+
+
+def replace_field(page: Page, index: int, field: Field, value: str) -> Page:
+    """Replace the value of one field."""
+    if field.value == value:
+        return page
+    entry = page.entries[index]
+    lines = list(page.lines)
+    old = lines[field.line]
+    gap = "" if old[: field.start].endswith((" ", "\t")) else " "
+    safe = _escape_cell(value) if fields.style_of(old).row else value
+    lines[field.line] = old[: field.start] + gap + safe + old[field.end :]
+    if field.last > field.line and not lines[field.last].endswith("\n"):
+        lines[field.line] = strip_ending(lines[field.line])
+    del lines[field.line + 1 : field.last + 1]
+    others = [one for one in entry.fields if one is not field]
+    return _parse_checked(page, lines, {index: [*others, replace(field, value=value)]})
+
+
+def append_field(page: Page, index: int, name: str, value: str) -> Page:
+    """Add one field to the entry."""
+    return append_fields(page, {index: [(name, value)]})
+
+
+def append_fields(page: Page, new_fields: Mapping[int, Sequence[tuple[str, str]]]) -> Page:
+    """Add names and values to several entries, given by their index."""
+    lines = list(page.lines)
+    expected = {}
+    keys: dict[str, str] = {}
+    for index in sorted(new_fields, reverse=True):  # from the end, so that no line moves
+        entry = page.entries[index]
+        style = style_for(page, entry)
+        for name, _ in new_fields[index]:
+            keys[name] = keys.get(name) or key_for(page, name)
+        new = [style.format_line(keys[name], value) for name, value in new_fields[index]]
+        line, apart = _find_place(page, entry, new_fields[index][0][0], style)
+        _insert(lines, line, ["", *new] if apart else new, page.ending)
+        more = [Field(name, value, 0, 0, 0, 0) for name, value in new_fields[index]]
+        expected[index] = [*entry.fields, *more]
+    return _parse_checked(page, lines, expected)
+
+
+def remove_field(page: Page, index: int, field: Field) -> Page:
+    """Remove one field from the entry."""
+    entry = page.entries[index]
+    lines = list(page.lines)
+    if field.last == len(lines) - 1 and not lines[-1].endswith("\n") and field.line:
+        lines[field.line - 1] = strip_ending(lines[field.line - 1])
+    del lines[field.line : field.last + 1]
+    others = [one for one in entry.fields if one is not field]
+    return _parse_checked(page, lines, {index: others})
+
+
+def remove_entry(page: Page, index: int) -> tuple[Page, str]:
+    """Return the page without the entry, and the entry's lines."""
+    entry = page.entries[index]
+    lines = list(page.lines)
+    removed = "".join(lines[entry.line : entry.last + 1])
+    stop = _skip_blank(lines, entry.last + 1)
+    start = entry.line
+    before = next((n for n in range(start - 1, -1, -1) if lines[n].strip()), -1)
+    if stop == len(lines):
+        start = before + 1
+    elif RULE.match(strip_ending(lines[stop])) and (
+        before < 0
+        or RULE.match(strip_ending(lines[before]))
+        or read_heading(strip_ending(lines[before]))
+    ):
+        stop = _skip_blank(lines, stop + 1)  # the rule after the entry
+    del lines[start:stop]
+    after = entries.parse_page("".join(lines), page.file)
+    if entry_contents(after) != [one for n, one in enumerate(entry_contents(page)) if n != index]:
+        raise unsafe_edit(page, entry.line)
+    return after, removed
+
+
+def insert_lines(page: Page, place: int, new: list[str]) -> list[str]:
+    """Return the page's lines with new ones before the line `place`.
+
+    If the last line had no line ending, it has none afterwards.
+    """
+    lines = list(page.lines)
+    _insert(lines, place, new, page.ending)
+    return lines
+
+
+def _insert(lines: list[str], place: int, new: list[str], ending: str) -> None:
+    if place > 0 and lines[place - 1].endswith("\n"):
+        ending = "\r\n" if lines[place - 1].endswith("\r\n") else "\n"
+    added = [line + ending for line in new]
+    if place == len(lines) and lines and not lines[-1].endswith("\n"):
+        lines[-1] += ending
+        added[-1] = new[-1]
+    lines[place:place] = added
+
+
+def style_for(page: Page, entry: Entry | None = None) -> Style:
+    """Return the style of the entry's metadata, else that of the last entry with metadata."""
+    for one in [entry, *reversed(page.entries)]:
+        known = [field for field in one.fields if field.known] if one else []
+        if known:
+            style = fields.style_of(page.lines[known[-1].line])
+            if one is entry or not style.row:
+                return style if one is entry else replace(style, lead="")
+    return Style()
+
+
+def key_for(page: Page, name: str) -> str:
+    """Return the key that this file uses for a field."""
+    keys = Counter(
+        fields.style_of(page.lines[field.line]).key
+        for entry in page.entries
+        for field in entry.all(name)
+    )
+    return keys.most_common(1)[0][0] if keys else fields.LABELS[name]
+
+
+def unsafe_edit(page: Page, line: int) -> FileError:
+    return FileError(
+        f"{page.file}:{line + 1}: kedge cannot edit this entry without changing other text",
+        hint="edit it by hand; an open code fence or comment may be in the way",
+    )
+
+
+def entry_contents(page: Page) -> list[tuple[object, ...]]:
+    """Return the content of each entry, without its place in the file."""
+    return [_content(entry) for entry in page.entries]
+
+
+def _content(entry: Entry) -> tuple[object, ...]:
+    metadata = tuple((field.name, field.value) for field in entry.fields)
+    return entry.type, entry.name, entry.code, entry.level, entry.section, metadata, entry.text
+
+
+def _parse_checked(page: Page, lines: list[str], expected: Mapping[int, list[Field]]) -> Page:
+    """Parse the lines; refuse if anything but the fields of these entries differs."""
+    after = entries.parse_page("".join(lines), page.file)
+    if len(after.entries) == len(page.entries):
+        contents = entry_contents(after)
+        for index, metadata in expected.items():
+            same_fields = replace(after.entries[index], fields=page.entries[index].fields)
+            contents[index] = _content(same_fields)
+            if _count_fields(after.entries[index].fields) != _count_fields(metadata):
+                raise unsafe_edit(page, page.entries[index].line)
+        if contents == entry_contents(page):
+            return after
+    raise unsafe_edit(page, page.entries[min(expected)].line)
+
+
+def _count_fields(metadata: Iterable[Field]) -> Counter[tuple[str, str]]:
+    return Counter((field.name, _escape_cell(field.value)) for field in metadata)
+
+
+def _escape_cell(value: str) -> str:
+    """Escape a value for a table row."""
+    return value.replace("|", "&#124;")
+
+
+def _find_place(page: Page, entry: Entry, name: str, style: Style) -> tuple[int, bool]:
+    """Return the line to add a field before, and whether a blank line has to come first."""
+    known = [field for field in entry.fields if field.known]
+    first = [field for field in known if field.name in _FIRST] if name in _FIRST else []
+    if known:
+        field = (first or known)[-1]
+        place = field.last + 1
+        depth = len(style.lead) + 1
+        while place <= entry.last and page.lines[place].startswith((" " * depth, "\t")):
+            place += 1
+        return place, False
+    place = entry.line + 1
+    while place <= entry.last and not read_heading(page.prose[place] or ""):
+        place += 1
+    while not page.lines[place - 1].strip():
+        place -= 1
+    above = page.lines[place - 1]
+    apart = place - 1 > entry.line and (_BLOCK.match(above) is not None or not style.bullet)
+    return place, apart
+
+
+def _skip_blank(lines: list[str], place: int) -> int:
+    while place < len(lines) and not lines[place].strip():
+        place += 1
+    return place

@@ -1,0 +1,71 @@
+"""Record on a page that an entry was confirmed, challenged or kept.
+
+A confirmation and a challenge name the feature or task they were made in, and the evidence. To keep
+an entry is not an observation: it only puts off the question whether the entry is stale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kedge.knowledge.bank import edits, values
+from kedge.knowledge.bank.completions import Completions
+from kedge.knowledge.bank.entries import Page
+from kedge.knowledge.bank.fields import CHALLENGED, CONFIRMED, COUNT, KEPT, LAST, PROVENANCE
+from kedge.knowledge.bank.staleness import count_since
+from kedge.knowledge.bank.values import Occasion
+
+
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """The page after a change; the same object if nothing changed."""
+
+    page: Page
+    warnings: tuple[str, ...] = ()
+
+
+def confirm(
+    page: Page, index: int, where: str, evidence: str, completions: Completions
+) -> PageChange:
+    """Record that the entry was seen to hold; the same evidence is not counted twice."""
+    entry = page.entries[index]
+    value = f"{where} — {evidence}"
+    if any(field.value == value for field in entry.all(CONFIRMED)):
+        return PageChange(page, (f"{entry.name}: this confirmation is already recorded",))
+    warnings = []
+    last = entry.field(LAST)
+    before = values.parse_occasion(last.value if last else None)
+    if not _is_later(before, values.parse_occasion(where), completions):
+        page = edits.set_field(page, index, LAST, where)
+    count = entry.field(COUNT)
+    if count is None:
+        first = 2 if last or entry.all(PROVENANCE) else 1
+        page = edits.set_field(page, index, COUNT, str(first))
+    elif (number := values.parse_count(count.value)) is not None:
+        page = edits.set_field(page, index, COUNT, values.replace_count(count.value, number + 1))
+    else:
+        warnings.append(f"{entry.name}: its observation count is not a number and stays unchanged")
+    return PageChange(edits.append_field(page, index, CONFIRMED, value), tuple(warnings))
+
+
+def challenge(page: Page, index: int, where: str, evidence: str) -> PageChange:
+    """Record that the entry was contradicted; its text stays unchanged."""
+    entry = page.entries[index]
+    value = f"{where} — {evidence}"
+    if any(field.value == value for field in entry.all(CHALLENGED)):
+        return PageChange(page, (f"{entry.name}: this challenge is already recorded",))
+    return PageChange(edits.append_field(page, index, CHALLENGED, value))
+
+
+def keep(page: Page, index: int, where: str, reason: str) -> PageChange:
+    """Record that the entry is still wanted although it is stale."""
+    value = f"{where} — {reason}" if reason else where
+    return PageChange(edits.append_field(page, index, KEPT, value))
+
+
+def _is_later(before: Occasion, new: Occasion, completions: Completions) -> bool:
+    """True if the recorded occasion is later than the new one."""
+    if before.kind != new.kind:
+        return False
+    old_age, new_age = count_since(before, completions), count_since(new, completions)
+    return old_age is not None and new_age is not None and old_age < new_age

@@ -1,0 +1,279 @@
+"""Gather all that is known about finished work, for a retro."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from kedge.errors import KedgeError
+from kedge.host import files
+from kedge.knowledge import topic
+from kedge.knowledge.bank import anchors
+from kedge.knowledge.bank.bank import Bank
+from kedge.knowledge.bank.entries import Entry
+from kedge.knowledge.bank.staleness import STALE, assess_staleness
+from kedge.knowledge.bank.view import entry_data
+from kedge.knowledge.log import implementation_log
+from kedge.knowledge.recall.relevance import Query, rank_entries
+from kedge.knowledge.recall.selection import query_for_task
+from kedge.knowledge.retro import handoffs
+from kedge.knowledge.retro.commits import CommitRange, collect_commits
+from kedge.knowledge.retro.handoffs import CheckSummary, object_list
+from kedge.knowledge.retro.subject import FEATURE, Subject
+from kedge.knowledge.reviews.records import Review, read_reviews
+from kedge.knowledge.topic import Topic
+from kedge.model.attempt import Attempt
+from kedge.model.task import Task
+from kedge.store import sessions
+from kedge.store.sqlite import FILE, connect
+from kedge.tasks.ledger import Ledger
+
+MAX_ENTRIES = 50  # to judge; of a larger bank, the most relevant ones
+_MAX_PATHS = 200  # of changed files, to find the relevant entries
+
+# Returns the record of a task's open handoff; provided by the caller, as another room keeps it.
+ReadHandoff: TypeAlias = "Callable[[str], Mapping[str, Any] | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAttempts:
+    """A task and the attempts at it."""
+
+    task: Task
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRecord:
+    """Drift in an attempt, in a session, or in a handoff."""
+
+    task: str
+    where: str
+    what: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AgingEntry:
+    """An entry that is stale, or whose anchor has changed or is gone."""
+
+    entry: Entry
+    state: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    subject: Subject
+    tasks: tuple[TaskAttempts, ...] = ()
+    reviews: tuple[Review, ...] = ()
+    log: str | None = None
+    commits: CommitRange | None = None
+    drift: tuple[DriftRecord, ...] = ()
+    checks: tuple[CheckSummary, ...] = ()
+    entries: tuple[Entry, ...] = ()  # to judge, the most relevant first
+    passed_over: int = 0  # entries that are not relevant for the work
+    learned_here: tuple[Entry, ...] = ()
+    aging: tuple[AgingEntry, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "tasks": [
+                {**one.task.data(), "attempts": [a.data() for a in one.attempts]}
+                for one in self.tasks
+            ],
+            "reviews": [one.data() for one in self.reviews],
+            "log": self.log,
+            "git": self.commits.data() if self.commits else None,
+            "drift": [{**asdict(one), "what": dict(one.what)} for one in self.drift],
+            "checks": [asdict(one) for one in self.checks],
+            "knowledge": [entry_data(one) for one in self.entries],
+            "passed_over": self.passed_over,
+            "learned_here": [entry_data(one) for one in self.learned_here],
+            "stale": [
+                {**entry_data(one.entry), "state": one.state, "why": one.why} for one in self.aging
+            ],
+        }
+
+
+def gather_bundle(
+    bank: Bank, subject: Subject, read_open: ReadHandoff, since: str | None = None
+) -> Bundle:
+    """Gather what the ledger, reviews, log, git, handoffs and the bank say about the work."""
+    warnings: list[str] = []
+    tasks = []
+    for task in subject.tasks:
+        attempts, more = Ledger(bank.project).read(task.id)
+        warnings += more
+        tasks.append(TaskAttempts(task, tuple(attempts)))
+    records: dict[str, list[Mapping[str, Any]]] = {
+        task.id: _read_handoffs(bank, task.id, read_open, warnings) for task in subject.tasks
+    }
+    commits = collect_commits(
+        bank.project,
+        subject,
+        since=since,
+        bases=[str(one["base"]) for past in records.values() for one in past if one.get("base")],
+        began=_start_times(tasks),
+    )
+    live = [one.entry for one in bank.entries() if not bank.is_orphaned(one.entry)]
+    learned_here = [entry for entry in live if subject.is_origin_of(entry)]
+    older = [entry for entry in live if entry not in learned_here]
+    entries = _relevant_entries(older, tasks, commits)
+    return Bundle(
+        subject,
+        tuple(tasks),
+        tuple(_read_reviews(bank, subject, warnings)),
+        _read_log(bank, subject, warnings),
+        commits,
+        tuple(_collect_drift(bank, tasks, records, warnings)),
+        tuple(check for one in tasks for check in _summarize_checks(one, records[one.task.id])),
+        tuple(entries),
+        len(older) - len(entries),
+        tuple(learned_here),
+        tuple(_aging_entries(bank)),
+        (*warnings, *bank.warnings),
+    )
+
+
+def _read_reviews(bank: Bank, subject: Subject, warnings: list[str]) -> list[Review]:
+    """Return the reviews of the work itself, then those of its tasks."""
+    reviews: list[Review] = []
+    for name in dict.fromkeys([subject.id, *(task.id for task in subject.tasks)]):
+        more, problems = read_reviews(bank.project, name)
+        reviews += more
+        warnings += problems
+    return reviews
+
+
+def _read_log(bank: Bank, subject: Subject, warnings: list[str]) -> str | None:
+    """Return a feature's implementation log, archived or not, or the entries of the tasks."""
+    project = bank.project
+    try:
+        if subject.kind != FEATURE:
+            every = (
+                implementation_log.read(project, _topic(subject, task)) for task in subject.tasks
+            )
+            return "\n".join(text for text in every if text) or None
+        about = topic.find_feature(project, subject.folder)
+        text = implementation_log.read(project, about)
+        if text is None and (archived := implementation_log.list_archived(project, about)):
+            data = files.read_bytes(project.path(archived[-1])) or b""
+            text = data.decode("utf-8", "replace")
+        return text
+    except KedgeError as error:
+        warnings.append(f"the implementation log cannot be read: {error.message}")
+        return None
+
+
+def _topic(subject: Subject, task: Task) -> Topic:
+    number = task.id.removeprefix(f"{task.epic}-") if subject.folder else task.id
+    return Topic(task.id, subject.folder or None, task.id, number, task.title)
+
+
+def _read_handoffs(
+    bank: Bank, task: str, read_open: ReadHandoff, warnings: list[str]
+) -> list[Mapping[str, Any]]:
+    """Return the task's handoff records, an open handoff last."""
+    found, more = handoffs.read_archived(bank.project, task)
+    warnings += more
+    try:
+        open_ = read_open(task)
+    except KedgeError as error:
+        warnings.append(f"the handoff of {task} cannot be read: {error.message}")
+        open_ = None
+    return [*found, *([open_] if open_ is not None else [])]
+
+
+def _start_times(tasks: Sequence[TaskAttempts]) -> list[str]:
+    times = [one.task.started_at for one in tasks]
+    times += [attempt.started_at for one in tasks for attempt in one.attempts]
+    return [time for time in times if time]
+
+
+def _summarize_checks(
+    task: TaskAttempts, records: Sequence[Mapping[str, Any]]
+) -> list[CheckSummary]:
+    """Summarize the checks of handoffs, which kedge ran itself; without any, those of attempts."""
+    runs = [run for one in records for run in object_list(one, "checks")]
+    runs = runs or [run for attempt in task.attempts for run in attempt.checks]
+    return handoffs.summarize_checks(task.task.id, runs)
+
+
+def _collect_drift(
+    bank: Bank,
+    tasks: Sequence[TaskAttempts],
+    records: Mapping[str, Sequence[Mapping[str, Any]]],
+    warnings: list[str],
+) -> list[DriftRecord]:
+    drift = []
+    watched = _read_sessions(bank, [one.task.id for one in tasks], warnings)
+    for tried in tasks:
+        task, attempts = tried.task, tried.attempts
+        drift += [
+            DriftRecord(task.id, f"attempt {one.number}", one.drift)
+            for one in attempts
+            if one.drift
+        ]
+        for one in watched.get(task.id, ()):
+            rest = {name: value for name, value in one.items() if name != "session"}
+            drift.append(DriftRecord(task.id, f"session {one['session']}", rest))
+        for record in records[task.id]:
+            drift += [
+                DriftRecord(
+                    task.id, "handoff", {key: one.get(key) for key in ("since", "state", "note")}
+                )
+                for one in object_list(record, "drift")
+            ]
+    return drift
+
+
+def _read_sessions(
+    bank: Bank, tasks: Sequence[str], warnings: list[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return summaries of the tasks' sessions; a missing database is not created."""
+    try:
+        home = bank.project.home()
+        if not (home / FILE).exists():
+            return {}
+        db, more = connect(home)
+        warnings += more
+        with contextlib.closing(db):
+            return {task: sessions.summaries(db, task=task) for task in tasks}
+    except (KedgeError, sqlite3.Error, OSError, ValueError) as error:
+        warnings.append(f"sessions cannot be read: {error}")
+        return {}
+
+
+def _relevant_entries(
+    entries: list[Entry], tasks: Sequence[TaskAttempts], commits: CommitRange | None
+) -> list[Entry]:
+    """Return the entries to judge: all of a small bank, else those relevant for the work."""
+    changed = tuple(one.path for one in commits.files[:_MAX_PATHS]) if commits else ()
+    queries = [query_for_task(one.task) for one in tasks] + [Query(changed)]
+    scores: dict[int, float] = {}
+    places = {id(entry): at for at, entry in enumerate(entries)}
+    for query in queries:
+        for match in rank_entries(entries, query, budget=None):
+            at = places[id(match.entry)]
+            scores[at] = max(scores.get(at, 0.0), match.score)
+    order = sorted(range(len(entries)), key=lambda at: (-scores.get(at, 0.0), at))
+    small = len(entries) <= MAX_ENTRIES
+    return [entries[at] for at in order if small or at in scores][:MAX_ENTRIES]
+
+
+def _aging_entries(bank: Bank) -> list[AgingEntry]:
+    aging = []
+    for entry in (one.entry for one in bank.entries()):
+        staleness = assess_staleness(entry, bank.completions, bank.stale_after)
+        if staleness.state == STALE:
+            aging.append(AgingEntry(entry, staleness.state, staleness.why))
+        for anchor, state in bank.anchor_states(entry):
+            if state == anchors.DRIFTED:
+                aging.append(AgingEntry(entry, state, f"{anchor.place} has changed since"))
+            elif state == anchors.ORPHANED:
+                aging.append(AgingEntry(entry, state, f"{anchor.place} is gone"))
+    return aging

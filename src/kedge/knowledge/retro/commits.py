@@ -1,0 +1,176 @@
+"""The commits of some work, with the files and the number of lines they changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from kedge.errors import GitError, InvalidValue
+from kedge.host import git
+from kedge.host.project import Project
+from kedge.host.text import shorten
+from kedge.knowledge.retro.subject import Subject
+
+_MAX_COMMITS = 1000
+_OWN = ".kedge/"
+_ALL = "All commits (any author, without merges)"
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ROW = re.compile(r"\n?(?P<new>[0-9]+|-)\t(?P<old>[0-9]+|-)\t(?P<path>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    id: str
+    subject: str
+    added: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """A file, the number of commits that changed it, and the lines they added and deleted."""
+
+    path: str
+    commits: int
+    added: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRange:
+    """The commits since some work began, the latest first. `description` says since when."""
+
+    description: str
+    commits: tuple[Commit, ...] = ()
+    files: tuple[FileChanges, ...] = ()  # the most often changed first
+    uncommitted: tuple[str, ...] = ()
+    more: bool = False  # True if there are earlier commits that are not included
+
+    @property
+    def added(self) -> int:
+        return sum(one.added for one in self.commits)
+
+    @property
+    def deleted(self) -> int:
+        return sum(one.deleted for one in self.commits)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "range": self.description,
+            "commits": [asdict(one) for one in self.commits],
+            "files": [asdict(one) for one in self.files],
+            "added": self.added,
+            "deleted": self.deleted,
+            "uncommitted": list(self.uncommitted),
+            "more": self.more,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The arguments of `git log` for the range, and why it starts there."""
+
+    range: tuple[str, ...]
+    why: str
+
+
+def collect_commits(
+    project: Project,
+    subject: Subject,
+    *,
+    since: str | None = None,
+    bases: Sequence[str] = (),
+    began: Sequence[str] = (),
+) -> CommitRange | None:
+    """Return what anybody committed since the work began; None outside git.
+
+    The work began at `since`, else with the commit that added the feature's folder, else at the
+    oldest of `bases`, on which tasks were started, else at the earliest time in `began`.
+    """
+    repo = project.repo
+    if repo is None:
+        return None
+    if repo.head() is None:
+        return CommitRange("There are no commits yet", uncommitted=_list_uncommitted(repo))
+    if since is not None:
+        start = _start_at(repo, since)
+    else:
+        start = _find_start(repo, subject, bases, began)
+    if not start.range:
+        return CommitRange(start.why, uncommitted=_list_uncommitted(repo))
+    return _read_commits(repo, start)
+
+
+def _start_at(repo: git.Repo, since: str) -> _Start:
+    commit = _commit(repo, since)
+    if commit is None:
+        raise InvalidValue(f"no commit {since[:80]!r}", hint="give a commit of this repository")
+    return _Start((f"{commit}..HEAD",), f"{_ALL} since {commit[:10]}, given by --since")
+
+
+def _find_start(
+    repo: git.Repo, subject: Subject, bases: Sequence[str], began: Sequence[str]
+) -> _Start:
+    if subject.folder:
+        log = repo.git(
+            "log", "--reverse", "--diff-filter=A", "--format=%H", "--", subject.folder
+        ).split()
+        if log:
+            first = log[0].decode()
+            why = f"{_ALL} from {first[:10]}, which added {subject.folder}"
+            parent = _commit(repo, f"{first}^")
+            return _Start((f"{parent}..HEAD",) if parent else ("HEAD",), why)
+    known = {commit for base in bases if (commit := _commit(repo, base)) is not None}
+    if known:
+        order = repo.git("rev-list", "--no-walk=sorted", *sorted(known)).split()
+        oldest = order[-1].decode()
+        return _Start((f"{oldest}..HEAD",), f"{_ALL} since {oldest[:10]}, where the work started")
+    if began:
+        moment = shorten(min(began), 40)
+        why = f"{_ALL} dated since {moment}, when the work started"
+        return _Start((f"--since={moment}", "HEAD"), why)
+    return _Start(
+        (), "The commit on which the work started is unknown: give it with --since COMMIT"
+    )
+
+
+def _commit(repo: git.Repo, named: str) -> str | None:
+    output = repo.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{named}^{{commit}}")
+    return output.decode().strip() if output else None
+
+
+def _read_commits(repo: git.Repo, start: _Start) -> CommitRange:
+    options = ["--no-merges", "--no-renames", "--numstat", "-z", f"-n{_MAX_COMMITS + 1}"]
+    try:
+        log = repo.git("log", *options, "--format=%H%x00%s", *start.range, "--")
+    except GitError as error:
+        return CommitRange(f"{start.why}; git failed: {error.message}")
+    commits = list[Commit]()
+    files: dict[str, FileChanges] = {}
+    parts = iter(log.decode("utf-8", "surrogateescape").split("\0"))
+    for part in parts:
+        if _COMMIT.fullmatch(part):
+            commits.append(Commit(part[:10], next(parts, ""), 0, 0))
+        elif (row := _ROW.fullmatch(part)) and not row["path"].startswith(_OWN):
+            added, deleted = (int(row[name]) if row[name] != "-" else 0 for name in ("new", "old"))
+            last = commits[-1]
+            commits[-1] = replace(last, added=last.added + added, deleted=last.deleted + deleted)
+            one = files.get(row["path"], FileChanges(row["path"], 0, 0, 0))
+            files[one.path] = FileChanges(
+                one.path, one.commits + 1, one.added + added, one.deleted + deleted
+            )
+    most = sorted(
+        files.values(), key=lambda one: (-one.commits, -one.added - one.deleted, one.path)
+    )
+    more = len(commits) > _MAX_COMMITS
+    return CommitRange(
+        start.why, tuple(commits[:_MAX_COMMITS]), tuple(most), _list_uncommitted(repo), more
+    )
+
+
+def _list_uncommitted(repo: git.Repo) -> tuple[str, ...]:
+    out = repo.git("status", "--porcelain", "-z", "--no-renames")
+    paths = sorted(entry[3:] for entry in git.split_z(out))
+    return tuple(path for path in paths if not path.startswith(_OWN))
