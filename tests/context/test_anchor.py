@@ -1,9 +1,10 @@
-"""`kedge anchor`: what matters, within its budget, and nothing that has not changed."""
+"""`kedge anchor`: its sources, its budget, and deltas."""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from support import Kedge, assert_clear, git
 
 from kedge.context import anchor
-from kedge.context.workplace import Workplace
+from kedge.context.workspace import Workspace
 from kedge.host import project, tokens
 from kedge.settings import Settings
 
@@ -37,11 +38,11 @@ def login(repo: Path, kedge: Kedge) -> Kedge:
     return kedge
 
 
-def test_it_says_what_matters(login: Kedge) -> None:
+def test_the_anchor_reports_task_git_and_lessons(login: Kedge) -> None:
     login("task", "claim", "l1", "--as", "ada")
     login("task", "block", "l1", "--type", "tooling", "--reason", "no openssl", "--avoid", "md5")
     login("task", "reopen", "l1")
-    text = login("anchor", "l1", "--iteration", "1").out  # in a loop, nobody can be asked
+    text = login("anchor", "l1", "--iteration", "1").out  # in a loop there is nobody to ask
     for said in [
         "## Re-anchoring Context",
         "### System Instructions",
@@ -61,7 +62,7 @@ def test_it_says_what_matters(login: Kedge) -> None:
     assert "progress.txt" not in text
 
 
-def test_without_a_name_it_is_the_task_in_progress(login: Kedge) -> None:
+def test_without_an_id_the_task_in_progress_is_anchored(login: Kedge) -> None:
     assert "None is in progress. `kedge task ready`" in login("anchor").out
     login("task", "claim", "l1", "--as", "ada")
     assert "ID: l1" in login("anchor").out
@@ -71,7 +72,7 @@ def test_without_a_name_it_is_the_task_in_progress(login: Kedge) -> None:
     assert "ID: o1" in login("anchor", env={"KEDGE_TASKS_ACTOR": "bob"}).out
 
 
-def test_sources_are_chosen_by_flag_and_by_setting(login: Kedge) -> None:
+def test_sources_are_selected_by_flag_and_by_setting(login: Kedge) -> None:
     data = login.json("anchor", "l1", "--sources", "git,task")
     assert [one["source"] for one in data["sections"]] == ["git", "task"]
     data = login.json("anchor", "l1", "--sources", "epic,git,task,,")
@@ -82,10 +83,10 @@ def test_sources_are_chosen_by_flag_and_by_setting(login: Kedge) -> None:
     login("config", "set", "anchor.include_epic", "false")
     assert [one["source"] for one in login.json("anchor", "l1")["sections"]] == ["task"]
     ran = login("anchor", "l1", "--sources", "tusk", code=1)
-    assert_clear(ran, code=1, says="anchor.sources cannot have 'tusk'")
+    assert_clear(ran, code=1, says="anchor.sources cannot contain 'tusk'")
 
 
-def test_the_users_own_files_are_honoured(login: Kedge) -> None:
+def test_prompt_agent_and_progress_files_of_the_project_are_used(login: Kedge) -> None:
     root = login.directory
     (root / "PROMPT.md").write_text("<!-- not this -->\nBe brief.\n" + "line\n" * 200)
     (root / "AGENT.md").write_text("Build with ninja.\n")
@@ -112,7 +113,7 @@ def test_the_agents_guide_comes_from_the_projects_configuration(login: Kedge) ->
     assert "### Project Map" in login("anchor", "l1", "--sources", "map").out
 
 
-def test_a_source_that_fails_says_so_and_the_rest_is_given(login: Kedge) -> None:
+def test_a_source_that_fails_is_reported_and_the_others_are_printed(login: Kedge) -> None:
     (login.directory / ".kedge" / "tasks.jsonl").write_text("{broken\n")
     ran = login("anchor", "l1")
     assert "This cannot be read now: " in ran.out
@@ -123,7 +124,7 @@ def test_a_source_that_fails_says_so_and_the_rest_is_given(login: Kedge) -> None
     assert "PROMPT.md is not UTF-8" in login("anchor", "--sources", "prompt,git").out
 
 
-def test_no_such_task(login: Kedge) -> None:
+def test_an_unknown_task_is_refused(login: Kedge) -> None:
     assert_clear(login("anchor", "nope", code=1), code=1, says="no task 'nope'")
     assert_clear(login("prompt", "nope", code=1), code=1, says="no task 'nope'")
 
@@ -145,7 +146,7 @@ def test_a_long_description_is_cut_and_criteria_are_not(login: Kedge, command: s
     assert re.search(r"^all\t\d+\t\tof \d+$", ran.out, re.MULTILINE)
 
 
-def test_criteria_that_exceed_the_budget_are_given_with_a_warning(login: Kedge) -> None:
+def test_criteria_that_exceed_the_budget_are_printed_with_a_warning(login: Kedge) -> None:
     many = [f"criterion number {n} of very many" for n in range(100)]
     login("task", "add", "Big", "--id", "big", *[w for one in many for w in ("--accept", one)])
     ran = login("anchor", "big", "--tokens", "200")
@@ -153,29 +154,29 @@ def test_criteria_that_exceed_the_budget_are_given_with_a_warning(login: Kedge) 
     assert "above the budget of 200" in ran.err
 
 
-def test_it_differs_when_and_only_when_what_it_reports_differs(login: Kedge) -> None:
+def test_the_anchor_changes_only_when_its_sources_change(login: Kedge) -> None:
     root = login.directory
     said = [login("anchor", "l1").out]
 
-    def changed(*did: object) -> None:
+    def make_change(*did: object) -> None:
         now = login("anchor", "l1").out
         assert now not in said, did
         assert login("anchor", "l1").out == now
         said.append(now)
 
     assert login("anchor", "l1").out == said[0]
-    changed((root / "new.py").write_text("x"))
-    changed(git(root, "add", "new.py"))
-    changed(git(root, "commit", "-qm", "Add new"))
-    changed(git(root, "switch", "-qc", "other"))
-    changed(login("task", "update", "l1", "--title", "Hash all passwords"))
-    changed(login("task", "update", "l1", "--accept", "and one more"))
-    changed(login("task", "close", "l2"))
-    changed(login("task", "claim", "l1", "--as", "ada"))
+    make_change((root / "new.py").write_text("x"))
+    make_change(git(root, "add", "new.py"))
+    make_change(git(root, "commit", "-qm", "Add new"))
+    make_change(git(root, "switch", "-qc", "other"))
+    make_change(login("task", "update", "l1", "--title", "Hash all passwords"))
+    make_change(login("task", "update", "l1", "--accept", "and one more"))
+    make_change(login("task", "close", "l2"))
+    make_change(login("task", "claim", "l1", "--as", "ada"))
     (root / "a.py").touch()
     login("task", "add", "Elsewhere", "--id", "e1")
     assert login("anchor", "l1").out == said[-1]
-    changed(git(root, "checkout", "-q", "--detach"))
+    make_change(git(root, "checkout", "-q", "--detach"))
 
 
 def test_beads_tasks_are_anchored_too(repo: Path, kedge: Kedge) -> None:
@@ -203,7 +204,7 @@ def test_beads_tasks_are_anchored_too(repo: Path, kedge: Kedge) -> None:
 # Delta, frequency, the compressed form
 
 
-def test_a_delta_says_what_has_changed(login: Kedge) -> None:
+def test_a_delta_holds_only_what_changed(login: Kedge) -> None:
     delta = ("anchor", "l1", "--mode", "delta")
     assert "### Current Task" in login(*delta).out
     data = login.json(*delta)
@@ -224,7 +225,7 @@ def test_a_delta_says_what_has_changed(login: Kedge) -> None:
 
 def test_a_delta_is_for_one_session_and_one_task(login: Kedge) -> None:
     one = {"KEDGE_SESSION": "s1"}
-    login("anchor", "l1", env=one)  # a full one counts, too
+    login("anchor", "l1", env=one)  # a full anchor counts as well
     assert "no change" in login("anchor", "l1", "--mode", "delta", env=one).out
     assert "no change" in login("anchor", "l1", "--mode", "delta", "--session", "s1").out
     assert "no change" not in login("anchor", "l1", "--mode", "delta", "--session", "s2").out
@@ -237,10 +238,10 @@ def test_a_delta_without_a_database_is_a_full_anchor(login: Kedge, tmp_path: Pat
     for _ in range(2):
         ran = login("anchor", "l1", "--mode", "delta", env=env)
         assert "### Current Task" in ran.out
-        assert "warning: no delta can be given" in ran.err
+        assert "warning: the next anchor cannot be a delta" in ran.err
 
 
-def test_how_often_is_a_setting(login: Kedge) -> None:
+def test_the_frequency_is_a_setting(login: Kedge) -> None:
     def due(iteration: int) -> bool:
         return bool(login("anchor", "l1", "--iteration", str(iteration)).out)
 
@@ -263,7 +264,7 @@ def test_how_often_is_a_setting(login: Kedge) -> None:
     assert_clear(ran, code=1, says="anchor.frequency must be a number of iterations, or on-drift")
 
 
-def test_the_compressed_form_says_the_same_in_fewer_tokens(login: Kedge) -> None:
+def test_the_compressed_form_has_the_same_words_in_fewer_tokens(login: Kedge) -> None:
     text = "## Why\n\n\n**Because**  it   is so.\n\n```\nx  =  1\n\n```\n\n- [ ] one\n- [ ] two\n"
     login("task", "update", "l1", "--description", "-", input=text)
     plain, short = (login.json("anchor", "l1", "--form", form) for form in ("full", "compressed"))
@@ -279,7 +280,7 @@ def test_the_small_anchor_is_for_after_a_compaction(login: Kedge) -> None:
     assert data["tokens"] <= anchor.SMALL
     for said in ("l1: Hash passwords", "Only change: src/auth/", "Do not change: db/", *ACCEPT):
         assert said in data["text"]
-    assert "`kedge anchor l1` prints all" in data["text"]
+    assert "`kedge anchor l1` prints everything" in data["text"]
     many = [f"criterion number {n} of very many" for n in range(100)]
     login("task", "add", "Big", "--id", "big", *[w for one in many for w in ("--accept", one)])
     data = login.json("anchor", "big", "--mode", "small")
@@ -289,7 +290,7 @@ def test_the_small_anchor_is_for_after_a_compaction(login: Kedge) -> None:
     assert login("anchor", "--mode", "small").out == ""
 
 
-# Git in all its states
+# Unusual states of git
 
 
 def test_git_in_unusual_states(tmp_path: Path, repo: Path, kedge: Kedge) -> None:
@@ -331,7 +332,7 @@ def test_no_text_of_a_task_breaks_the_budget(
     task = {"id": "t", "title": "T", "description": description * 20, "acceptance": ["done"]}
     (root / ".kedge" / "tasks.jsonl").write_text(json.dumps(task) + "\n")
     wanted = Settings()
-    wanted = wanted._replace(anchor=wanted.anchor._replace(tokens=budget, sources=("task",)))
-    made = anchor.full(Workplace(project.find(root), wanted, "t"))
+    wanted = replace(wanted, anchor=replace(wanted.anchor, tokens=budget, sources=("task",)))
+    made = anchor.make_full(Workspace(project.find(root), wanted, "t"))
     assert made.tokens <= budget
     assert "- [ ] done" in made.text

@@ -1,11 +1,12 @@
-"""Parts of a text share a budget of tokens."""
+"""Parts of a text are fitted into a token budget."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.context.budget import Part, share
+from kedge.context.budget import TextPart, fit_parts, suggest_budget
 from kedge.host import tokens
 from kedge.host.text import clean
 
@@ -29,11 +30,14 @@ _texts = st.one_of(
     st.integers(100, 3000),
 )
 def test_the_budget_holds_for_any_texts(rows: list[tuple[str, str]], budget: int) -> None:
-    parts = [Part(source, f"### {source}", clean(text), more="kedge x") for source, text in rows]
-    made = share(parts, budget, WEIGHTS, "## Head\n\n", "kedge all")
-    assert tokens.count("## Head\n\n" + made.text) <= budget
-    assert [one.part for one in made.given] == parts
-    for one in made.given:
+    parts = [
+        TextPart(source, f"### {source}", clean(text), more="kedge x") for source, text in rows
+    ]
+    made = fit_parts(parts, budget, WEIGHTS, "## Head\n\n", "kedge all")
+    spare = int(budget * 0.97)  # token counts are estimates
+    assert tokens.count("## Head\n\n" + made.text) <= spare
+    assert [one.part for one in made.parts] == parts
+    for one in made.parts:
         whole = one.part.text.strip("\n")
         assert one.cut or whole in one.text or not whole.strip()
         if one.cut and one.text:
@@ -42,38 +46,104 @@ def test_the_budget_holds_for_any_texts(rows: list[tuple[str, str]], budget: int
             assert f"{one.part.source} (about {one.cut:,} tokens)" in made.tail
 
 
-def test_what_fits_is_given_whole() -> None:
-    parts = [Part("much", "### Much", words(10)), Part("little", "### Little", words(3))]
-    made = share(parts, 500, WEIGHTS, "", "kedge all")
+def test_parts_that_fit_are_not_cut() -> None:
+    parts = [TextPart("much", "### Much", words(10)), TextPart("little", "### Little", words(3))]
+    made = fit_parts(parts, 500, WEIGHTS, "", "kedge all")
     assert made.text == f"### Much\n{words(10)}\n\n### Little\n{words(3)}\n\n"
 
 
-def test_who_weighs_more_keeps_more() -> None:
-    parts = [Part(name, f"### {name}", words(400)) for name in ("little", "much", "some")]
-    little, much, some = (one.tokens for one in share(parts, 900, WEIGHTS, "", "x").given)
+def test_a_heavier_part_keeps_more() -> None:
+    parts = [TextPart(name, f"### {name}", words(400)) for name in ("little", "much", "some")]
+    little, much, some = (one.tokens for one in fit_parts(parts, 900, WEIGHTS, "", "x").parts)
     assert much > 2 * some > 2 * little > 0
     assert little + much + some > 780
 
 
-def test_who_weighs_little_goes_first() -> None:
-    parts = [Part(name, f"### {name}", words(400)) for name in ("little", "much", "some")]
-    made = share(parts, 100, WEIGHTS, "", "kedge all")
-    assert [bool(one.text) for one in made.given] == [False, True, False]
+def test_a_source_without_a_weight_weighs_one() -> None:
+    parts = [TextPart(name, "### T", words(400)) for name in ("unknown", "little", "much")]
+    unknown, little, much = (one.tokens for one in fit_parts(parts, 900, WEIGHTS, "", "x").parts)
+    assert abs(unknown - little) < 10
+    assert much > 3 * unknown
+
+
+def test_a_part_that_needs_little_leaves_its_share_to_the_others() -> None:
+    parts = [TextPart("much", "### Much", words(4)), TextPart("little", "### Little", words(400))]
+    much, little = fit_parts(parts, 400, WEIGHTS, "", "x").parts
+    assert (much.cut, much.why) == (0, "")
+    assert little.tokens > 300
+    assert little.why == "longer than its share"
+    assert little.data() == {"source": "little", "tokens": little.tokens, "cut": little.cut}
+    assert little.cut > tokens.count(words(400)) - 350
+
+
+def test_the_lightest_part_is_dropped_first() -> None:
+    parts = [TextPart(name, f"### {name}", words(400)) for name in ("little", "much", "some")]
+    made = fit_parts(parts, 100, WEIGHTS, "", "kedge all")
+    assert [bool(one.text) for one in made.parts] == [False, True, False]
     assert "[No room for little (about " in made.text
     assert "`kedge all` prints all]" in made.text
+    assert [one.why for one in made.parts] == [
+        "no room for it",
+        "longer than its share",
+        "no room for it",
+    ]
+    assert made.parts[0].data() == {
+        "source": "little",
+        "tokens": 0,
+        "cut": tokens.count(words(400)),
+    }
 
 
-def test_what_is_kept_is_kept_whatever_it_costs() -> None:
+def test_of_equal_parts_the_last_is_dropped_first() -> None:
+    parts = [TextPart("some", f"### {name}", words(400)) for name in "abc"]
+    made = fit_parts(parts, 105, WEIGHTS, "", "kedge all")
+    assert [bool(one.text) for one in made.parts] == [True, True, False]
+
+
+@pytest.mark.parametrize("counts", [[1], [40], [97, 3], [400, 400], [600, 5, 70], [2000, 1500]])
+def test_the_suggested_budget_is_round_and_has_room_for_all_in_full(counts: list[int]) -> None:
+    parts = [TextPart("some", "### Part", words(count), "kept\n" * 3) for count in counts]
+    budget = suggest_budget(parts)
+    made = fit_parts(parts, budget, WEIGHTS, "## Head of the text\n\n", "kedge all")
+    assert [one.cut for one in made.parts] == [0] * len(parts)
+    assert budget % 500 == 0
+    assert budget - 500 <= (tokens.count(made.text) + 80 * len(parts)) / 0.97
+
+
+def test_the_suggested_budget_has_a_limit() -> None:
+    assert suggest_budget([TextPart("some", "### Part", words(40_000))]) == 100_000
+
+
+def test_kept_text_is_never_cut() -> None:
     kept = "\n".join(f"- [ ] criterion {number}" for number in range(200))
-    parts = [Part("some", "### Other", words(50)), Part("much", "### Task", words(50), kept)]
-    made = share(parts, 100, WEIGHTS, "", "kedge all")
+    parts = [
+        TextPart("some", "### Other", words(50)),
+        TextPart("much", "### Task", words(50), kept),
+    ]
+    made = fit_parts(parts, 100, WEIGHTS, "", "kedge all")
     assert kept in made.text
-    assert made.given[0].text == ""
+    assert made.parts[0].text == ""
 
 
 def test_a_long_line_is_cut_at_a_word_and_a_fence_is_closed() -> None:
-    made = share([Part("much", "### T", "word " * 900)], 200, WEIGHTS, "", "x")
-    assert made.given[0].tokens > 150
+    made = fit_parts([TextPart("much", "### T", "word " * 900)], 200, WEIGHTS, "", "x")
+    assert made.parts[0].tokens > 150
     assert "word …\n[… about" in made.text
-    made = share([Part("much", "### T", "```py\n" + "x = 1\n" * 500)], 200, WEIGHTS, "", "x")
+    made = fit_parts(
+        [TextPart("much", "### T", "```py\n" + "x = 1\n" * 500)], 200, WEIGHTS, "", "x"
+    )
     assert "x = 1\n```\n[… about" in made.text
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("~~~\nx", "x\n~~~"),
+        ("````\n```\nx\n```", "x\n```\n````"),
+        ("```\nx\n```", "x\n```"),
+        ("``` is no ` fence", "``` is no ` fence"),
+    ],
+)
+def test_only_a_fence_that_is_open_gets_closed_with_its_own_mark(text: str, end: str) -> None:
+    shared = fit_parts([TextPart("some", "### T", text)], 200, WEIGHTS, "", "x")
+    assert shared.text.rstrip().endswith(end)

@@ -1,4 +1,4 @@
-"""`kedge doctor`: what makes the difference in practice, with a fix for each finding."""
+"""`kedge doctor`: each problem is found, with a fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support import Kedge, assert_clear, git
 
 @pytest.fixture
 def well(repo: Path, kedge: Kedge) -> Kedge:
-    """A repository that is set up, with hooks of Claude Code."""
+    """A repository with kedge and the hooks of Claude Code."""
     (repo / "app.py").write_text("def sail(): ...\n")
     (repo / ".claude").mkdir()
     kedge("init")
@@ -38,7 +38,7 @@ def problems(kedge: Kedge, name: str) -> list[str]:
     return [text for state, text, _ in findings(kedge).get(name, []) if state != "fine"]
 
 
-def test_all_is_well(well: Kedge) -> None:
+def test_a_fresh_setup_has_no_problems(well: Kedge) -> None:
     ran = well("doctor", "--no-probe")
     assert "problem" not in ran.out
     assert "fine\tversions\tkedge " in ran.out
@@ -46,13 +46,13 @@ def test_all_is_well(well: Kedge) -> None:
     assert "fine\tsize\tkedge adds " in ran.out
 
 
-def test_not_set_up(repo: Path, kedge: Kedge) -> None:
+def test_a_project_without_kedge_is_told_to_run_init(repo: Path, kedge: Kedge) -> None:
     ran = kedge("doctor", code=4)
     assert "problem\tsections\tkedge is not set up here\tkedge init" in ran.out
     assert "hint: kedge init" in ran.err
 
 
-def test_what_is_stale_is_found_and_mended(well: Kedge) -> None:
+def test_stale_files_are_found_and_repaired(well: Kedge) -> None:
     root = well.directory
     whole = (root / "AGENTS.md").read_text()
     (root / "AGENTS.md").write_text(whole.replace("kedge task ready", "kedge task list"))
@@ -65,20 +65,20 @@ def test_what_is_stale_is_found_and_mended(well: Kedge) -> None:
     os.utime(stage, (time.time() - 9999,) * 2)
     found = findings(well)
     assert {text for _, text, _ in found["sections"]} == {
-        "AGENTS.md is not as it should be",
-        ".claude/settings.local.json is not as it should be",
+        "AGENTS.md is out of date",
+        ".claude/settings.local.json is out of date",
     }
     assert found["map"] == [("problem", ".kedge/map.md is stale", "kedge map")]
     assert found["leftovers"][0][0] == "note"
     ran = well("doctor", "--no-probe", "--fix")
-    assert ran.out.count("mended: ") == 4
+    assert ran.out.count("repaired: ") == 4
     assert (root / "AGENTS.md").read_text() == whole
     assert hooks.read_text() == good
     assert not stage.exists()
     assert well("update", "--check").code == 0
 
 
-def test_broken_markers_and_settings(well: Kedge) -> None:
+def test_broken_markers_and_settings_are_problems(well: Kedge) -> None:
     root = well.directory
     path = root / "CLAUDE.md"
     path.write_text(path.read_text() + "<!-- BEGIN KEDGE MANAGED SECTION v1 -->\n")
@@ -86,10 +86,10 @@ def test_broken_markers_and_settings(well: Kedge) -> None:
     assert (state, fix) == ("problem", "kedge update --repair")
     assert text.startswith("CLAUDE.md: its markers")
     (root / ".kedge" / "config.toml").write_text("[map]\ntokens = 'x'\n")
-    assert "map.tokens must be a whole number" in problems(well, "settings")[0]
+    assert "map.tokens must be an integer" in problems(well, "settings")[0]
 
 
-def test_sizes(well: Kedge) -> None:
+def test_large_sections_and_agents_files_are_problems(well: Kedge) -> None:
     root = well.directory
     constitution = root / ".kedge" / "constitution.md"
     constitution.write_text("a principle of some length\n" * 600)
@@ -102,10 +102,10 @@ def test_sizes(well: Kedge) -> None:
     (root / "packages" / "web" / "AGENTS.md").write_text("x" * 2_000)
     (told,) = problems(well, "size")
     assert told.startswith("AGENTS.md + packages/api/AGENTS.md have 4")
-    assert "Codex drops what is above 32768" in told
+    assert "Codex silently drops what exceeds 32768" in told
 
 
-def test_what_is_said_twice(well: Kedge) -> None:
+def test_lines_repeated_in_claude_md_are_noted(well: Kedge) -> None:
     rules = "".join(f"- rule {n} of this project is a long line\n" for n in range(20))
     for name in ("AGENTS.md", "CLAUDE.md"):
         path = well.directory / name
@@ -113,7 +113,7 @@ def test_what_is_said_twice(well: Kedge) -> None:
     assert problems(well, "double") == ["CLAUDE.md repeats 20 lines of AGENTS.md, which it imports"]
 
 
-def test_the_database(well: Kedge) -> None:
+def test_a_damaged_database_is_a_problem(well: Kedge) -> None:
     home = well.directory / ".git" / "kedge"
     (home / "kedge.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 4000)
     (home / "kedge.db-wal").unlink(missing_ok=True)
@@ -122,12 +122,12 @@ def test_the_database(well: Kedge) -> None:
     assert "is a damaged database" in problems(well, "database")[0]
 
 
-def test_older_files_and_permissions(well: Kedge) -> None:
+def test_files_of_older_versions_and_wrong_permissions_are_reported(well: Kedge) -> None:
     (well.directory / "fix_plan.md").write_text("- [ ] x: mend\n")
-    assert problems(well, "leftovers") == ["fix_plan.md is of an older way of working"]
+    assert problems(well, "leftovers") == ["fix_plan.md belongs to an older version of kedge"]
 
 
-def test_hooks_that_are_off_or_failed(well: Kedge) -> None:
+def test_disabled_and_failed_hooks_are_reported(well: Kedge) -> None:
     root = well.directory
     (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
     assert any("disableAllHooks is true" in text for text in problems(well, "hooks"))
@@ -153,28 +153,28 @@ def test_the_hooks_of_both_agents_really_run(well: Kedge, tmp_path: Path) -> Non
     root = well.directory
     env = {"PATH": path_with(PROGRAMS), "CODEX_HOME": str(tmp_path / "codex")}
     ran = well("doctor", "--fix", env=env)
-    assert "note\thooks\tCodex is on this machine, and has none of kedge's hooks here" in ran.out
-    assert not (root / ".codex").exists()  # it may have been left out on purpose
+    assert "note\thooks\tCodex is on this machine, but has no hooks of kedge here" in ran.out
+    assert not (root / ".codex").exists()  # the user may have left it out on purpose
     well("init", env=env)
     assert "have never run" in well("doctor", "--no-probe", env=env, code=4).out
     ran = well("doctor", env=env, code=4)
     assert "fine\thooks\tClaude Code 2." in ran.out
     assert "runs them (.claude/settings.local.json): tried in " in ran.out
     assert "would run them (.codex/hooks.json): tried in " in ran.out
-    assert "Codex has not been told to trust this project" in ran.out
+    assert "Codex does not trust this project" in ran.out
     assert_clear_after_table(ran.err)
     assert git(root, "status", "--porcelain") == ""
     assert "have never run" in well("doctor", "--no-probe", env=env, code=4).out
-    # A hook that cannot be started is seen, whatever the settings say.
+    # A hook that cannot be started is found even if the settings are correct.
     hooks = root / ".claude" / "settings.local.json"
     hooks.write_text(hooks.read_text().replace(sys.executable, "/gone/python"))
     ran = well("doctor", env=env, code=4)
-    assert "the hooks in .claude/settings.local.json name another program than this" in ran.out
+    assert "the hooks in .claude/settings.local.json run another program than this" in ran.out
     hooks.write_text(hooks.read_text().replace("/gone/python", sys.executable))
     (root / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
     ran = well("doctor", env=env, code=4)
     assert "would run them (.claude/settings.local.json)" in ran.out
-    # What else the repository's settings would run is not run.
+    # Other commands in the repository's settings are not run.
     command = {"type": "command", "command": f"touch {tmp_path}/ran"}
     theirs = {"hooks": {"SessionStart": [{"hooks": [command]}]}}
     (root / ".claude" / "settings.json").write_text(json.dumps(theirs))
@@ -184,11 +184,11 @@ def test_the_hooks_of_both_agents_really_run(well: Kedge, tmp_path: Path) -> Non
 
 def assert_clear_after_table(err: str) -> None:
     first, second = err.splitlines()
-    assert first.startswith("error: 2 problems: Codex has not been told to trust")
+    assert first.startswith("error: 2 problems: Codex does not trust")
     assert second.startswith("hint: start codex here")
 
 
-def test_an_agent_that_hangs_or_fails_is_told(well: Kedge, tmp_path: Path) -> None:
+def test_an_agent_that_hangs_or_fails_is_reported(well: Kedge, tmp_path: Path) -> None:
     fake = tmp_path / "bin" / "claude"
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\necho no such thing >&2\nexit 7\n")

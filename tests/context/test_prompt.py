@@ -1,4 +1,4 @@
-"""`kedge prompt`: the task, its epic, what was tried, and how to end."""
+"""`kedge prompt`: the task, its epic, earlier attempts, and how to finish."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_retry_knows_what_went_wrong(login: Kedge) -> None:
     assert "PREVIOUS" not in login("prompt", "l2").out
 
 
-def test_how_to_close_is_told_for_each_backend(repo: Path, kedge: Kedge) -> None:
+def test_the_prompt_explains_how_to_close_a_task_of_each_backend(repo: Path, kedge: Kedge) -> None:
     folder = repo / "docs" / "features" / "001-login"
     folder.mkdir(parents=True)
     (folder / "tasks.md").write_text("# Login\n\n### Task 1.1: Hash\n\n**Done when:** it is\n")
@@ -88,6 +88,6 @@ def test_a_features_task_gets_the_sections_that_it_needs(repo: Path, kedge: Kedg
     assert "scope" in [one["source"] for one in data["sections"]]
 
 
-def test_wrong_usage(login: Kedge) -> None:
-    assert_clear(login("prompt", code=2), code=2, says="TASK")
+def test_wrong_usage_of_prompt_exits_with_2(login: Kedge) -> None:
+    assert_clear(login("prompt", code=2), code=2, says="no task and no role given")
     assert_clear(login("prompt", "l1", "--tokens", "10", code=2), code=2, says="--tokens")

@@ -1,28 +1,26 @@
-"""The anchor: what matters for the work, read again from where it is true, within a budget."""
+"""The anchor: what matters for the work, read again from its sources, within a token budget."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from kedge.context import sources
-from kedge.context.budget import Given, Part, enough, share
-from kedge.context.workplace import Workplace
+from kedge.context import anchor_sources
+from kedge.context.budget import FittedPart, TextPart, fit_parts, suggest_budget
+from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError, TaskError, TaskNotFound
 from kedge.host import clock, tokens
 from kedge.host.digest import digest
-from kedge.host.record import NamedTuple
 from kedge.model.attempt import Outcome
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.text.fences import FenceReader
 
 HEAD = "## Re-anchoring Context\n\n"
 _FAILED = "This cannot be read now: "
 SMALL = 300  # tokens of the anchor after a compaction
-# Who keeps more of the budget, and stays when there is room for few.
+# Sources of greater weight keep more of the budget, and are dropped last.
 WEIGHTS = {
     "task": 10,
     "progress": 5,
@@ -36,13 +34,14 @@ WEIGHTS = {
 }
 
 
-class Anchor(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Anchor:
     """The text with its parts. `unchanged` names the sources that a delta leaves out."""
 
     text: str
     tokens: int
     budget: int
-    parts: tuple[Given, ...]
+    parts: tuple[FittedPart, ...]
     unchanged: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -56,157 +55,162 @@ class Anchor(NamedTuple):
         }
 
 
-def full(place: Workplace, session: str = "") -> Anchor:
-    """Everything that the settings name, within the budget. A delta can follow it in a session."""
-    parts, warnings = _parts(place)
-    more = _exchange(place, session, _digests(parts))[1] if session else []
-    return _made(place, parts, [*warnings, *more])
+def make_full(workspace: Workspace, session: str = "") -> Anchor:
+    """Make the anchor from every source in the settings. With a session, a delta can follow it."""
+    parts, warnings = _read_sources(workspace)
+    more = _exchange(workspace, session, _digests(parts))[1] if session else []
+    return _assemble(workspace, parts, [*warnings, *more])
 
 
-def delta(place: Workplace, session: str) -> Anchor:
-    """What has changed since the session's last anchor for the task; all of it the first time."""
-    parts, warnings = _parts(place)
+def make_delta(workspace: Workspace, session: str) -> Anchor:
+    """Make an anchor of what changed since the session's last one; in full the first time."""
+    parts, warnings = _read_sources(workspace)
     now = _digests(parts)
-    before, more = _exchange(place, session, now)
+    before, more = _exchange(workspace, session, now)
     if not before:
-        return _made(place, parts, [*warnings, *more])
+        return _assemble(workspace, parts, [*warnings, *more])
     changed = [part for part in parts if before.get(part.source) != now[part.source]]
     same = [part.source for part in parts if part not in changed]
     gone = sorted(before.keys() - now.keys())
-    name = f" {place.known_task.id}" if place.known_task else ""
+    name = f" {workspace.known_task.id}" if workspace.known_task else ""
     head = f"## Re-anchoring Context: {'what has changed' if changed or gone else 'no change'}\n\n"
     if same:
         command = f"kedge anchor{name} --mode full"
-        head += f"As before: {', '.join(same)} (`{command}` prints all).\n\n"
+        head += f"Unchanged: {', '.join(same)} (`{command}` prints all).\n\n"
     if gone:
-        head += f"There is no more to say of: {', '.join(gone)}.\n\n"
-    made = _made(place, changed, [*warnings, *more], head)
-    return made._replace(unchanged=tuple(same))
+        head += f"No longer there: {', '.join(gone)}.\n\n"
+    delta = _assemble(workspace, changed, [*warnings, *more], head)
+    return replace(delta, unchanged=tuple(same))
 
 
-def small(place: Workplace) -> Anchor:
-    """For after a compaction: goal, constraints, criteria and where the rest is."""
-    task = place.task
+def make_small(workspace: Workspace) -> Anchor:
+    """Make the anchor for after a compaction: goal, limits, criteria, and commands for the rest."""
+    task = workspace.task
     if task is None:
         return Anchor("", 0, SMALL, ())
-    shown = [f"{task.id}: {task.title}"]
-    shown += [f"Only change: {', '.join(task.scope_in)}"] if task.scope_in else []
-    shown += [f"Do not change: {', '.join(task.scope_out)}"] if task.scope_out else []
-    shown += [f"Checks: {', '.join(f'`{one}`' for one in task.checks)}"] if task.checks else []
+    lines = [f"{task.id}: {task.title}"]
+    lines += [f"Only change: {', '.join(task.scope_in)}"] if task.scope_in else []
+    lines += [f"Do not change: {', '.join(task.scope_out)}"] if task.scope_out else []
+    lines += [f"Checks: {', '.join(f'`{one}`' for one in task.checks)}"] if task.checks else []
     pointer = (
-        f"`kedge anchor {task.id}` prints all of it; `kedge map --task {task.id} --output -` a map."
+        f"`kedge anchor {task.id}` prints everything, "
+        f"`kedge map --task {task.id} --output -` a map."
     )
-    criteria = sources.criteria(task)
+    criteria = anchor_sources.render_criteria(task)
     parts = [
-        Part("task", "### You are working on", "\n".join(shown), more=f"kedge task show {task.id}"),
-        Part("criteria", "", criteria, more=f"kedge task show {task.id}"),
-        Part("pointers", "", "", pointer),
+        TextPart(
+            "task", "### You are working on", "\n".join(lines), more=f"kedge task show {task.id}"
+        ),
+        TextPart("criteria", "", criteria, more=f"kedge task show {task.id}"),
+        TextPart("pointers", "", "", pointer),
     ]
     parts = [part for part in parts if part.text or part.kept]
-    return _made(place, parts, [], "", budget=SMALL, weights={"task": 2, "criteria": 3})
+    return _assemble(workspace, parts, [], "", budget=SMALL, weights={"task": 2, "criteria": 3})
 
 
-def is_due(place: Workplace, iteration: int) -> bool:
-    """Whether the iteration, counted from 1, gets an anchor."""
-    frequency = place.settings.anchor.frequency
-    if not place.settings.anchor.enabled:
+def is_due(workspace: Workspace, iteration: int) -> bool:
+    """True if the iteration, counted from 1, starts with an anchor."""
+    frequency = workspace.settings.anchor.frequency
+    if not workspace.settings.anchor.enabled:
         return False
     if frequency != "on-drift":
         return (iteration - 1) % int(frequency) == 0
-    last = place.attempts(place.task)[-1:] if place.task else []
+    last = workspace.attempts(workspace.task)[-1:] if workspace.task else []
     return iteration == 1 or any(one.drift or one.outcome is Outcome.DRIFTED for one in last)
 
 
-def _parts(place: Workplace) -> tuple[list[Part], list[str]]:
-    """What each source says. One that fails says that; the others are given all the same."""
-    _check_task(place)
-    wanted = list(place.settings.anchor.sources)
-    if place.settings.anchor.include_epic and "epic" not in wanted and "task" in wanted:
+def _read_sources(workspace: Workspace) -> tuple[list[TextPart], list[str]]:
+    """Read each source. One that fails becomes a part that says so; the others are not affected."""
+    _check_task(workspace)
+    wanted = list(workspace.settings.anchor.sources)
+    if workspace.settings.anchor.include_epic and "epic" not in wanted and "task" in wanted:
         wanted.append("epic")
     parts, warnings = [], []
     for name in wanted:
         try:
-            part = sources.SOURCES[name](place)
+            part = anchor_sources.SOURCES[name](workspace)
         except KedgeError as error:
-            part = Part(
+            part = TextPart(
                 name, f"### {name.capitalize()}", f"{_FAILED}{' '.join(error.message.split())}"
             )
         if part is None or (part.text.startswith(_FAILED) and part.text in warnings):
-            continue  # what cannot be read is said once
+            continue  # the same failure is reported once
         if part.text.startswith(_FAILED):
             warnings.append(part.text)
         parts.append(part)
-    if place.settings.anchor.form == "compressed":
-        parts = [_compressed(part) for part in parts]
+    if workspace.settings.anchor.form == "compressed":
+        parts = [_compress(part) for part in parts]
     return parts, warnings
 
 
-def _check_task(place: Workplace) -> None:
-    """Refuse a task that is not there. Tasks that cannot be read are for the sources to tell."""
+def _check_task(workspace: Workspace) -> None:
+    """Refuse an unknown task. Tasks that cannot be read are reported by the sources."""
     try:
-        _ = place.task
+        _ = workspace.task
     except KedgeError as error:
         if type(error) in (TaskNotFound, TaskError):
             raise
 
 
-def _made(
-    place: Workplace,
-    parts: Sequence[Part],
+def _assemble(
+    workspace: Workspace,
+    parts: Sequence[TextPart],
     warnings: Sequence[str],
     head: str = HEAD,
     *,
     budget: int = 0,
     weights: Mapping[str, int] = WEIGHTS,
 ) -> Anchor:
-    budget = budget or place.settings.anchor.tokens
-    name = f" {place.known_task.id}" if place.known_task else ""
-    shared = share(parts, budget, weights, head, f"kedge anchor{name} --tokens {enough(parts)}")
+    budget = budget or workspace.settings.anchor.tokens
+    name = f" {workspace.known_task.id}" if workspace.known_task else ""
+    shared = fit_parts(
+        parts, budget, weights, head, f"kedge anchor{name} --tokens {suggest_budget(parts)}"
+    )
     text = (head + shared.text).rstrip() + "\n"
     count = tokens.count(text)
-    said = [*place.warnings, *warnings]
+    messages = [*workspace.warnings, *warnings]
     if count > budget:
-        said.append(f"what may not be cut takes {count} tokens, above the budget of {budget}")
-    return Anchor(text, count, budget, tuple(shared.given), warnings=tuple(said))
+        messages.append(
+            f"the parts that are never cut take {count} tokens, above the budget of {budget}"
+        )
+    return Anchor(text, count, budget, tuple(shared.parts), warnings=tuple(messages))
 
 
-def _digests(parts: Sequence[Part]) -> dict[str, str]:
+def _digests(parts: Sequence[TextPart]) -> dict[str, str]:
     return {part.source: digest([part.text.encode(), part.kept.encode()]) for part in parts}
 
 
 def _exchange(
-    place: Workplace, session: str, now: Mapping[str, str]
+    workspace: Workspace, session: str, now: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """What was said last, with what is said now in its place; and warnings."""
+    """Return the digests of the session's last anchor and store these in their place; warnings."""
     import sqlite3
 
     from kedge.store import anchors
     from kedge.store.sqlite import connect
 
-    name = place.known_task.id if place.known_task else ""
-    key = digest([str(place.project.root).encode(), session.encode(), name.encode()])
+    name = workspace.known_task.id if workspace.known_task else ""
+    key = digest([str(workspace.project.root).encode(), session.encode(), name.encode()])
     try:
-        db, warnings = connect(place.project.home())
+        db, warnings = connect(workspace.project.home())
         with contextlib.closing(db):
-            before = anchors.last(db, key)
+            before = anchors.read_last(db, key)
             if before != dict(now):
-                anchors.keep(db, key, now, clock.now())
+                anchors.save(db, key, now, clock.now())
             return before, warnings
     except (KedgeError, sqlite3.Error) as error:
-        return {}, [f"no delta can be given: {error}"]
+        return {}, [f"the next anchor cannot be a delta: {error}"]
 
 
-def _compressed(part: Part) -> Part:
-    return part._replace(text=_squeezed(part.text), kept=_squeezed(part.kept))
+def _compress(part: TextPart) -> TextPart:
+    return replace(part, text=_squeeze(part.text), kept=_squeeze(part.kept))
 
 
-def _squeezed(text: str) -> str:
-    """The same words without the air between them; code stays as it is."""
-    lines, fence = [], False
+def _squeeze(text: str) -> str:
+    """Drop blank lines, emphasis and repeated spaces outside code."""
+    lines, fences = [], FenceReader()
     for line in text.split("\n"):
-        mark = line.lstrip().startswith("```")
-        fence = fence != mark
-        if fence or mark:
+        if fences.read(line):
             lines.append(line)
         elif line.strip():
             bare = re.sub(r"^(\s*)(?:#{1,6} +|- \[ \] +|[*+] +)", r"\1- ", line.rstrip())

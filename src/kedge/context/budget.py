@@ -1,38 +1,38 @@
-"""Sharing a budget of tokens among parts of a text: what matters more keeps more.
+"""Fit the parts of a text into a token budget: parts of greater weight keep more.
 
-Every cut is said where it was made, with how much is left out and the command that prints it.
+Every cut leaves a note with the number of tokens left out and the command that prints them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from kedge.host import tokens
-from kedge.host.record import NamedTuple
 from kedge.host.text import clean
+from kedge.text.fences import FenceReader
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-_SPARE = 0.03  # of the budget, since tokens are estimated
-_LEAST = 24  # tokens of a text below which a beginning says nothing
+_SPARE = 0.03  # share of the budget kept free, because token counts are estimates
+_LEAST = 24  # tokens; a shorter beginning of a text says nothing
 
 
-class Part(NamedTuple):
-    """One part: `text` may be cut from its end, `kept` behind it never is."""
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """One part of a text. `text` may be cut at its end; `kept`, which follows it, never is."""
 
     source: str
-    title: str  # with its marks, as `### Git State`
+    title: str  # in Markdown, such as `### Git State`
     text: str = ""
     kept: str = ""
-    more: str = ""  # the command that prints all of it
+    more: str = ""  # the command that prints the whole part
 
 
-class Given(NamedTuple):
-    """A part as it is given: what it says, what that costs, what of it is left out."""
+@dataclass(frozen=True, slots=True)
+class FittedPart:
+    """A part after cutting: the text that is left, its tokens, and the tokens cut off."""
 
-    part: Part
+    part: TextPart
     text: str
     tokens: int
     cut: int
@@ -42,54 +42,55 @@ class Given(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Why something is left out, for people."""
+        """Why something was cut, in words; empty if nothing was."""
         if not self.cut:
             return ""
         return "no room for it" if not self.text else "longer than its share"
 
 
-class Shared(NamedTuple):
-    """The parts as they are given, and a last line on those that had no room."""
+@dataclass(frozen=True, slots=True)
+class FittedText:
+    """The fitted parts, and a last line that names the parts without room."""
 
-    given: list[Given]
+    parts: list[FittedPart]
     tail: str
 
     @property
     def text(self) -> str:
-        return "".join(one.text for one in self.given) + self.tail
+        return "".join(one.text for one in self.parts) + self.tail
 
 
-def share(
-    parts: Sequence[Part], budget: int, weights: Mapping[str, int], head: str, more: str
-) -> Shared:
-    """The parts within the budget, in their order; `head` is what stands before them all.
+def fit_parts(
+    parts: Sequence[TextPart], budget: int, weights: Mapping[str, int], head: str, more: str
+) -> FittedText:
+    """Fit the parts into the budget, in their order, below the text `head`.
 
-    Parts of little weight go first when there is no room for a beginning of each; `more` is the
-    command that prints them. What is never cut may exceed the budget by itself.
+    Where there is no room for a beginning of each, the parts of least weight are dropped first;
+    `more` is the command that prints them. What is never cut may alone exceed the budget.
     """
     parts = [
-        part._replace(title=clean(part.title), text=clean(part.text), kept=clean(part.kept))
+        replace(part, title=clean(part.title), text=clean(part.text), kept=clean(part.kept))
         for part in parts
     ]
     most = int(budget * (1 - _SPARE))
     room = most
     while True:
-        made = _shared(parts, room, weights, head, more)
-        over = tokens.count(head + made.text) - most
+        fitted = _fit_into(parts, room, weights, head, more)
+        over = tokens.count(head + fitted.text) - most
         if over <= 0 or room <= 0:
-            return made
+            return fitted
         room -= over + 1
 
 
-def enough(parts: Sequence[Part]) -> int:
-    """A budget that has room for all of it, in round numbers."""
+def suggest_budget(parts: Sequence[TextPart]) -> int:
+    """Return a round budget with room for all parts in full."""
     whole = sum(tokens.count(_frame(part, part.text)) + 60 for part in parts)
     return min(100_000, -(-int(whole / (1 - _SPARE)) // 500) * 500)
 
 
-def _shared(
-    parts: Sequence[Part], room: int, weights: Mapping[str, int], head: str, more: str
-) -> Shared:
+def _fit_into(
+    parts: Sequence[TextPart], room: int, weights: Mapping[str, int], head: str, more: str
+) -> FittedText:
     kept = set(range(len(parts)))
     needs = [tokens.count(part.text) for part in parts]
     frames = [tokens.count(_frame(part, _note(part, 10_000))) for part in parts]
@@ -99,62 +100,64 @@ def _shared(
             [(parts[i].source, needs[i]) for i in range(len(parts)) if i not in kept], more
         )
         left = room - tokens.count(head + tail) - sum(frames[i] for i in kept)
-        shares = _poured({i: needs[i] for i in kept}, {i: ranks[i] for i in kept}, max(0, left))
+        shares = _divide({i: needs[i] for i in kept}, {i: ranks[i] for i in kept}, max(0, left))
         starved = [i for i in kept if shares[i] < min(needs[i], _LEAST)]
         idle = [i for i in kept if not parts[i].kept and (starved or left < 0)]
         if not idle:
             break
         kept.remove(min(idle, key=lambda i: (ranks[i], -i)))
-    given = []
+    fitted = []
     for number, part in enumerate(parts):
         if number not in kept:
-            given.append(Given(part, "", 0, needs[number]))
+            fitted.append(FittedPart(part, "", 0, needs[number]))
             continue
         body, cut = _cut(part, needs[number], shares[number])
         text = _frame(part, body)
-        given.append(Given(part, text, tokens.count(text), cut))
-    return Shared(given, tail)
+        fitted.append(FittedPart(part, text, tokens.count(text), cut))
+    return FittedText(fitted, tail)
 
 
-def _tail(gone: Sequence[tuple[str, int]], more: str) -> str:
-    if not gone:
+def _tail(dropped: Sequence[tuple[str, int]], more: str) -> str:
+    if not dropped:
         return ""
-    names = ", ".join(f"{source} (about {need:,} tokens)" for source, need in gone)
+    names = ", ".join(f"{source} (about {need:,} tokens)" for source, need in dropped)
     return f"[No room for {names}; `{more}` prints all]\n"
 
 
-def _poured(needs: Mapping[int, int], weights: Mapping[int, int], room: int) -> dict[int, int]:
-    """What each gets: all that it needs, or its share by weight of what the others leave."""
-    found: dict[int, int] = {}
+def _divide(needs: Mapping[int, int], weights: Mapping[int, int], room: int) -> dict[int, int]:
+    """Divide the room: each gets all it needs, or its share by weight of what the others leave."""
+    shares: dict[int, int] = {}
     open_ = dict(needs)
     while open_:
         total = sum(weights[i] for i in open_)
         small = {i: n for i, n in open_.items() if n * total <= room * weights[i]}
         if not small:
-            return found | {i: room * weights[i] // total for i in open_}
-        found |= small
+            return shares | {i: room * weights[i] // total for i in open_}
+        shares |= small
         room -= sum(small.values())
         open_ = {i: n for i, n in open_.items() if i not in small}
-    return found
+    return shares
 
 
-def _cut(part: Part, need: int, room: int) -> tuple[str, int]:
-    """The text or its beginning with a note, and how many tokens are left out."""
+def _cut(part: TextPart, need: int, room: int) -> tuple[str, int]:
+    """Return the text, or its beginning with a note, and the number of tokens left out."""
     if need <= room:
-        return _closed(part.text), 0
-    body = _closed(_beginning(part.text, room)) if room >= _LEAST else ""
+        return _close_fence(part.text), 0
+    body = _close_fence(_take_beginning(part.text, room)) if room >= _LEAST else ""
     left = need - tokens.count(body)
     return "\n".join(piece for piece in (body, _note(part, left)) if piece), left
 
 
-def _closed(text: str) -> str:
-    """The text with no fence left open, which would swallow what follows."""
-    fences = sum(line.lstrip().startswith("```") for line in text.split("\n"))
-    return f"{text.rstrip()}\n```" if fences % 2 else text
+def _close_fence(text: str) -> str:
+    """Close a code fence that the text leaves open: it would swallow what follows."""
+    fences = FenceReader()
+    for line in text.split("\n"):
+        fences.read(line)
+    return f"{text.rstrip()}\n{fences.fence.mark}" if fences.fence else text
 
 
-def _beginning(text: str, room: int) -> str:
-    """Whole lines, and where the next one is long, a part of it."""
+def _take_beginning(text: str, room: int) -> str:
+    """Return the first whole lines, and the start of the next one where that is long."""
     body = tokens.cut(text, room - 2)
     left = room - 2 - tokens.count(body)
     if left >= max(_LEAST, room // 4):
@@ -163,12 +166,12 @@ def _beginning(text: str, room: int) -> str:
     return body.rstrip() + (" …" if torn else "")
 
 
-def _note(part: Part, left: int) -> str:
+def _note(part: TextPart, left: int) -> str:
     rest = f"; `{part.more}` prints all" if part.more else ""
     return f"[… about {left:,} tokens left out{rest}]"
 
 
-def _frame(part: Part, body: str) -> str:
+def _frame(part: TextPart, body: str) -> str:
     top = [part.title] if part.title else []
     top += [body.strip("\n")] if body.strip() else []
     kept = [part.kept] if part.kept else []

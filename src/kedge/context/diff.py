@@ -1,4 +1,4 @@
-"""A change of files as a patch that git can apply."""
+"""File changes as patches that git can apply."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from difflib import diff_bytes, unified_diff
 _NO_BREAK = b"\\ No newline at end of file\n"
 
 
-def patch(path: str, before: bytes | None, after: bytes | None) -> str:
-    """The unified diff; bytes that are no UTF-8 survive as surrogates."""
+def make_patch(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Return a unified diff; bytes that are not UTF-8 become surrogates."""
     name = path.encode("utf-8", "surrogateescape")
     old = b"/dev/null" if before is None else b"a/" + name
     new = b"/dev/null" if after is None else b"b/" + name

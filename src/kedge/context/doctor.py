@@ -1,4 +1,4 @@
-"""The doctor: whether what kedge set up really reaches the agents."""
+"""The doctor: does what kedge has installed really reach the agents?"""
 
 from __future__ import annotations
 
@@ -7,111 +7,123 @@ from functools import partial
 from types import ModuleType
 
 from kedge import config
-from kedge.agents import hooks
-from kedge.context import checkup, hooking, installed, session
-from kedge.context.checkup import Finding, fine
+from kedge.agents.settings import hooks
+from kedge.context import agent_hooks, doctor_checks, installation, session
+from kedge.context.doctor_checks import Diagnosis, diagnose_fine
 from kedge.context.probe import probe
 from kedge.errors import KedgeError
 from kedge.host.project import Project
 from kedge.settings import Settings
 
 
-def examine(project: Project, *, live: bool) -> Iterator[Finding]:
-    """All checks, one after the other; `live` starts the agents to see their hooks run."""
-    yield from checkup.programs(project)
-    broken = list(checkup.settings(project))
-    yield from broken
+def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
+    """Run all checks, one after the other; `live` starts the agents to see their hooks run."""
+    yield from doctor_checks.check_programs(project)
+    about_settings = list(doctor_checks.check_settings(project))
+    yield from about_settings
     wanted = Settings()
-    if not any(found.state == "problem" for found in broken):
+    if not any(one.state == "problem" for one in about_settings):
         wanted = config.load(project).settings
     try:
-        installed.require(project)
+        installation.require_setup(project)
     except KedgeError as error:
-        yield Finding("sections", "problem", error.message, "kedge init")
+        yield Diagnosis("sections", "problem", error.message, "kedge init")
         return
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        lambda: checkup.sections(project, wanted),
-        lambda: checkup.map_(project, wanted),
-        lambda: checkup.sizes(project),
-        lambda: checkup.double(project),
-        lambda: checkup.database(project),
-        lambda: checkup.permissions(project),
-        lambda: checkup.leftovers(project),
-        *(partial(_hooks, project, agent, live=live) for agent in hooking.AGENTS),
-        lambda: checkup.errors(project),
+    checks: tuple[Callable[[], Iterator[Diagnosis]], ...] = (
+        lambda: doctor_checks.check_sections(project, wanted),
+        lambda: doctor_checks.check_map(project, wanted),
+        lambda: doctor_checks.check_sizes(project),
+        lambda: doctor_checks.check_repeated_lines(project),
+        lambda: doctor_checks.check_database(project),
+        lambda: doctor_checks.check_permissions(project),
+        lambda: doctor_checks.check_leftovers(project),
+        *(partial(_check_hooks, project, agent, live=live) for agent in agent_hooks.AGENTS),
+        lambda: doctor_checks.check_hook_errors(project),
     )
     for check in checks:
         try:
             yield from check()
-        except KedgeError as error:  # one check that cannot be made keeps no other from being made
-            yield Finding("check", "problem", error.message, error.hint or "mend it")
+        except KedgeError as error:  # a check that fails does not stop the others
+            yield Diagnosis(
+                "check", "problem", error.message, error.hint or "fix it and run kedge doctor again"
+            )
 
 
-def mend(found: list[Finding]) -> list[Finding]:
-    """Repair what is safe to repair; the findings that were mended."""
-    done, acts = [], set()
-    for finding in found:
-        if finding.mend is None:
+def repair(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
+    """Repair what is safe to repair, each fix once; return the diagnoses that were repaired."""
+    repaired, fixes = [], set()
+    for one in diagnoses:
+        if one.repair is None:
             continue
-        if finding.fix not in acts:
-            finding.mend()
-        acts.add(finding.fix)
-        done.append(finding)
-    return done
+        if one.fix not in fixes:
+            one.repair()
+        fixes.add(one.fix)
+        repaired.append(one)
+    return repaired
 
 
-def _hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator[Finding]:
+def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator[Diagnosis]:
     try:
-        places = [path for one, path in hooking.installed(project) if one is agent]
+        installed_in = [path for one, path in agent_hooks.list_installed(project) if one is agent]
     except KedgeError as error:
-        yield Finding("hooks", "problem", error.message, error.hint or "mend it")
+        yield Diagnosis(
+            "hooks", "problem", error.message, error.hint or "fix it and run kedge doctor again"
+        )
         return
-    program = agent.found()
-    if not places:
+    program = agent.find_program()
+    if not installed_in:
         if program is not None:
-            yield Finding(
+            yield Diagnosis(
                 "hooks",
                 "note",
-                f"{agent.TITLE} is on this machine, and has none of kedge's hooks here",
-                "kedge init, if it is to be anchored",
+                f"{agent.TITLE} is on this machine, but has no hooks of kedge here",
+                "kedge init, if you use it here",
             )
         return
-    if len(places) > 1:
-        where = " and ".join(places)
-        yield Finding("hooks", "problem", f"{where} both have them: each runs twice", "kedge init")
-    problems = agent.problems(project)
-    for told in problems:
-        what, _, fix = told.rpartition("; ")
-        yield Finding("hooks", "problem", what, fix)
+    if len(installed_in) > 1:
+        where = " and ".join(installed_in)
+        yield Diagnosis(
+            "hooks", "problem", f"{where} both have the hooks: each runs twice", "kedge init"
+        )
+    problems = agent.find_problems(project)
+    for problem in problems:
+        what, _, fix = problem.rpartition("; ")
+        yield Diagnosis("hooks", "problem", what, fix)
     if program is None:
-        yield fine("hooks", f"{agent.TITLE}: installed in {places[0]}; it is not on this machine")
+        yield diagnose_fine(
+            "hooks", f"{agent.TITLE}: installed in {installed_in[0]}; it is not on this machine"
+        )
     elif live:
-        yield _probed(project, agent, places[0], "would run" if problems else "runs")
+        yield _probe_hooks(project, agent, installed_in[0], "would run" if problems else "runs")
     else:
-        yield _beat(project, agent, places[0])
+        yield _check_heartbeat(project, agent, installed_in[0])
 
 
-def _probed(project: Project, agent: ModuleType, place: str, runs: str) -> Finding:
-    own = hooks.installed(hooks.read(project.path(*place.split("/")), where=place), where=place)
-    if any(hook.command not in hooking.commands(agent) for hook in own):
-        what = f"the hooks in {place} name another program than this kedge"
-        return Finding("hooks", "problem", what, "kedge update")
-    found = probe(agent, own)
-    if found.fired:
-        name = f"{agent.TITLE} {agent.version() or ''}".strip()
-        return fine("hooks", f"{name} {runs} them ({place}): tried in {found.seconds:.1f} s")
-    return Finding(
+def _probe_hooks(project: Project, agent: ModuleType, path: str, runs: str) -> Diagnosis:
+    own = hooks.list_installed(
+        hooks.read_settings(project.path(*path.split("/")), where=path), where=path
+    )
+    if any(hook.command not in agent_hooks.commands(agent) for hook in own):
+        what = f"the hooks in {path} run another program than this kedge"
+        return Diagnosis("hooks", "problem", what, "kedge update")
+    outcome = probe(agent, own)
+    if outcome.fired:
+        name = f"{agent.TITLE} {agent.read_version() or ''}".strip()
+        return diagnose_fine(
+            "hooks", f"{name} {runs} them ({path}): tried in {outcome.seconds:.1f} s"
+        )
+    return Diagnosis(
         "hooks",
         "problem",
-        f"{agent.TITLE} does not run the hooks in {place}: {found.why}",
-        f"see that this runs: {hooking.commands(agent)[0]}",
+        f"{agent.TITLE} does not run the hooks in {path}: {outcome.why}",
+        f"check that this command runs: {agent_hooks.commands(agent)[0]}",
     )
 
 
-def _beat(project: Project, agent: ModuleType, place: str) -> Finding:
-    beat = session.last_beat(project, agent.NAME)
-    if beat is None:
-        return Finding(
-            "hooks", "note", f"{agent.TITLE}: those in {place} have never run", "kedge doctor"
+def _check_heartbeat(project: Project, agent: ModuleType, path: str) -> Diagnosis:
+    heartbeat = session.read_heartbeat(project, agent.NAME)
+    if heartbeat is None:
+        return Diagnosis(
+            "hooks", "note", f"{agent.TITLE}: the hooks in {path} have never run", "kedge doctor"
         )
-    return fine("hooks", f"{agent.TITLE}: last run at {beat.get('at')} ({place})")
+    return diagnose_fine("hooks", f"{agent.TITLE}: last run at {heartbeat.get('at')} ({path})")

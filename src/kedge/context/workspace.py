@@ -1,9 +1,10 @@
-"""Where an agent works: the project, its settings, its tasks and its git, each read once."""
+"""The workspace of an agent: the project, its settings, tasks and git, each read once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any, Protocol
 
 from kedge.errors import KedgeError, TaskError
 from kedge.host.project import Project
@@ -16,15 +17,9 @@ from kedge.tasks.backend import Backend
 from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Protocol
-else:
-    Protocol = object
-
 
 class Lessons(Protocol):
-    """What was learned and matters for a task, as far as there is room for it."""
+    """Lessons that matter for a task, cut to a budget; `whole` if none was left out."""
 
     @property
     def text(self) -> str: ...
@@ -34,12 +29,12 @@ class Lessons(Protocol):
     def warnings(self) -> Sequence[str]: ...
 
 
-# The knowledge bank is another room's: whoever puts the two together says how it is asked.
+# The knowledge bank is another room: the caller that connects the two passes the function.
 Recall = Callable[[Project, Settings, Task, int], Lessons]
 
 
-class Workplace:
-    """What there is to say about the work. What cannot be read raises KedgeError when asked for."""
+class Workspace:
+    """Reads each property on first use; one that cannot be read raises KedgeError."""
 
     def __init__(
         self,
@@ -51,7 +46,7 @@ class Workplace:
         recall: Recall | None = None,
     ) -> None:
         self.project = project
-        self.alone = alone  # whether nobody can be asked, as in a loop
+        self.alone = alone  # nobody can answer questions, as in the run loop
         self.recall = recall
         self.settings = settings
         self._task_id = task_id
@@ -59,31 +54,31 @@ class Workplace:
 
     @cached_property
     def backend(self) -> Backend:
-        return choose.backend(self.project, self.settings.tasks)
+        return choose.open_backend(self.project, self.settings.tasks)
 
     @cached_property
     def tasks(self) -> dict[TaskId, Task]:
         board = Board(self.backend)
-        found = board.tasks()
+        tasks = board.tasks()
         self.warnings += board.warnings
-        return found
+        return tasks
 
     @cached_property
     def task(self) -> Task | None:
-        """The task that was named; else the one in progress, when there is but one of mine."""
+        """The named task, else the only one in progress, else my only one in progress."""
         if self._task_id is not None:
             return rules.find(self.tasks, self._task_id)
-        begun = [task for task in self.tasks.values() if task.status is Status.IN_PROGRESS]
+        started = [task for task in self.tasks.values() if task.status is Status.IN_PROGRESS]
         me = self.settings.tasks.actor
-        mine = [task for task in begun if me and task.assignee == me]
-        if len(begun) > 1 and len(mine) != 1:
-            ids = ", ".join(task.id for task in begun[:5])
-            raise TaskError(f"{len(begun)} tasks are in progress: {ids}", hint="name one of them")
-        return next(iter(mine or begun), None)
+        mine = [task for task in started if me and task.assignee == me]
+        if len(started) > 1 and len(mine) != 1:
+            ids = ", ".join(task.id for task in started[:5])
+            raise TaskError(f"{len(started)} tasks are in progress: {ids}", hint="name one of them")
+        return next(iter(mine or started), None)
 
     @cached_property
     def known_task(self) -> Task | None:
-        """The task, for what can be said without it, too."""
+        """The task; None also where it cannot be read."""
         try:
             return self.task
         except KedgeError:
@@ -95,12 +90,12 @@ class Workplace:
         return self.tasks.get(task.epic) if task is not None and task.epic else None
 
     def attempts(self, task: Task) -> list[Attempt]:
-        found, warnings = Ledger(self.project).read(task.id)
+        attempts, warnings = Ledger(self.project).read(task.id)
         self.warnings += warnings
-        return found
+        return attempts
 
     def git(self, *args: str) -> str:
-        """What git prints, with what is no text made visible."""
+        """Return what git prints; bytes that are not UTF-8 become replacement characters."""
         repo = self.project.repo
         if repo is None:
             raise KedgeError("not in a git repository")
@@ -108,7 +103,7 @@ class Workplace:
 
     @cached_property
     def map_data(self) -> dict[str, Any]:
-        """The map of no task in particular: from the cache, unless the code has changed."""
+        """The map of the whole project: from the cache unless the code has changed."""
         from contextlib import closing
 
         from kedge.context import mapfile
@@ -116,4 +111,4 @@ class Workplace:
         from kedge.repomap.progress import no_tick
 
         with closing(Cache(self.project.home())) as cache:
-            return mapfile.make(self.project, self.settings, cache, no_tick).data
+            return mapfile.make_map(self.project, self.settings, cache, no_tick).data

@@ -1,39 +1,39 @@
-"""Where git stands: branch, uncommitted changes, recent commits."""
+"""The state of git: branch, uncommitted changes, recent commits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kedge.context.budget import Part
-from kedge.context.workplace import Workplace
-from kedge.host.text import clean, shortened
+from kedge.context.budget import TextPart
+from kedge.context.workspace import Workspace
+from kedge.host.text import clean, shorten
 
 _LINE = 160  # characters of a commit's subject
 _FILES = 12
 
 
-def git(place: Workplace) -> Part | None:
-    status = place.git("status", "--porcelain=v2", "--branch", "-z")
-    branch, changed = _status_of(status)
-    lines = [f"Branch: {branch}", f"Uncommitted changes: {_counted(changed)}"]
+def describe_git(workspace: Workspace) -> TextPart | None:
+    status = workspace.git("status", "--porcelain=v2", "--branch", "-z")
+    branch, changed = _parse_status(status)
+    lines = [f"Branch: {branch}", f"Uncommitted changes: {_count_kinds(changed)}"]
     lines += [f"  {kind} {path}".replace("\n", "\\n") for kind, path in changed[:_FILES]]
     if len(changed) > _FILES:
         lines.append(f"  … and {len(changed) - _FILES} more")
-    commits = place.settings.anchor.git_commits
+    commits = workspace.settings.anchor.git_commits
     if "no commits yet" not in branch and commits:
-        log = place.git("log", f"-n{commits}", "--format=%h %s").splitlines()
-        lines += ["Recent commits:", *(f"  {shortened(line, _LINE)}" for line in log)]
-        lines += _committed(place)
-    return Part("git", "### Git State", clean("\n".join(lines)), more="git status")
+        log = workspace.git("log", f"-n{commits}", "--format=%h %s").splitlines()
+        lines += ["Recent commits:", *(f"  {shorten(line, _LINE)}" for line in log)]
+        lines += _list_committed(workspace)
+    return TextPart("git", "### Git State", clean("\n".join(lines)), more="git status")
 
 
-def _committed(place: Workplace) -> list[str]:
-    """The files of commits since the task was started."""
-    task = place.known_task
+def _list_committed(workspace: Workspace) -> list[str]:
+    """List the files committed since the task was started."""
+    task = workspace.known_task
     if task is None or not task.started_at:
         return []
     since = f"--since={task.started_at}"
-    names = place.git("log", "-n50", since, "--format=", "--name-only", "-z").split("\0")
+    names = workspace.git("log", "-n50", since, "--format=", "--name-only", "-z").split("\0")
     paths = sorted({name.strip("\n") for name in names if name.strip("\n")})
     if not paths:
         return []
@@ -41,8 +41,8 @@ def _committed(place: Workplace) -> list[str]:
     return [f"Committed since the task was started: {', '.join(paths[:_FILES])}{more}"]
 
 
-def _status_of(output: str) -> tuple[str, list[tuple[str, str]]]:
-    """The branch and the changed files, from git's machine-readable status."""
+def _parse_status(output: str) -> tuple[str, list[tuple[str, str]]]:
+    """Parse git's machine-readable status into the branch and the changed files."""
     head: dict[str, str] = {}
     changed: list[tuple[str, str]] = []
     entries = iter(output.split("\0"))
@@ -78,7 +78,7 @@ def _kind(letters: str) -> str:
     return letters.replace(".", "")[:1]
 
 
-def _counted(changed: Sequence[tuple[str, str]]) -> str:
+def _count_kinds(changed: Sequence[tuple[str, str]]) -> str:
     if not changed:
         return "none"
     words = {"?": "untracked", "R": "renamed", "D": "deleted", "A": "added", "U": "in conflict"}
@@ -86,5 +86,5 @@ def _counted(changed: Sequence[tuple[str, str]]) -> str:
     for kind, _ in changed:
         word = words.get(kind, "modified")
         counts[word] = counts.get(word, 0) + 1
-    files_ = "1 file" if len(changed) == 1 else f"{len(changed)} files"
-    return f"{files_} ({', '.join(f'{count} {word}' for word, count in counts.items())})"
+    total = "1 file" if len(changed) == 1 else f"{len(changed)} files"
+    return f"{total} ({', '.join(f'{count} {word}' for word, count in counts.items())})"

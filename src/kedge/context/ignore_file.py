@@ -1,4 +1,4 @@
-"""Lines that kedge adds to an ignore file, and takes away again."""
+"""Add lines to an ignore file, and remove them again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 
 def add(data: bytes | None, lines: Sequence[str]) -> bytes:
-    """The file with the lines that it lacks at its end.
+    """Append the lines that the file lacks.
 
-    A file without a last line break keeps it that way, so that `drop` can restore it.
+    A file without a final newline gets none, so that `drop` can restore it byte for byte.
     """
     have = {line.strip() for line in (data or b"").splitlines()}
     new = [line.encode() for line in lines if line.encode() not in have]
@@ -20,7 +20,7 @@ def add(data: bytes | None, lines: Sequence[str]) -> bytes:
 
 
 def drop(data: bytes, lines: Collection[str]) -> bytes:
-    """The file without those lines."""
+    """Remove these lines."""
     gone = {line.encode() for line in lines}
     kept = [line for line in data.splitlines(keepends=True) if line.strip() not in gone]
     left = b"".join(kept)
@@ -29,7 +29,7 @@ def drop(data: bytes, lines: Collection[str]) -> bytes:
 
 
 def drop_block(data: bytes, head: str, lines: Collection[str]) -> bytes:
-    """The file without the head line and those of the lines that stand right below it."""
+    """Remove the head line and those of the lines that follow it directly."""
     rows = data.splitlines(keepends=True)
     starts = [index for index, row in enumerate(rows) if row.strip() == head.encode()]
     if not starts:

@@ -1,12 +1,12 @@
-"""The files that agents read by themselves, and what kedge's section says in each."""
+"""The instruction files that agents read at their start, and kedge's section in each."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from kedge.context import managed
-from kedge.context.defaults import text_of
+from kedge.context import managed_section
+from kedge.context.default_files import read_text
 from kedge.errors import BrokenSection, FileError
 from kedge.host import files
 from kedge.host.project import Project
@@ -20,63 +20,61 @@ _CURSOR_HEAD = b"---\ndescription: How work is done here, with kedge\nalwaysAppl
 _IMPORT = re.compile(rb"(?:^|\s)@(?:\./)?AGENTS\.md(?![\w./-])")
 
 
-def body(path: str, data: bytes | None, *, full: bool) -> str:
-    """What the section of the file says; `full` when kedge's own files are there to refer to."""
-    shared = text_of("agents.md") + (text_of("agents_full.md") if full else "")
+def render_body(path: str, data: bytes | None, *, full: bool) -> str:
+    """Return the text of the file's section; with `full` it refers to kedge's own files."""
+    shared = read_text("agents.md") + (read_text("agents_full.md") if full else "")
     if path != CLAUDE:
         return shared
     imports = [] if _imports_agents(data) else ["@AGENTS.md"]
     imports += ["@.kedge/map.md", "@.kedge/constitution.md"] if full else []
-    return "\n".join([*imports, *([""] if imports else []), text_of("claude.md")])
+    return "\n".join([*imports, *([""] if imports else []), read_text("claude.md")])
 
 
 def read(project: Project, path: str) -> bytes | None:
-    """The file's bytes, None when it is missing. What kedge cannot write into is refused."""
+    """Return the file's bytes, None if it is missing; refuse one that kedge may not write."""
     where = project.path(*path.split("/"))
     if where.is_symlink() and not where.exists():
-        raise FileError(
-            f"{path} is a link that leads nowhere", hint="remove it, or put its target there"
-        )
+        raise FileError(f"{path} is a broken symbolic link", hint="remove it, or create its target")
     data = files.read_bytes(where)
     if data is not None and where.stat().st_nlink > 1:
         raise FileError(
-            f"{path} is one of several names of a file (hard links)",
-            hint="make it a file of its own, or a symbolic link: replacing it would cut them apart",
+            f"{path} is one of several hard links to a file",
+            hint="make it a separate file or a symbolic link: replacing it would break the link",
         )
     if data is not None and not where.stat().st_mode & 0o222:
-        raise FileError(f"{path} is read-only", hint=f"chmod u+w {path}, if kedge may write there")
+        raise FileError(f"{path} is read-only", hint=f"chmod u+w {path}, if kedge may write it")
     return data
 
 
-def with_section(path: str, data: bytes | None, *, full: bool) -> bytes:
+def put_section(path: str, data: bytes | None, *, full: bool) -> bytes:
     try:
         start = _CURSOR_HEAD if data is None and path == ON_REQUEST["cursor"] else data
-        return managed.put(start, body(path, data, full=full))
+        return managed_section.put(start, render_body(path, data, full=full))
     except (BrokenSection, FileError) as error:
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from error
 
 
-def without_section(path: str, data: bytes) -> bytes | None:
+def drop_section(path: str, data: bytes) -> bytes | None:
     try:
-        left = managed.drop(data)
+        left = managed_section.drop(data)
     except BrokenSection as error:
         raise BrokenSection(f"{path}: {error.message}", hint=error.hint) from error
     return None if path == ON_REQUEST["cursor"] and left == _CURSOR_HEAD else left
 
 
-def repaired(path: str, data: bytes, *, full: bool) -> bytes:
-    return managed.repair(data, body(path, data, full=full))
+def repair_section(path: str, data: bytes, *, full: bool) -> bytes:
+    return managed_section.repair(data, render_body(path, data, full=full))
 
 
-def section(path: str, data: bytes | None) -> managed.Section | None:
+def find_section(path: str, data: bytes | None) -> managed_section.ManagedSection | None:
     try:
-        return managed.find(data) if data is not None else None
+        return managed_section.find(data) if data is not None else None
     except BrokenSection as error:
         raise BrokenSection(f"{path}: {error.message}", hint=error.hint) from error
 
 
 def is_one_file(project: Project) -> bool:
-    """Whether `CLAUDE.md` and `AGENTS.md` are two names of one file."""
+    """True if `CLAUDE.md` and `AGENTS.md` are two names of one file."""
     here, there = project.root / CLAUDE, project.root / AGENTS
     if here.is_symlink() or there.is_symlink():
         return os.path.realpath(here) == os.path.realpath(there)
@@ -84,12 +82,12 @@ def is_one_file(project: Project) -> bool:
 
 
 def _imports_agents(data: bytes | None) -> bool:
-    """Whether the user's own text imports `AGENTS.md` already."""
+    """True if the user's own text already imports `AGENTS.md`."""
     if data is None:
         return False
     try:
-        found = managed.find(data)
-    except BrokenSection:  # the section is about to be made anew
+        section = managed_section.find(data)
+    except BrokenSection:  # it is about to be rewritten
         return False
-    own = data if found is None else data[: found.start] + data[found.stop :]
-    return any(_IMPORT.search(line) for _, line in managed.lines(own))
+    own = data if section is None else data[: section.start] + data[section.stop :]
+    return any(_IMPORT.search(line) for _, line in managed_section.list_plain_lines(own))

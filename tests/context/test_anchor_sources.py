@@ -1,4 +1,4 @@
-"""Lessons where they are needed: in the anchor of a task, and before a reviewer."""
+"""Lessons from the knowledge bank in anchors and in a reviewer's view."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import pytest
 from support import Kedge, assert_clear, git
 
 from kedge.host import tokens
-from kedge.knowledge import bank as banks
-from kedge.knowledge import remind
 
 BANK = "docs/knowledge-bank"
 MONEY = "Float arithmetic for prices"
@@ -47,7 +45,7 @@ def work(repo: Path, kedge: Kedge) -> Kedge:
 
 
 def lessons(kedge: Kedge, task: str = "t1", *options: str) -> str:
-    """What the anchor says under that title."""
+    """Return the anchor's text below that title."""
     text = kedge("anchor", task, *options).out
     found = re.search(r"^### Lessons\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL)
     return found[1] if found else ""
@@ -64,7 +62,7 @@ def test_the_anchor_has_the_lessons_that_matter(work: Kedge) -> None:
     assert lessons(work, "t1", "--sources", "knowledge") == told.rstrip("\n") + "\n"
 
 
-def test_nothing_at_all_when_nothing_matters(work: Kedge, repo: Path) -> None:
+def test_no_lessons_section_when_no_lesson_matters(work: Kedge, repo: Path) -> None:
     assert "Lessons" not in work("anchor", "t2").out
     sources = [one["source"] for one in work.json("anchor", "t2")["sections"]]
     assert "knowledge" not in sources
@@ -73,14 +71,15 @@ def test_nothing_at_all_when_nothing_matters(work: Kedge, repo: Path) -> None:
     assert "Lessons" not in work("anchor", "t1").out
 
 
-def test_it_is_silent_without_a_task_or_a_bank(repo: Path, kedge: Kedge) -> None:
+def test_no_lessons_without_a_task_or_a_bank(repo: Path, kedge: Kedge) -> None:
     kedge("task", "add", "Prices with cents", "--id", "t1")
     assert kedge.json("anchor", "t1", "--sources", "knowledge")["sections"] == []
     assert kedge.json("anchor", "--sources", "knowledge")["sections"] == []
-    assert remind.DIRECTORIES == banks.DIRECTORIES
 
 
-def test_what_has_drifted_is_marked_and_what_is_gone_is_not_given(work: Kedge, repo: Path) -> None:
+def test_a_drifted_lesson_is_marked_and_one_whose_code_is_gone_is_left_out(
+    work: Kedge, repo: Path
+) -> None:
     task = ["--description", "Use scrypt in hash_password.", "--scope", "src/auth.py"]
     work("task", "add", "Hash passwords", "--id", "t3", *task)
     assert f"- **Heuristic: {SLOW}**" in lessons(work, "t3")
@@ -96,7 +95,9 @@ def test_what_has_drifted_is_marked_and_what_is_gone_is_not_given(work: Kedge, r
     assert SLOW not in work("anchor", "t3").out
 
 
-def test_it_keeps_to_its_budget_and_says_what_is_left_out(work: Kedge, repo: Path) -> None:
+def test_lessons_stay_within_their_budget_and_name_what_is_left_out(
+    work: Kedge, repo: Path
+) -> None:
     page = repo / BANK / "patterns.md"
     long = "Round the basket to whole cents at the end. " * 100
     texts = {f"Rounding of baskets {n}": long + str(n) for n in range(4)}
@@ -115,7 +116,7 @@ def test_it_keeps_to_its_budget_and_says_what_is_left_out(work: Kedge, repo: Pat
     assert small["tokens"] <= 200
 
 
-def test_no_secret_and_no_control_character_gets_out(work: Kedge, repo: Path) -> None:
+def test_lessons_hold_no_secret_and_no_control_character(work: Kedge, repo: Path) -> None:
     key = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     page = repo / BANK / "patterns.md"
     page.write_bytes(
@@ -128,7 +129,7 @@ def test_no_secret_and_no_control_character_gets_out(work: Kedge, repo: Path) ->
     assert "\x1b" not in ran.out
 
 
-def test_a_bank_that_cannot_be_read_is_said_and_the_rest_is_given(work: Kedge, repo: Path) -> None:
+def test_an_unreadable_bank_is_reported_and_the_rest_is_printed(work: Kedge, repo: Path) -> None:
     page = repo / BANK / "patterns.md"
     page.symlink_to("/etc/hostname")
     ran = work("anchor", "t1")
@@ -137,7 +138,7 @@ def test_a_bank_that_cannot_be_read_is_said_and_the_rest_is_given(work: Kedge, r
     assert "ID: t1" in ran.out
 
 
-def test_a_delta_tells_a_lesson_once(work: Kedge, repo: Path) -> None:
+def test_a_delta_holds_a_lesson_once(work: Kedge, repo: Path) -> None:
     delta = ["anchor", "t1", "--mode", "delta", "--session", "s"]
     assert MONEY in work(*delta).out
     data = work.json(*delta)
@@ -147,7 +148,7 @@ def test_a_delta_tells_a_lesson_once(work: Kedge, repo: Path) -> None:
     assert MONEY in work(*delta).out
 
 
-def test_a_session_is_told_when_it_starts(work: Kedge) -> None:
+def test_a_session_gets_the_lessons_at_its_start(work: Kedge) -> None:
     event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s"}
     event["cwd"] = str(work.directory)
     ran = work("hook", "claude", input=json.dumps(event), env={"KEDGE_TASK": "t1"})
@@ -155,10 +156,10 @@ def test_a_session_is_told_when_it_starts(work: Kedge) -> None:
     assert f"**Anti-Pattern: {MONEY}**" in said
 
 
-# Before a reviewer
+# In a reviewer's view
 
 
-def handed(work: Kedge) -> None:
+def take_snapshots(work: Kedge) -> None:
     work("context", "init", "t1")
     work("context", "begin", "t1", "--agent", "implementer")
     path = work.directory / "src" / "auth.py"
@@ -166,11 +167,11 @@ def handed(work: Kedge) -> None:
     work("context", "snapshot", "t1", "--agent", "implementer")
 
 
-def test_a_reviewer_has_the_lessons_for_the_task_and_the_change(work: Kedge) -> None:
-    handed(work)
+def test_a_reviewer_gets_the_lessons_for_the_task_and_the_change(work: Kedge) -> None:
+    take_snapshots(work)
     data = work.json("context", "show", "t1", "--role", "reviewer")
     names = [one["name"] for one in data["lessons"]]
-    assert {MONEY, SLOW} <= set(names)  # by what is asked, and by a path that was changed
+    assert {MONEY, SLOW} <= set(names)  # one by the task's words, one by a changed path
     assert "Sleeping in tests" not in names
     text = work("context", "show", "t1", "--role", "reviewer").out
     assert text == data["text"]
@@ -179,14 +180,14 @@ def test_a_reviewer_has_the_lessons_for_the_task_and_the_change(work: Kedge) -> 
 
 
 @pytest.mark.parametrize("role", ["implementer", "validator"])
-def test_others_are_not_told(work: Kedge, role: str) -> None:
-    handed(work)
+def test_other_roles_get_no_lessons(work: Kedge, role: str) -> None:
+    take_snapshots(work)
     data = work.json("context", "show", "t1", "--role", role)
     assert "lessons" not in data
     assert "Lessons" not in data["text"]
 
 
-def test_a_reviewer_before_anything_was_handed_over(work: Kedge, repo: Path) -> None:
+def test_a_reviewer_gets_lessons_before_the_first_snapshot(work: Kedge, repo: Path) -> None:
     work("context", "init", "t1")
     names = [
         one["name"] for one in work.json("context", "show", "t1", "--role", "reviewer")["lessons"]

@@ -6,7 +6,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +14,8 @@ import pytest
 from clients import Claude, Codex
 from support import Kedge, git
 
+from kedge.context.agent_hooks import HOOK_FILE
 from kedge.context.anchor import SMALL
-from kedge.context.hooking import HOOK_FILE
 from kedge.host import tokens
 from kedge.store import sessions
 from kedge.testing.fake_model import FakeModel
@@ -28,7 +27,7 @@ BASH = {"tool": "Bash", "input": {"command": "true"}, "input_tokens": FULL}
 
 @pytest.fixture
 def at_work(repo: Path, kedge: Kedge) -> Kedge:
-    """A repository that is set up for both agents, with a task in progress."""
+    """A repository with kedge for both agents, and a task in progress."""
     (repo / "app.py").write_text("def sail(): ...\n")
     (repo / ".claude").mkdir()
     (repo / ".codex").mkdir()
@@ -44,7 +43,7 @@ def now(kedge: Kedge) -> str:
     return kedge("anchor", "l1", "--sources", "task,git,progress").out.strip()
 
 
-def test_each_iteration_of_claude_code_gets_the_anchor_of_its_moment(
+def test_each_iteration_of_claude_code_gets_the_current_anchor(
     at_work: Kedge, claude: Claude, play: Play
 ) -> None:
     root, said = at_work.directory, set()
@@ -55,11 +54,11 @@ def test_each_iteration_of_claude_code_gets_the_anchor_of_its_moment(
         expected = now(at_work)
         with play(["Done."]) as model:
             claude(model.url, "go on", cwd=root)
-        (request,) = model.asked("main")
+        (request,) = model.list_requests("main")
         assert request.given.count(expected) == 1
         assert f"step {step}" in expected
         said.add(expected)
-        # What the managed sections import is there as well.
+        # The files that the managed sections import are there as well.
         assert "## Working with kedge" in request.given
         assert "# Map of the code" in request.given
         assert f"step{step}.py" in request.given.partition("# Map of the code")[2]
@@ -68,15 +67,15 @@ def test_each_iteration_of_claude_code_gets_the_anchor_of_its_moment(
     assert len(said) == 3
 
 
-def test_after_a_compaction_the_small_anchor_is_there_once(
+def test_after_a_compaction_claude_code_gets_the_small_anchor_once(
     at_work: Kedge, claude: Claude, play: Play
 ) -> None:
     small = at_work("anchor", "l1", "--mode", "small").out.strip()
     assert tokens.count(small) <= SMALL
     with play([BASH, "Done."]) as model:
         claude(model.url, "go on", "--allowedTools", "Bash(true)", cwd=at_work.directory)
-    assert len(model.asked("compaction")) >= 1
-    first, *_, last = model.asked("main")
+    assert len(model.list_requests("compaction")) >= 1
+    first, *_, last = model.list_requests("main")
     assert small not in first.given
     assert "## Re-anchoring Context" in first.given
     assert last.given.count(small) == 1
@@ -87,14 +86,12 @@ def test_codex_is_anchored_too(at_work: Kedge, codex: Codex, play: Play) -> None
     expected = now(at_work)
     with play(["Done."]) as model:
         codex(model.url, "go on", "--dangerously-bypass-hook-trust", cwd=at_work.directory)
-    (request,) = model.asked("main")
+    (request,) = model.list_requests("main")
     assert request.given.count(expected) == 1
     assert "## Working with kedge" in request.given
 
 
-def test_a_session_without_a_task_is_told_nothing(
-    at_work: Kedge, claude: Claude, play: Play
-) -> None:
+def test_a_session_without_a_task_gets_nothing(at_work: Kedge, claude: Claude, play: Play) -> None:
     at_work("task", "close", "l1")
     with play(["Done."]) as model:
         claude(model.url, "go on", cwd=at_work.directory)
@@ -140,7 +137,7 @@ def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:
     root = at_work.directory
     at_work("task", "add", "Other", "--id", "o1")
     at_work("task", "claim", "o1", "--as", "bob")
-    said = hook(root, start(root)).stdout  # which of the two is not known
+    said = hook(root, start(root)).stdout  # either of the two could be meant
     assert "2 tasks are in progress: l1, o1. `kedge anchor ID` prints what matters" in said
     for source, says in (("startup", "ID: o1"), ("compact", "o1: Other")):
         said = json.loads(hook(root, start(root, source), KEDGE_TASK="o1").stdout)
@@ -155,7 +152,7 @@ def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:
     )
 
 
-def test_links_of_a_directory_that_is_no_repository_are_not_followed(tmp_path: Path) -> None:
+def test_links_outside_a_repository_are_not_followed(tmp_path: Path) -> None:
     home = tmp_path / "plain" / ".kedge" / "home" / "hooks"
     home.mkdir(parents=True)
     (tmp_path / "mine").write_text("mine")
@@ -165,31 +162,28 @@ def test_links_of_a_directory_that_is_no_repository_are_not_followed(tmp_path: P
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-def test_a_hook_does_not_wait_for_others(at_work: Kedge) -> None:
+def test_a_hook_does_not_wait_for_a_lock(at_work: Kedge) -> None:
     root = at_work.directory
     db = sqlite3.connect(root / ".git" / "kedge" / "kedge.db", isolation_level=None)
     db.execute("BEGIN EXCLUSIVE")
-    begin = time.monotonic()
-    said = hook(root, start(root)).stdout
-    assert time.monotonic() - begin < 9
-    assert "ID: l1" in said
+    assert "ID: l1" in hook(root, start(root)).stdout
     db.close()
 
 
 @pytest.mark.parametrize("event", ["", "{", "[]", "null", '{"hook_event_name": 1}', "\x00" * 100])
-def test_an_event_that_is_none_changes_nothing(at_work: Kedge, event: str) -> None:
+def test_invalid_hook_input_changes_nothing(at_work: Kedge, event: str) -> None:
     done = hook(at_work.directory, event)
     assert (done.returncode, done.stdout) == (0, "")
     assert bool(faults(at_work.directory)) == (event != '{"hook_event_name": 1}')
 
 
-def test_what_goes_wrong_is_recorded_and_the_agent_goes_on(at_work: Kedge) -> None:
+def test_a_failing_hook_is_recorded_and_does_not_stop_the_agent(at_work: Kedge) -> None:
     root = at_work.directory
     (root / ".kedge" / "config.toml").write_text("[anchor]\ntokens = 'many'\n")
     done = hook(root, start(root))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (fault,) = faults(root)
-    assert "anchor.tokens must be a whole number" in fault["error"]
+    assert "anchor.tokens must be an integer" in fault["error"]
     assert (fault["event"], fault["session"]) == ("SessionStart", "s")
     assert hook(root.parent, start(root.parent)).returncode == 0  # not in a repository
     (root / ".kedge" / "config.toml").unlink()
@@ -199,7 +193,7 @@ def test_what_goes_wrong_is_recorded_and_the_agent_goes_on(at_work: Kedge) -> No
     assert "This cannot be read now" in done.stdout
 
 
-def test_the_portable_command_is_the_same(at_work: Kedge) -> None:
+def test_the_portable_hook_command_prints_the_same(at_work: Kedge) -> None:
     root = at_work.directory
     by_path = hook(root, start(root)).stdout
     ran = at_work("hook", "claude", input=json.dumps(start(root)))

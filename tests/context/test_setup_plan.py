@@ -1,4 +1,4 @@
-"""`kedge init`, `update` and `uninstall`: everything is set up, and every byte comes back."""
+"""`kedge init`, `update` and `uninstall`: all files are written, and every byte is restored."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import Kedge, assert_clear, git
+from support import Kedge, assert_clear, git, run_killed_at
 
-from kedge.context import defaults, managed, setup
-from kedge.context.diff import patch
+from kedge.context import default_files, managed_section, setup_plan
+from kedge.context.diff import make_patch
 from kedge.errors import FileError
 from kedge.host import project, tokens
 from kedge.host.text import clean
@@ -28,7 +28,7 @@ OWN = {".gitignore", "config.toml", "constitution.md", "map.md", "runloop.md"}
 
 
 def tree(root: Path) -> dict[str, tuple[int, bytes | str]]:
-    """All that is in a directory but git's own: kind and mode, and the bytes or the link."""
+    """Return everything in a directory except `.git`: type, mode, and bytes or link target."""
     found: dict[str, tuple[int, bytes | str]] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -47,8 +47,8 @@ def exclude(root: Path) -> bytes:
 
 
 @pytest.fixture
-def lived_in(repo: Path, kedge: Kedge) -> Kedge:
-    """A repository with instructions, settings and hooks of its own."""
+def configured(repo: Path, kedge: Kedge) -> Kedge:
+    """A repository with its own instructions, agent settings and hooks."""
     (repo / "app.py").write_text("def run():\n    return 1\n")
     (repo / "AGENTS.md").write_bytes(b"\xef\xbb\xbf# Mine\r\n\r\nUse tabs.\r\n")
     (repo / "CLAUDE.md").write_bytes(b"# For Claude\n\n```\nno end")
@@ -67,10 +67,12 @@ def lived_in(repo: Path, kedge: Kedge) -> Kedge:
     return kedge
 
 
-def test_everything_is_set_up_and_every_byte_comes_back(lived_in: Kedge) -> None:
-    root = lived_in.directory
+def test_init_installs_everything_and_uninstall_restores_every_byte(
+    configured: Kedge,
+) -> None:
+    root = configured.directory
     before, ignored = tree(root), exclude(root)
-    ran = lived_in("init")
+    ran = configured("init")
     made = tree(root)
     assert {name for name in made if name.startswith(".kedge/")} == {f".kedge/{n}" for n in OWN}
     assert "AGENTS.md\tsection added\n" in ran.out
@@ -84,18 +86,18 @@ def test_everything_is_set_up_and_every_byte_comes_back(lived_in: Kedge) -> None
         " M CLAUDE.md",
         "?? .kedge/",
     ]
-    assert "all is set up already" in lived_in("init").out
-    assert lived_in("update").out == "all is up to date\n"
+    assert "everything is set up already" in configured("init").out
+    assert configured("update").out == "everything is up to date\n"
     assert tree(root) == made
-    assert lived_in("update", "--check").code == 0
-    lived_in("uninstall", "--yes")
+    assert configured("update", "--check").code == 0
+    configured("uninstall", "--yes")
     assert tree(root) == before
     assert exclude(root) == ignored
     assert not (root / ".git" / "kedge").exists()
-    assert lived_in("uninstall", "--yes").out == "kedge has written nothing here\n"
+    assert configured("uninstall", "--yes").out == "kedge has not written anything here\n"
 
 
-def test_an_empty_repository_gets_files_and_loses_them(repo: Path, kedge: Kedge) -> None:
+def test_init_and_uninstall_in_an_empty_repository(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     assert {"AGENTS.md", "CLAUDE.md"} <= tree(repo).keys()
     assert not (repo / ".claude").exists()  # no agent was found
@@ -104,32 +106,32 @@ def test_an_empty_repository_gets_files_and_loses_them(repo: Path, kedge: Kedge)
     assert git(repo, "status", "--porcelain") == ""
 
 
-def test_a_dry_run_is_a_patch_of_what_would_be_done(lived_in: Kedge, tmp_path: Path) -> None:
-    root = lived_in.directory
+def test_a_dry_run_prints_the_changes_as_a_patch(configured: Kedge, tmp_path: Path) -> None:
+    root = configured.directory
     before = tree(root)
-    shown = lived_in("init", "--dry-run").out
+    shown = configured("init", "--dry-run").out
     assert tree(root) == before
     assert not (root / ".git" / "kedge").exists()
     shutil.copytree(root, tmp_path / "copy", symlinks=True)
     (tmp_path / "p").write_text(shown, newline="")
     git(tmp_path / "copy", "apply", "--whitespace=nowarn", str(tmp_path / "p"))
-    lived_in("init")
+    configured("init")
     done, patched = tree(root), tree(tmp_path / "copy")
     for name in (".claude/settings.local.json", ".codex/hooks.json"):
         assert done[name] == patched[name]
     assert done.keys() == patched.keys()
     # the map is made last, and shows the files that were written before it
     assert {name for name in done if done[name][1] != patched[name][1]} <= {".kedge/map.md"}
-    undo = lived_in("uninstall", "--dry-run").out
+    undo = configured("uninstall", "--dry-run").out
     assert "-<!-- BEGIN KEDGE MANAGED SECTION v1 -->" in undo
     assert tree(root) == done
 
 
-def test_minimal_is_the_sections_alone(repo: Path, kedge: Kedge) -> None:
+def test_minimal_writes_only_the_sections(repo: Path, kedge: Kedge) -> None:
     kedge("init", "--minimal")
     assert tree(repo).keys() == {"AGENTS.md", "CLAUDE.md"}
     assert ".kedge/" not in (repo / "AGENTS.md").read_text()
-    assert kedge("update").out == "all is up to date\n"
+    assert kedge("update").out == "everything is up to date\n"
     assert tree(repo).keys() == {"AGENTS.md", "CLAUDE.md"}
     kedge("init")
     assert ".kedge/map.md" in (repo / "AGENTS.md").read_text()
@@ -137,7 +139,7 @@ def test_minimal_is_the_sections_alone(repo: Path, kedge: Kedge) -> None:
     assert ".kedge/map.md" in (repo / "AGENTS.md").read_text()
 
 
-def test_copilot_and_cursor_on_request(repo: Path, kedge: Kedge) -> None:
+def test_copilot_and_cursor_files_are_written_on_request(repo: Path, kedge: Kedge) -> None:
     kedge("init", "--for", "copilot", "--for", "cursor")
     copilot = repo / ".github" / "copilot-instructions.md"
     cursor = repo / ".cursor" / "rules" / "kedge.mdc"
@@ -152,7 +154,7 @@ def test_copilot_and_cursor_on_request(repo: Path, kedge: Kedge) -> None:
     assert not (repo / ".cursor").exists()
 
 
-def test_in_a_subdirectory_a_work_tree_and_a_submodule(
+def test_init_works_in_a_subdirectory_a_work_tree_and_a_submodule(
     repo: Path, kedge: Kedge, tmp_path: Path
 ) -> None:
     (repo / "deep" / "er").mkdir(parents=True)
@@ -167,14 +169,14 @@ def test_in_a_subdirectory_a_work_tree_and_a_submodule(
     kedge("init", cwd=side)
     assert (side / ".kedge" / "map.md").exists()
     ran = kedge("uninstall", "--yes", cwd=side)
-    assert "is shared with other work trees, and stays" in ran.out
+    assert "stays: other work trees share it" in ran.out
     assert (repo / ".git" / "kedge" / "kedge.db").exists()
     git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repo), "sub")
     kedge("init", cwd=repo / "sub")
     assert (repo / "sub" / "AGENTS.md").exists()
 
 
-def test_a_detached_head_and_an_unborn_branch(repo: Path, kedge: Kedge) -> None:
+def test_init_works_with_a_detached_head_and_an_unborn_branch(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "first")
@@ -182,7 +184,7 @@ def test_a_detached_head_and_an_unborn_branch(repo: Path, kedge: Kedge) -> None:
     assert kedge("update", "--check").code == 0
 
 
-# The section's words
+# The text of the sections
 
 
 def commands(text: str) -> list[str]:
@@ -204,7 +206,7 @@ def test_every_command_that_the_sections_name_runs(repo: Path, kedge: Kedge) -> 
         kedge(*words[1:])
 
 
-def test_the_default_texts_keep_to_their_size(repo: Path, kedge: Kedge) -> None:
+def test_the_default_texts_stay_within_their_size(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     assert tokens.count((repo / ".kedge" / "constitution.md").read_text()) < 500
     always = sum(
@@ -214,7 +216,7 @@ def test_the_default_texts_keep_to_their_size(repo: Path, kedge: Kedge) -> None:
     assert always + 1500 < 2500  # with a map of the usual size
 
 
-def test_what_the_user_imports_is_not_imported_twice(repo: Path, kedge: Kedge) -> None:
+def test_an_import_of_the_user_is_not_repeated(repo: Path, kedge: Kedge) -> None:
     (repo / "CLAUDE.md").write_text("See @AGENTS.md and\n@README.md\n")
     kedge("init")
     text = (repo / "CLAUDE.md").read_text()
@@ -232,12 +234,12 @@ def test_two_names_of_one_file_get_one_section(
     assert "CLAUDE.md and AGENTS.md are one file" in kedge("init").out
     assert (repo / file).read_text().count("BEGIN KEDGE") == 1
     assert (repo / link).is_symlink()
-    assert "all is set up already" in kedge("init").out
+    assert "everything is set up already" in kedge("init").out
     kedge("uninstall", "--yes")
     assert tree(repo) == before
 
 
-# What was edited
+# Edited files
 
 
 def test_an_edited_section_is_backed_up_and_refreshed(repo: Path, kedge: Kedge) -> None:
@@ -250,13 +252,13 @@ def test_an_edited_section_is_backed_up_and_refreshed(repo: Path, kedge: Kedge) 
     assert path.read_bytes() == good
     (backup,) = data["backups"]
     assert b"## My own words" in Path(backup).read_bytes()
-    assert any("somebody edited the section" in note for note in data["notes"])
+    assert any("the section was edited by hand" in note for note in data["notes"])
     ran = kedge("uninstall", "--yes")
-    assert "/backups holds what you wrote, and stays" in ran.out
+    assert "/backups stays: it holds text that you wrote" in ran.out
     assert Path(backup).exists()
 
 
-def test_text_around_the_section_is_the_users(repo: Path, kedge: Kedge) -> None:
+def test_text_around_the_section_stays(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     path = repo / "AGENTS.md"
     path.write_bytes(b"# Above\n\n" + path.read_bytes() + b"\n# Below")
@@ -270,7 +272,11 @@ def test_text_around_the_section_is_the_users(repo: Path, kedge: Kedge) -> None:
 def test_broken_markers_are_refused_and_repaired(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     path = repo / "AGENTS.md"
-    torn = b"# Mine\n\n" + path.read_bytes().replace(managed.END.encode(), b"") + b"Mine, too\n"
+    torn = (
+        b"# Mine\n\n"
+        + path.read_bytes().replace(managed_section.END.encode(), b"")
+        + b"Mine, too\n"
+    )
     path.write_bytes(torn)
     for command in (["init"], ["update"], ["uninstall", "--yes"]):
         ran = kedge(*command, code=1)
@@ -283,7 +289,7 @@ def test_broken_markers_are_refused_and_repaired(repo: Path, kedge: Kedge) -> No
     assert text.startswith("# Mine\n")
     assert "Mine, too\n" in text
     assert text.count("kedge task ready") == 1
-    assert kedge("update").out == "all is up to date\n"
+    assert kedge("update").out == "everything is up to date\n"
 
 
 def test_an_edited_constitution_stays(repo: Path, kedge: Kedge) -> None:
@@ -300,12 +306,12 @@ def test_an_edited_constitution_stays(repo: Path, kedge: Kedge) -> None:
 
 
 def older(name: str, text: str) -> bytes:
-    """The file as a kedge with that default would have written it."""
-    seal = defaults._seal(text.encode())
+    """Return the file as a kedge with that default would have written it."""
+    seal = default_files._seal(text.encode())
     return f"{text}\n<!-- kedge's default {seal} -->\n".encode()
 
 
-def test_a_default_that_changed_replaces_what_nobody_edited(repo: Path, kedge: Kedge) -> None:
+def test_a_changed_default_replaces_an_unedited_file(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     path = repo / ".kedge" / "runloop.md"
     new = path.read_bytes()
@@ -315,7 +321,7 @@ def test_a_default_that_changed_replaces_what_nobody_edited(repo: Path, kedge: K
     assert path.read_bytes() == new
 
 
-def test_a_default_that_changed_is_offered_where_somebody_edited(repo: Path, kedge: Kedge) -> None:
+def test_a_changed_default_is_offered_for_an_edited_file(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     path = repo / ".kedge" / "runloop.md"
     new = path.read_bytes()
@@ -328,18 +334,18 @@ def test_a_default_that_changed_is_offered_where_somebody_edited(repo: Path, ked
     assert "+# Working alone" in ran.out
     kedge("update", "--defaults", "keep")
     assert path.read_bytes().startswith(b"# An edited text\n")
-    assert kedge("update").out == "all is up to date\n"
+    assert kedge("update").out == "everything is up to date\n"
     path.write_bytes(mine)
     data = kedge.json("update", "--defaults", "take")
     assert path.read_bytes() == new
     assert Path(data["backups"][0]).read_bytes() == mine
 
 
-def test_tasks_stay_when_kedge_goes(repo: Path, kedge: Kedge) -> None:
+def test_uninstall_keeps_tasks(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     kedge("task", "add", "Mine", "--id", "m1")
     ran = kedge("uninstall", "--yes")
-    assert "your tasks and what was handed over stay: .kedge/tasks.jsonl" in ran.out
+    assert "your tasks and hand-over records stay: .kedge/tasks.jsonl" in ran.out
     assert tree(repo).keys() == {".kedge/tasks.jsonl", ".kedge/.gitattributes"}
     assert kedge.json("task", "show", "m1")["title"] == "Mine"
 
@@ -347,11 +353,11 @@ def test_tasks_stay_when_kedge_goes(repo: Path, kedge: Kedge) -> None:
 def test_uninstall_asks_first(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     before = tree(repo)
-    assert_clear(kedge("uninstall", code=1), code=1, says="uninstall asks before")
+    assert_clear(kedge("uninstall", code=1), code=1, says="uninstall needs confirmation")
     assert tree(repo) == before
 
 
-def test_no_is_an_answer(repo: Path, kedge: Kedge) -> None:
+def test_uninstall_removes_nothing_after_a_no(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     before = tree(repo)
     ours, theirs = pty.openpty()
@@ -372,7 +378,7 @@ def test_no_is_an_answer(repo: Path, kedge: Kedge) -> None:
     assert tree(repo) == before
 
 
-def test_update_needs_something_to_update(repo: Path, kedge: Kedge) -> None:
+def test_update_refuses_a_project_without_kedge(repo: Path, kedge: Kedge) -> None:
     ran = kedge("update", code=1)
     assert_clear(ran, code=1, says="kedge is not set up here")
     assert "hint: kedge init" in ran.err
@@ -397,53 +403,59 @@ def test_the_map_is_refreshed_and_checked(repo: Path, kedge: Kedge, tmp_path: Pa
 # Hooks
 
 
-def test_shared_hooks_name_no_path_of_this_machine(lived_in: Kedge) -> None:
-    root = lived_in.directory
+def test_shared_hooks_name_no_path_of_this_machine(configured: Kedge) -> None:
+    root = configured.directory
     before = tree(root)
-    lived_in("init", "--shared-hooks")
+    configured("init", "--shared-hooks")
     shared = json.loads((root / ".claude" / "settings.json").read_text())
     assert shared["model"] == "opus"
     entry = shared["hooks"]["SessionStart"][0]
     assert entry["matcher"] == "startup|resume|clear"
     assert entry["hooks"][0]["command"] == "kedge hook claude"
-    assert lived_in("update").out == "all is up to date\n"
-    ran = lived_in("init")  # back to this machine's own
+    assert configured("update").out == "everything is up to date\n"
+    ran = configured("init")  # back to the hooks of this machine
     assert ".claude/settings.json\thooks removed" in ran.out
     assert "kedge hook" not in (root / ".claude" / "settings.json").read_text()
-    lived_in("init", "--shared-hooks")
+    configured("init", "--shared-hooks")
     assert "hook.py" not in (root / ".claude" / "settings.local.json").read_text()
-    lived_in("uninstall", "--yes")
+    configured("uninstall", "--yes")
     assert tree(root) == before
-    lived_in("init", "--no-hooks")
+    configured("init", "--no-hooks")
     assert "hook.py" not in (root / ".claude" / "settings.local.json").read_text()
 
 
-def test_git_is_told_to_ignore_hooks_only_where_it_does_not(lived_in: Kedge) -> None:
-    root = lived_in.directory
+def test_hooks_are_excluded_from_git_only_if_not_ignored_already(
+    configured: Kedge,
+) -> None:
+    root = configured.directory
     before = exclude(root)
-    lived_in("init")
+    configured("init")
     assert exclude(root).endswith(b"\n/.claude/settings.local.json\n/.codex/hooks.json\n")
-    lived_in("uninstall", "--yes")
+    configured("uninstall", "--yes")
     (root / ".gitignore").write_text(".claude/*.local.json\n.codex/\n")
-    lived_in("init")
+    configured("init")
     assert exclude(root) == before
 
 
-def test_hooks_of_another_interpreter_are_refreshed(lived_in: Kedge) -> None:
-    lived_in("init")
-    path = lived_in.directory / ".claude" / "settings.local.json"
+def test_hooks_of_another_interpreter_are_refreshed(configured: Kedge) -> None:
+    configured("init")
+    path = configured.directory / ".claude" / "settings.local.json"
     good = path.read_text()
     path.write_text(good.replace(sys.executable, "/gone/python3"))
-    assert_clear(lived_in("update", "--check", code=4), code=4, says=".claude/settings.local.json")
-    lived_in("update")
+    assert_clear(
+        configured("update", "--check", code=4),
+        code=4,
+        says=".claude/settings.local.json",
+    )
+    configured("update")
     assert path.read_text() == good
 
 
-def test_settings_that_do_not_parse_stop_everything(lived_in: Kedge) -> None:
-    root = lived_in.directory
+def test_invalid_agent_settings_stop_init_before_it_writes(configured: Kedge) -> None:
+    root = configured.directory
     (root / ".claude" / "settings.local.json").write_text('{"a": 1,\n}')
     before = tree(root)
-    ran = lived_in("init", code=1)
+    ran = configured("init", code=1)
     assert_clear(ran, code=1, says=".claude/settings.local.json:2: ")
     assert tree(root) == before
 
@@ -452,10 +464,10 @@ def test_settings_that_do_not_parse_stop_everything(lived_in: Kedge) -> None:
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "CLAUDE.md"])
-def test_what_is_no_file_is_refused_and_nothing_is_written(
+def test_a_target_that_is_not_a_file_is_refused_and_nothing_is_written(
     repo: Path, kedge: Kedge, name: str
 ) -> None:
-    def refused(says: str) -> None:
+    def assert_refused(says: str) -> None:
         before = tree(repo)
         ran = kedge("init", code=1)
         assert_clear(ran, code=1, says=says)
@@ -464,20 +476,20 @@ def test_what_is_no_file_is_refused_and_nothing_is_written(
 
     path = repo / name
     path.mkdir()
-    refused(f"{name}: is a directory")
+    assert_refused(f"{name}: is a directory")
     path.rmdir()
     path.symlink_to("nowhere.md")
-    refused(f"{name} is a link that leads nowhere")
+    assert_refused(f"{name} is a broken symbolic link")
     path.unlink()
     path.symlink_to("../outside.md")
     (repo.parent / "outside.md").write_text("not yours")
-    refused(f"{name} leads out of")
+    assert_refused(f"{name} leads out of")
     path.unlink()
     path.write_bytes("# Mine\n".encode("utf-16"))
-    refused(f"{name}: it is not text in UTF-8")
+    assert_refused(f"{name}: it is not text in UTF-8")
     path.write_bytes(b"mine\n")
     path.chmod(0o444)
-    refused(f"{name} is read-only")
+    assert_refused(f"{name} is read-only")
 
 
 def test_links_into_git_and_hard_links_are_refused(repo: Path, kedge: Kedge) -> None:
@@ -489,7 +501,7 @@ def test_links_into_git_and_hard_links_are_refused(repo: Path, kedge: Kedge) -> 
     assert "leads into git's own files" in kedge("anchor", "--sources", "progress").out
     (repo / "AGENTS.md").write_text("mine\n")
     (repo / "CLAUDE.md").hardlink_to(repo / "AGENTS.md")
-    assert_clear(kedge("init", code=1), code=1, says="one of several names of a file")
+    assert_clear(kedge("init", code=1), code=1, says="one of several hard links to a file")
     assert (repo / ".git" / "config").read_bytes() == config
 
 
@@ -498,23 +510,23 @@ def test_both_files_can_be_repaired(repo: Path, kedge: Kedge) -> None:
     kedge("init", "--minimal")
     for name in ("AGENTS.md", "CLAUDE.md"):
         path = repo / name
-        path.write_bytes(path.read_bytes().replace(managed.END.encode(), b""))
+        path.write_bytes(path.read_bytes().replace(managed_section.END.encode(), b""))
     kedge("update", "--repair")
-    assert kedge("update").out == "all is up to date\n"
+    assert kedge("update").out == "everything is up to date\n"
     assert (repo / "AGENTS.md").read_bytes().startswith(b"\xef\xbb\xbf")
 
 
-def test_what_is_written_meanwhile_is_not_overwritten(repo: Path, kedge: Kedge) -> None:
+def test_a_concurrent_change_is_not_overwritten(repo: Path, kedge: Kedge) -> None:
     kedge("init")
     here = project.find(repo)
-    plan = setup.removal(here)
+    plan = setup_plan.plan_removal(here)
     (repo / "CLAUDE.md").write_text("written just now\n")
-    with pytest.raises(FileError, match=r"CLAUDE\.md was changed meanwhile"):
-        setup.apply(here, plan)
+    with pytest.raises(FileError, match=r"CLAUDE\.md has changed since the plan was made"):
+        setup_plan.apply(here, plan)
     assert (repo / "CLAUDE.md").read_text() == "written just now\n"
 
 
-def test_latin_1_is_kept_as_it_is(repo: Path, kedge: Kedge) -> None:
+def test_latin_1_text_is_kept(repo: Path, kedge: Kedge) -> None:
     (repo / "AGENTS.md").write_bytes(b"Gr\xfc\xdfe\n")
     before = tree(repo)
     kedge("init")
@@ -546,10 +558,10 @@ def test_init_update_update_uninstall_for_any_bytes(
     here = project.find(root)
     before = tree(root)
 
-    def act() -> setup.Plan:
-        plan = setup.sections(here, ["AGENTS.md", "CLAUDE.md"], full=True)
-        plan += setup.own_files(here, map_in_git=False)
-        setup.apply(here, plan)
+    def act() -> setup_plan.SetupPlan:
+        plan = setup_plan.plan_sections(here, ["AGENTS.md", "CLAUDE.md"], full=True)
+        plan += setup_plan.plan_own_files(here, map_in_git=False)
+        setup_plan.apply(here, plan)
         return plan
 
     assert act().changes
@@ -557,42 +569,19 @@ def test_init_update_update_uninstall_for_any_bytes(
     assert not act().changes
     assert not act().changes
     assert tree(root) == once
-    setup.apply(here, setup.removal(here))
+    setup_plan.apply(here, setup_plan.plan_removal(here))
     assert tree(root) == before
 
 
-_KILL = """
-import os, sys
-from kedge.host import files
-left = int(sys.argv.pop(1))
-for name in ("replace", "fsync", "ftruncate", "write"):
-    real = getattr(os, name)
-    def act(*args, real=real, **more):
-        global left
-        left -= 1
-        if left < 0:
-            os._exit(9)
-        return real(*args, **more)
-    setattr(os, name, act)
-import pathlib
-def replace(self, target):
-    os.replace(self, target)
-pathlib.Path.replace = replace
-from kedge.cli.edge import run
-sys.exit(run(sys.argv[1:]))
-"""
-
-
-def test_a_crash_at_any_write_leaves_the_old_or_the_new(lived_in: Kedge, tmp_path: Path) -> None:
-    root = lived_in.directory
+def test_a_crash_at_any_write_leaves_the_old_or_the_new(configured: Kedge, tmp_path: Path) -> None:
+    root = configured.directory
     before = tree(root)
-    lived_in("init", "--no-hooks")
+    configured("init", "--no-hooks")
     after = tree(root)
-    lived_in("uninstall", "--yes")
+    configured("uninstall", "--yes")
     killed = 0
     for writes in range(0, 60, 3):
-        argv = [sys.executable, "-c", _KILL, str(writes), "-C", str(root), "init", "--no-hooks"]
-        done = subprocess.run(argv, capture_output=True, timeout=60)
+        done = run_killed_at(writes, "-C", str(root), "init", "--no-hooks")
         now = {n: d for n, d in tree(root).items() if not n.endswith(".kedge-new")}
         for name, value in now.items():
             assert value in (before.get(name), after.get(name)), name
@@ -601,16 +590,16 @@ def test_a_crash_at_any_write_leaves_the_old_or_the_new(lived_in: Kedge, tmp_pat
             break
         assert done.returncode == 9, done.stderr
         killed += 1
-        lived_in("init", "--no-hooks")
+        configured("init", "--no-hooks")
         assert {n: d for n, d in tree(root).items() if not n.endswith(".kedge-new")} == after
-        lived_in("uninstall", "--yes")
+        configured("uninstall", "--yes")
     assert killed > 5
 
 
-def test_a_patch_shows_what_has_no_last_line_break() -> None:
-    assert patch("a", b"x", b"x\ny") == (
+def test_a_patch_marks_a_missing_final_newline() -> None:
+    assert make_patch("a", b"x", b"x\ny") == (
         "--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n-x\n\\ No newline at end of file\n+x\n+y\n"
         "\\ No newline at end of file\n"
     )
-    assert patch("a", None, b"") == ""
-    assert clean(patch("a", b"\xff\n", b"\x1b\n")).count("\\x1b") == 1
+    assert make_patch("a", None, b"") == ""
+    assert clean(make_patch("a", b"\xff\n", b"\x1b\n")).count("\\x1b") == 1

@@ -1,1 +1,0 @@
-"""A feature's documents, scoped to one task: `scope`, `brief`, `lint`."""
