@@ -1,19 +1,19 @@
-"""What the tests of runs share."""
+"""Fixtures for the tests of runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from run.yard import Yard
+from run.harness import RunHarness
 from support import Kedge, git
 
 
 @pytest.fixture
-def yard(repo: Path, kedge: Kedge, tmp_path: Path) -> Yard:
-    """`check.sh` is green once there is a file `ok`."""
+def harness(repo: Path, kedge: Kedge, tmp_path: Path) -> RunHarness:
+    """A project whose `check.sh` passes once the file `ok` exists."""
     (repo / "check.sh").write_text('test -f ok || { echo "E: there is no file ok"; exit 1; }\n')
     (repo / "app.py").write_text("def sail(): ...\n")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "first")
-    return Yard(kedge, tmp_path)
+    return RunHarness(kedge, tmp_path)

@@ -1,1 +1,14 @@
-"""The loop: tasks are worked on by agents until they are shown to be done."""
+"""`kedge run`: an agent works on tasks, unattended, until kedge has proven them done.
+
+One iteration, in the order in which to read it:
+
+1. `loop`: choose a task, make attempts at it, stop at a limit.
+2. `task_work`: begin the task, let each role take its turn, commit, settle the task's status.
+3. `role_turn`: one role's turn: prompt, call the agent, prove, decide, record.
+4. `agent_call`: start the agent and follow it to its end, within the limits.
+5. `proof`: what kedge finds out about the tree that the agent left.
+6. `decision`: what that comes to, as a pure function.
+
+`run_state` holds what the steps share: options, limits, usage, the journal, the reason to stop.
+`parallel` runs tasks in work trees, each as a run of its own.
+"""

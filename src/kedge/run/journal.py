@@ -1,4 +1,4 @@
-"""The state of a run on disk, so that it can be gone on with whatever ended it."""
+"""The journal of a run on disk, from which the run can be resumed whatever ended it."""
 
 from __future__ import annotations
 
@@ -6,183 +6,194 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from kedge.errors import InvalidValue, KedgeError, LockTimeout
-from kedge.host import clock, files, group
+from kedge.host import clock, files, process_tree
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.model.ids import is_id
-from kedge.run import wanted as wanting
-from kedge.run.spent import Spent
-from kedge.run.wanted import Wanted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.run.limits import RunUsage, parse_usage
+from kedge.run.options import RunOptions, parse_options
+from kedge.run.outcomes import StopCode, TaskOutcome
 
 RUNNING, ENDED = "running", "ended"
-LEFT = "left"  # what became of a task that a limit or an interruption ended
-_KEPT = 50  # runs
+_MOST_RUNS = 50  # journals that are kept
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """Where a run is: at which task, on which tree that began, in which call of which role."""
+class Checkpoint:
+    """Where a run is: its task, the tree the task started on, and the call that is under way."""
 
     task: str
     start: str  # the tree before the first attempt
     role: str = ""
     session: str = ""
-    began_at: str = ""
-    tree: str = ""  # before this call
-    proven: str = ""  # why it is done, once it is committed
+    began_at: str = ""  # when the call began; empty between calls
+    tree: str = ""  # the tree before the call
+    proven: str = ""  # why the task is done, set before its work is committed
+
+    def between_calls(self) -> Checkpoint:
+        """Return the checkpoint without a call under way, on the same tree."""
+        return replace(self, role="", session="", began_at="")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class RunRecord:
+    """What the journal of a run holds, field by field as in its JSON file."""
+
     id: str
     root: str
-    wanted: dict[str, Any]
+    wanted: dict[str, Any]  # the options
     started_at: str
     pid: int
-    mark: str = ""  # what all that the run starts bears
+    mark: str = ""  # a mark in the environment of all processes that the run starts
     status: str = RUNNING
     why: str = ""
     spent: dict[str, Any] = field(default_factory=dict)
-    at: At | None = None
+    at: Checkpoint | None = None
     results: tuple[dict[str, Any], ...] = ()
-    checks: dict[str, list[str]] = field(default_factory=dict)  # of tasks, as the run found them
+    checks: dict[str, list[str]] = field(default_factory=dict)  # of each task at the run's start
 
 
 class Journal:
-    """The one run that this process makes. Each change is on disk before the next step."""
+    """The journal of this process's run. Each change is on disk before the next step."""
 
-    def __init__(self, project: Project, state: State) -> None:
+    def __init__(self, project: Project, record: RunRecord) -> None:
         self._project = project
-        self.state = state
+        self.record = record
 
     @classmethod
-    def begin(cls, project: Project, wanted: Wanted) -> Journal:
+    def begin(cls, project: Project, options: RunOptions) -> Journal:
         now = clock.now()
         name = f"r{now[2:19].translate({ord(sign): None for sign in '-:T'})}-{os.getpid()}"
-        made = State(name, str(project.root), wanted.data(), now, os.getpid(), _marked())
-        journal = cls(project, made)
+        record = RunRecord(
+            name, str(project.root), options.data(), now, os.getpid(), _mark_process()
+        )
+        journal = cls(project, record)
         journal._write()
         _prune(project)
         return journal
 
     @classmethod
     def resume(cls, project: Project, name: str | None) -> Journal:
-        """Go on with a run that did not come to its end, the last one unless it is named."""
-        found = _find(project, name)
-        if _alive(project, found.id):
+        """Resume the named run, or the latest one."""
+        record = _find(project, name)
+        if _is_alive(project, record.id):
             raise InvalidValue(
-                f"{found.id} is still running, as process {found.pid}",
-                hint=f"end it with kill -INT {found.pid}",
+                f"{record.id} is still running, as process {record.pid}",
+                hint=f"end it with kill -INT {record.pid}",
             )
-        if found.mark:  # what a killed run has left behind
-            group.end_marked(found.mark)
-        done = tuple(one for one in found.results if one.get("state") != LEFT)
-        changed = replace(
-            found, pid=os.getpid(), mark=_marked(), status=RUNNING, why="", results=done
+        if record.mark:  # processes that a killed run left behind
+            process_tree.end_marked(record.mark)
+        results = tuple(one for one in record.results if one.get("state") != TaskOutcome.LEFT)
+        record = replace(
+            record,
+            pid=os.getpid(),
+            mark=_mark_process(),
+            status=RUNNING,
+            why="",
+            results=results,
         )
-        journal = cls(project, changed)
+        journal = cls(project, record)
         journal._write()
         return journal
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """While this is held, others see that the run is alive; however it ends, it is let go.
+    def hold_lock(self) -> Iterator[None]:
+        """Hold the lock that shows others that the run is alive.
 
-        A run that works in the user's own tree has that to itself.
+        A run that works in the user's own tree locks that tree, too.
         """
         with contextlib.ExitStack() as locks:
-            locks.enter_context(files.lock(_lock(self._project, self.state.id), timeout=1.0))
-            if not self.wanted.worktree:
-                name = f"tree-{digest([self.state.root.encode()])[:16]}"
+            locks.enter_context(files.lock(_lock(self._project, self.record.id), timeout=1.0))
+            if not self.options.worktree:
+                name = f"tree-{digest([self.record.root.encode()])[:16]}"
                 try:
                     locks.enter_context(files.lock(_lock(self._project, name), timeout=0.0))
                 except LockTimeout as error:
                     raise InvalidValue(
                         "another run is at work in this tree",
-                        hint="wait for it, or kedge run --worktree",
+                        hint="wait for it, or use kedge run --worktree",
                     ) from error
             yield
 
     @property
-    def wanted(self) -> Wanted:
-        return wanting.parse(self.state.wanted)
+    def options(self) -> RunOptions:
+        return parse_options(self.record.wanted)
 
     @property
-    def spent(self) -> Spent:
-        known = {one.name for one in fields(Spent)}
-        return Spent(**{key: value for key, value in self.state.spent.items() if key in known})
+    def usage(self) -> RunUsage:
+        return parse_usage(self.record.spent)
 
-    def change(self, **values: Any) -> None:
-        if isinstance(values.get("spent"), Spent):
-            values["spent"] = asdict(values["spent"])
-        self.state = replace(self.state, **values)
+    def save_usage(self, usage: RunUsage) -> None:
+        self.change(spent=asdict(usage))
+
+    def end(self, code: StopCode, usage: RunUsage, checkpoint: Checkpoint | None) -> None:
+        """Record that the run has ended, and where it can be resumed."""
+        self.change(status=ENDED, why=code, spent=asdict(usage), at=checkpoint)
+
+    def change(self, **fields: Any) -> None:
+        """Change fields of the record, on disk too."""
+        self.record = replace(self.record, **fields)
         self._write()
 
     def _write(self) -> None:
-        path = _folder(self._project) / f"{self.state.id}.json"
-        files.write_atomic(path, json.dumps(asdict(self.state), indent=1).encode(), mode=0o600)
+        path = _folder(self._project) / f"{self.record.id}.json"
+        files.write_atomic(path, json.dumps(asdict(self.record), indent=1).encode(), mode=0o600)
 
 
-def between_calls(at: At) -> At:
-    """Where a run that is gone on with begins: on the same tree, in no call."""
-    return replace(at, role="", session="", began_at="")
+def list_interrupted(project: Project) -> list[RunRecord]:
+    """Return the runs whose process is gone although they did not end."""
+    runs = [one for one in _read_all(project) if one.status == RUNNING]
+    return [one for one in runs if not _is_alive(project, one.id)]
 
 
-def _marked() -> str:
-    """A mark for this process, which all that it starts from here on inherits."""
+def _mark_process() -> str:
+    """Return a fresh mark, and put it into this process's environment for its children."""
     mark = os.urandom(12).hex()
-    os.environ.update(group.marked(os.environ, mark))
+    os.environ.update(process_tree.add_mark(os.environ, mark))
     return mark
-
-
-def unfinished(project: Project) -> list[State]:
-    """Runs that ended without saying so: their process is gone."""
-    runs = [one for one in _all(project) if one.status == RUNNING]
-    return [one for one in runs if not _alive(project, one.id)]
 
 
 def _folder(project: Project) -> Path:
     return project.home() / "runs"
 
 
-def _find(project: Project, name: str | None) -> State:
+def _find(project: Project, name: str | None) -> RunRecord:
     if name is not None and not is_id(name):
-        raise InvalidValue(f"{name!r} is no run", hint="kedge run --resume takes the last one")
-    runs = [one for one in _all(project) if name in (None, one.id)]
+        raise InvalidValue(
+            f"{name!r} is not the id of a run", hint="kedge run --resume resumes the latest run"
+        )
+    runs = [one for one in _read_all(project) if name in (None, one.id)]
     if not runs:
-        said = f"there is no run {name!r}" if name else "there is no run to go on with"
-        raise InvalidValue(said, hint="kedge run begins one")
+        message = f"there is no run {name!r}" if name else "there is no run to resume"
+        raise InvalidValue(message, hint="kedge run starts one")
     return runs[-1]
 
 
-def _all(project: Project) -> list[State]:
-    """The runs of this work tree, the latest last; what is none is passed over."""
-    found = []
+def _read_all(project: Project) -> list[RunRecord]:
+    """Return the runs of this work tree, the latest last; unreadable journals are ignored."""
+    records = []
     for path in sorted(_folder(project).glob("r*.json")):
         try:
-            state = _parse(json.loads(files.read_bytes(path) or b""))
+            record = _parse(json.loads(files.read_bytes(path) or b""))
         except (ValueError, TypeError, AttributeError, KedgeError):
             continue
-        if state.root == str(project.root):
-            found.append(state)
-    return sorted(found, key=lambda one: one.started_at)
+        if record.root == str(project.root):
+            records.append(record)
+    return sorted(records, key=lambda one: one.started_at)
 
 
-def _parse(data: dict[str, Any]) -> State:
+def _parse(data: dict[str, Any]) -> RunRecord:
     at = data.get("at")
-    values = {**data, "at": At(**at) if at else None, "results": tuple(data.get("results", ()))}
-    return State(**values)
+    checkpoint = Checkpoint(**at) if at else None
+    return RunRecord(**{**data, "at": checkpoint, "results": tuple(data.get("results", ()))})
 
 
-def _alive(project: Project, name: str) -> bool:
+def _is_alive(project: Project, name: str) -> bool:
     try:
         with files.lock(_lock(project, name), timeout=0.0):
             return False
@@ -195,7 +206,7 @@ def _lock(project: Project, name: str) -> Path:
 
 
 def _prune(project: Project) -> None:
-    for path in sorted(_folder(project).glob("r*.json"))[:-_KEPT]:
-        if not _alive(project, path.stem):
+    for path in sorted(_folder(project).glob("r*.json"))[:-_MOST_RUNS]:
+        if not _is_alive(project, path.stem):
             path.unlink(missing_ok=True)
             path.with_suffix(".lock").unlink(missing_ok=True)

@@ -1,72 +1,75 @@
-"""The loop."""
+"""The loop of a run: task after task, and for each task attempt after attempt."""
 
 from __future__ import annotations
 
 from kedge.errors import HandoffRefused, KedgeError
 from kedge.model.attempt import FREE, Outcome
 from kedge.model.task import Task
-from kedge.run.bench import Bench, Ending, Result
-from kedge.run.decide import Decision
-from kedge.run.wanted import IMPLEMENTER
+from kedge.run.attempts import AttemptCount
+from kedge.run.decision import Decision
+from kedge.run.options import IMPLEMENTER
+from kedge.run.outcomes import NOTHING_READY, ONLY_ONE_TASK, RunEnd, TaskOutcome, TaskResult
+from kedge.run.run_state import RunState
+from kedge.run.task_work import TaskWork, settle_task
 
-
-def run(bench: Bench) -> Ending:
-    """Work on what is ready until nothing is, or a limit ends the run."""
-    while True:
-        over, task = bench.over(), bench.following()
-        if over and (task is not None or bench.cut_short):
-            return bench.end(*over)
-        if task is None:
-            return bench.end("nothing-ready", "no task is ready")
-        try:
-            result = work(bench, task)
-        except KedgeError as error:  # of this task: the others can be worked on
-            result = Result(task.id, "left", error.message)
-        bench.settle(task, result)
-        if bench.wanted.once and not bench.over():
-            return bench.end("once", "one task was asked for")
-
-
-def work(bench: Bench, task: Task) -> Result:
-    """Attempts at a task, until it is shown to be done or there is nothing left to try."""
-    try:
-        desk = bench.begin(task)
-    except HandoffRefused as error:
-        return Result(task.id, "blocked", error.message)
-    last: Decision | None = None
-    while True:
-        for role in bench.wanted.roles:
-            last = bench.turn(desk, task, role, last)
-            if not last.done:
-                break
-        if last is not None and last.done:
-            last = bench.committed(desk, task, last)
-            if last.done:
-                return Result(task.id, "done", last.reason)
-        assert last is not None  # noqa: S101 - there is a role
-        if bench.over() or last.outcome in _ENDS or last.fatal:
-            return Result(task.id, _ENDS.get(last.outcome, "left"), last.reason, last.fatal)
-        attempts, rounds = bench.used(task)
-        if attempts >= bench.limits.attempts or rounds >= bench.limits.rounds:
-            return _exhausted(bench, task, last, attempts, rounds)
-        if last.outcome in FREE:
-            bench.wait(last)
-
-
-_ENDS = {
-    Outcome.STUCK: "blocked",
-    Outcome.BLOCKED: "blocked",
-    Outcome.BUDGET: "left",
-    Outcome.INTERRUPTED: "left",
+_FINAL = {
+    Outcome.STUCK: TaskOutcome.BLOCKED,
+    Outcome.BLOCKED: TaskOutcome.BLOCKED,
+    Outcome.BUDGET: TaskOutcome.LEFT,
+    Outcome.INTERRUPTED: TaskOutcome.LEFT,
 }
 
 
-def _exhausted(bench: Bench, task: Task, last: Decision, attempts: int, rounds: int) -> Result:
-    """Reviewers who are not content after all rounds are for a person to hear."""
-    if attempts >= bench.limits.attempts:
-        count = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-        return Result(task.id, "failed", f"{count} did not work; last: {last.reason}")
-    who = [role for role in bench.wanted.roles if role != IMPLEMENTER]
-    return Result(
-        task.id, "blocked", f"{' and '.join(who)} refused it {rounds} times: {last.reason}"
-    )
+def run(state: RunState) -> RunEnd:
+    """Work on ready tasks until none is left or a limit ends the run."""
+    while True:
+        stop, task = state.find_stop(), state.choose_task()
+        if stop and (task is not None or state.is_cut_short):
+            return state.end(stop)
+        if task is None:
+            return state.end(NOTHING_READY)
+        try:
+            result = work_on(state, task)
+        except KedgeError as error:  # other tasks can still be worked on
+            result = TaskResult(task.id, TaskOutcome.LEFT, error.message)
+        settle_task(state, task, result)
+        if state.options.once and not state.find_stop():
+            return state.end(ONLY_ONE_TASK)
+
+
+def work_on(state: RunState, task: Task) -> TaskResult:
+    """Make attempts at the task until it is proven done or nothing is left to try."""
+    try:
+        work = TaskWork(state, task)
+    except HandoffRefused as error:
+        return TaskResult(task.id, TaskOutcome.BLOCKED, error.message)
+    last: Decision | None = None
+    while True:
+        last = work.make_attempt(last)
+        if last.done:
+            return TaskResult(task.id, TaskOutcome.DONE, last.reason)
+        if state.find_stop() or last.outcome in _FINAL or last.fatal:
+            outcome = _FINAL.get(last.outcome, TaskOutcome.LEFT)
+            return TaskResult(task.id, outcome, last.reason, last.fatal)
+        count, limits = state.attempts.count(task.id), state.limits
+        if count.failed >= limits.attempts:
+            return _fail(task, count, last)
+        if count.rejected >= limits.rounds:
+            return _escalate(task, count, last, state.options.roles)
+        if last.outcome in FREE:
+            state.wait(last)
+
+
+def _fail(task: Task, count: AttemptCount, last: Decision) -> TaskResult:
+    attempts = "1 attempt" if count.failed == 1 else f"{count.failed} attempts"
+    reason = f"{attempts} did not work; last: {last.reason}"
+    return TaskResult(task.id, TaskOutcome.FAILED, reason)
+
+
+def _escalate(
+    task: Task, count: AttemptCount, last: Decision, roles: tuple[str, ...]
+) -> TaskResult:
+    """Leave it to a person when reviewers reject the work in every round."""
+    reviewers = " and ".join(role for role in roles if role != IMPLEMENTER)
+    reason = f"{reviewers} refused it {count.rejected} times: {last.reason}"
+    return TaskResult(task.id, TaskOutcome.BLOCKED, reason)

@@ -1,5 +1,4 @@
-"""Tasks in work trees of their own, several at once: for each a run of its own, all within one
-set of limits."""
+"""Run tasks in their own work trees, several at once, all within one set of limits."""
 
 from __future__ import annotations
 
@@ -9,265 +8,287 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from kedge.errors import KedgeError
 from kedge.handoff import lifecycle
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, Status, Task
-from kedge.run import choosing, errand, journal, worktrees
-from kedge.run import spent as spending
-from kedge.run.bench import Ending, Tell
-from kedge.run.decide import INTERRUPTED
-from kedge.run.journal import ENDED, Journal, State
-from kedge.run.lane import Heard, Lane
-from kedge.run.spent import Spent
+from kedge.run import journal as journals
+from kedge.run import task_choice, worktree_command, worktrees
+from kedge.run.journal import Journal, RunRecord
+from kedge.run.limits import RunUsage, find_reached_limit
+from kedge.run.outcomes import (
+    INTERRUPTED,
+    NOTHING_READY,
+    ONLY_ONE_TASK,
+    RunEnd,
+    StopCode,
+    StopReason,
+    TaskOutcome,
+)
+from kedge.run.run_state import Emit
+from kedge.run.worktree_run import LineQueue, WorktreeRun
+from kedge.run.worktrees import WorktreeRefused
 from kedge.settings import Settings
 from kedge.tasks import choose
 from kedge.tasks.board import Board
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-AT_ONCE, NO_FURTHER = signal.SIGUSR1, signal.SIGUSR2  # what a run is told whose limits are shared
-_HALTS = {
-    INTERRUPTED: signal.SIGINT,
-    spending.BUDGET: AT_ONCE,
-    spending.FAILURES: NO_FURTHER,
-}  # of time and calls each run knows how much it has
+# Signals that tell a run of one task that a limit of the whole run is reached.
+STOP_AT_ONCE, START_NOTHING_MORE = signal.SIGUSR1, signal.SIGUSR2
+_SIGNALS = {
+    StopCode.INTERRUPTED: signal.SIGINT,
+    StopCode.BUDGET: STOP_AT_ONCE,
+    StopCode.FAILURES: START_NOTHING_MORE,
+}  # each run knows its own limits of time and iterations
 _TICK = 0.2
-_HURRY = 20.0  # seconds between a second interrupt and the end of what has not ended
+_HURRY = 20.0  # seconds from a second interrupt until all runs are killed
 _SUMS = ("iterations", "tokens_in", "tokens_out", "cost", "unpriced")
-_OWN = ("run", "summary", "result")  # events that are told here, not passed on
+_OWN_EVENTS = ("run", "summary", "result")  # reported here, not passed on
 
 
-class Fleet:
-    """The runs of a run. `tell` hears of all that happens in them, each event with its task."""
+class ParallelRun:
+    """A run that starts a run in a work tree for each task, up to `width` at once.
+
+    `emit` gets the events of all of them, each with its task.
+    """
 
     def __init__(
-        self, project: Project, settings: Settings, journal: Journal, width: int, tell: Tell
+        self, project: Project, settings: Settings, journal: Journal, width: int, emit: Emit
     ) -> None:
         self.project = project
         self.settings = settings
         self.journal = journal
         self.width = width
-        self.tell = tell
-        self.wanted = journal.wanted
-        self.limits = self.wanted.limits
-        self._ended = journal.spent  # by runs that have ended
+        self.emit = emit
+        self.options = journal.options
+        self.limits = self.options.limits
+        self._ended_usage = journal.usage  # of runs that have ended
         self._failures = 0
-        self._since = time.monotonic() - self._ended.seconds
-        self._lanes: dict[TaskId, Lane] = {}
-        self._heard: Heard = SimpleQueue()
-        self._tried: set[str] = {one["task"] for one in journal.state.results}
+        self._started = time.monotonic() - self._ended_usage.seconds
+        self._runs: dict[TaskId, WorktreeRun] = {}
+        self._lines: LineQueue = SimpleQueue()
+        self._tried: set[str] = {one["task"] for one in journal.record.results}
         self._begun = 0
         self._interrupts = 0
-        self._end_by = float("inf")
+        self._kill_time = float("inf")
 
-    def run(self) -> Ending:
-        """Keep as many tasks at work as may be, until nothing is ready or a limit is reached."""
-        open_ = [path for _, path in worktrees.changes(self.project) if path[:7] != ".kedge/"]
-        if open_:
-            self.tell("warning", {"text": "work begins from HEAD: what you have open is not in it"})
+    def run(self) -> RunEnd:
+        """Keep `width` tasks at work until none is ready or a limit is reached."""
+        changes = worktrees.list_changes(self.project)
+        if any(not path.startswith(".kedge/") for _, path in changes):
+            text = "work starts from HEAD: your uncommitted changes are not in it"
+            self.emit("warning", {"text": text})
         try:
             while True:
-                over = self.over()
-                if over is None:
-                    self._fill()
+                stop = self.find_stop()
+                if stop is None:
+                    self._start_runs()
                 else:
-                    self._halt(over[0])
-                if not self._lanes:
-                    return self._end(*(over or self._nothing_left()))
-                self._listen()
+                    self._signal_runs(stop.code)
+                if not self._runs:
+                    return self._end(stop or self._nothing_left())
+                self._handle_line()
         finally:
-            for lane in self._lanes.values():
-                lane.close()
+            for run in self._runs.values():
+                run.close()
 
-    def over(self) -> tuple[str, str] | None:
-        """Why the run goes no further; None where it does."""
-        if self._interrupts:
-            return INTERRUPTED, "the run was interrupted"
-        return spending.reached(self.limits, self.now())
+    def find_stop(self) -> StopReason | None:
+        """Return why the run goes no further; None if it goes on."""
+        return INTERRUPTED if self._interrupts else find_reached_limit(self.limits, self.usage)
 
-    def now(self) -> Spent:
-        """What all runs have used together."""
-        return self._sum([self._ended, *(lane.spent for lane in self._lanes.values())])
+    @property
+    def usage(self) -> RunUsage:
+        """What all runs have used together, up to this moment."""
+        return self._sum([self._ended_usage, *(run.usage for run in self._runs.values())])
 
-    def _sum(self, parts: Iterable[Spent]) -> Spent:
-        seconds = time.monotonic() - self._since
-        whole = Spent(seconds=seconds, failures=self._failures)
+    def _sum(self, parts: Iterable[RunUsage]) -> RunUsage:
+        seconds = time.monotonic() - self._started
+        total = RunUsage(seconds=seconds, failures=self._failures)
         for one in parts:
-            sums = {name: getattr(whole, name) + getattr(one, name) for name in _SUMS}
-            whole = replace(whole, **sums)
-        return whole
+            sums = {name: getattr(total, name) + getattr(one, name) for name in _SUMS}
+            total = replace(total, **sums)
+        return total
 
     def interrupt(self) -> None:
-        """Each run ends its agent and finishes its record; a second time, all end at once."""
+        """Interrupt every run, so that it ends its agent and finishes its records.
+
+        A second call gives them a deadline; a third ends everything at once.
+        """
         self._interrupts += 1
         if self._interrupts > 2:
             raise KeyboardInterrupt
         if self._interrupts == 2:
-            self._end_by = time.monotonic() + _HURRY
-        for lane in list(self._lanes.values()):
-            lane.signal(signal.SIGINT, again=True)
+            self._kill_time = time.monotonic() + _HURRY
+        for run in list(self._runs.values()):
+            run.signal(signal.SIGINT, again=True)
 
     def abandon(self) -> None:
-        """The run ends by a fault, or by more interrupts than it can wait for."""
-        used = asdict(self.now())
-        self.journal.change(status=ENDED, why=INTERRUPTED, at=None, spent=used)
+        """Record the end of the run after an error or a third interrupt."""
+        self.journal.end(StopCode.INTERRUPTED, self.usage, None)
 
-    # tasks
+    # starting runs
 
-    def _fill(self) -> None:
-        while len(self._lanes) < self.width and not (self.wanted.once and self._begun):
-            if self.limits.iterations is not None and self._calls() < 1:
+    def _start_runs(self) -> None:
+        while len(self._runs) < self.width and not (self.options.once and self._begun):
+            if self.limits.iterations is not None and self._share_iterations() < 1:
                 return
-            task = self._following()
+            task = self._choose_task()
             if task is None:
                 return
             self._begun += 1
             try:
-                self._begin(task)
-            except worktrees.Refused as error:
-                self._refused(task, error)
+                self._start(task)
+            except WorktreeRefused as error:
+                self._refuse(task, error)
 
-    def _following(self) -> Task | None:
-        """The next task; what a run that was killed has left in the midst comes first."""
+    def _choose_task(self) -> Task | None:
+        """Return the next task; tasks that a killed run was working on come first."""
         tasks = self._board().tasks()
-        taken = {*self._tried, *self._lanes}
+        taken = {*self._tried, *self._runs}
         for task in tasks.values():
             begun = task.status is Status.IN_PROGRESS and task.id not in taken
-            if begun and choosing.is_meant(tasks, self.wanted, task) and self._left(task):
+            selected = begun and task_choice.is_selected(tasks, self.options, task)
+            if selected and self._find_interrupted(task):
                 return task
-        return choosing.following(tasks, self.wanted, taken, self.journal.state.id)
+        return task_choice.choose_task(tasks, self.options, taken, self.journal.record.id)
 
-    def _left(self, task: Task) -> tuple[Project, State] | None:
-        """The work tree of a task and the run there that did not come to its end."""
+    def _find_interrupted(self, task: Task) -> tuple[Project, RunRecord] | None:
+        """Return the task's work tree and the run in it that did not end."""
         try:
-            there = worktrees.existing(self.project, task.id)
-        except worktrees.Refused:
+            worktree = worktrees.find_worktree(self.project, task.id)
+        except WorktreeRefused:
             return None
-        if there is None:
+        if worktree is None:
             return None
-        runs = [one for one in journal.unfinished(there) if one.wanted.get("task") == task.id]
-        return (there, runs[-1]) if runs else None
+        records = [
+            one for one in journals.list_interrupted(worktree) if one.wanted.get("task") == task.id
+        ]
+        return (worktree, records[-1]) if records else None
 
-    def _begin(self, task: Task) -> None:
-        main, before = self.project, Spent()
-        if left := self._left(task):  # as it is: its record says on which tree it began
-            there, state = left
-            before = Journal(there, state).spent
-            asked = errand.again(state.id)
+    def _start(self, task: Task) -> None:
+        main, before = self.project, RunUsage()
+        if interrupted := self._find_interrupted(task):
+            worktree, record = interrupted  # unchanged: the record says on which tree it started
+            before = Journal(worktree, record).usage
+            arguments = worktree_command.resume_arguments(record.id)
         else:
-            builds_on = worktrees.needed(self._board().tasks(), task)
-            there = worktrees.opened(main, task.id, builds_on)
-            for one in lifecycle.archive(there, task.id):  # of an earlier run: the work stays
-                self.tell("warning", {"task": task.id, "text": one})
-            asked = errand.first(self.wanted, main.root, task.id)
-        calls = before.iterations + self._calls() if self.limits.iterations else 0
-        argv = [*errand.KEDGE, *asked, *errand.within(self.limits, self.now(), before, calls)]
-        env = {**os.environ, **errand.shared(main, self.settings)}
-        self._lanes[task.id] = Lane(task, there, argv, env, before, calls, self._heard)
+            dependencies = worktrees.list_dependencies(self._board().tasks(), task)
+            worktree = worktrees.open_worktree(main, task.id, dependencies)
+            for text in lifecycle.archive(worktree, task.id):  # an earlier run's; the work stays
+                self.emit("warning", {"task": task.id, "text": text})
+            arguments = worktree_command.start_arguments(self.options, main.root, task.id)
+        limited = self.limits.iterations is not None
+        iterations = before.iterations + self._share_iterations() if limited else 0
+        limits = worktree_command.limit_arguments(self.limits, self.usage, before, iterations)
+        argv = [*worktree_command.KEDGE_RUN, *arguments, *limits]
+        env = {**os.environ, **worktree_command.make_environment(main, self.settings)}
+        self._runs[task.id] = WorktreeRun(
+            task, worktree, argv, env, before, iterations, self._lines
+        )
 
-    def _calls(self) -> int:
-        """How many calls of agents the next run may make: so many that all that run have some.
+    def _share_iterations(self) -> int:
+        """Return the iterations of the next run: an equal share of those that are left.
 
-        Money and tokens are stopped by their sum; a call that was made is not undone.
+        Money and tokens are limited by their sum; an agent call cannot be taken back.
         """
-        promised = sum(lane.calls for lane in self._lanes.values())
-        left = (self.limits.iterations or 0) - self._ended.iterations - promised
-        return -(-left // (self.width - len(self._lanes)))
+        granted = sum(run.iterations for run in self._runs.values())
+        left = (self.limits.iterations or 0) - self._ended_usage.iterations - granted
+        return -(-left // (self.width - len(self._runs)))
 
-    # while they run
+    # runs at work
 
-    def _listen(self) -> None:
-        """Hear what there is to hear, for a moment."""
-        if time.monotonic() >= self._end_by:
-            for lane in list(self._lanes.values()):
-                self._settle(lane)
+    def _handle_line(self) -> None:
+        """Wait a moment for output of a run, and handle it."""
+        if time.monotonic() >= self._kill_time:
+            for run in list(self._runs.values()):
+                self._settle(run)
             return
         try:
-            lane, line = self._heard.get(timeout=_TICK)
+            run, line = self._lines.get(timeout=_TICK)
         except Empty:
             return
-        if lane.task.id not in self._lanes:
+        if run.task.id not in self._runs:
             return
         if line is None:
-            self._settle(lane)
-        elif event := lane.event(line):
-            self._note(lane, event)
+            self._settle(run)
+        elif event := run.parse_event(line):
+            self._handle_event(run, event)
 
-    def _note(self, lane: Lane, event: dict[str, Any]) -> None:
+    def _handle_event(self, run: WorktreeRun, event: dict[str, Any]) -> None:
         kind = event.pop("event")
         event.pop("at", None)
         if kind == "decision":
             done = event.get("outcome") == "done"
             self._failures = 0 if done else self._failures + 1
-        if kind not in _OWN:
-            self.tell(kind, {**event, "task": lane.task.id})
+        if kind not in _OWN_EVENTS:
+            self.emit(kind, {**event, "task": run.task.id})
 
-    def _halt(self, why: str) -> None:
-        number = _HALTS.get(why)
+    def _signal_runs(self, code: StopCode) -> None:
+        number = _SIGNALS.get(code)
         if number is not None:
-            for lane in list(self._lanes.values()):
-                lane.signal(number)
+            for run in list(self._runs.values()):
+                run.signal(number)
 
-    def _settle(self, lane: Lane) -> None:
-        """A task's run has ended: keep what it came to, and put its work tree away."""
-        row = lane.result(lane.close())
-        done = row["state"] == "done"
-        self._ended = self._sum([self._ended, lane.spent])
-        del self._lanes[lane.task.id]
+    # results
+
+    def _settle(self, run: WorktreeRun) -> None:
+        """Record the result of a run that has ended, and remove its work tree."""
+        row = run.find_result(run.close())
+        done = row["state"] == TaskOutcome.DONE
+        self._ended_usage = self._sum([self._ended_usage, run.usage])
+        del self._runs[run.task.id]
         if row.get("fatal"):
             self._failures = self.limits.failures
-        row |= {"branch": worktrees.branch(lane.task.id) if done else None}
-        self._keep({**row, "worktree": self._kept(lane, done=done)})
+        row |= {"branch": worktrees.branch(run.task.id) if done else None}
+        self._add_result({**row, "worktree": self._remove_worktree(run, done=done)})
 
-    def _kept(self, lane: Lane, *, done: bool) -> str | None:
-        """The work tree, if it stays."""
-        task = lane.task.id
+    def _remove_worktree(self, run: WorktreeRun, *, done: bool) -> str | None:
+        """Remove the work tree of a run; return its path if it stays."""
+        task = run.task.id
         try:
-            if self._left(lane.task):
-                why: str | None = "its run did not come to its end"
+            if self._find_interrupted(run.task):
+                why: str | None = "its run did not end"
             else:
-                why = worktrees.put_away(self.project, lane.there, task, done=done)
+                why = worktrees.remove_worktree(self.project, run.worktree, task, done=done)
         except KedgeError as error:
             why = error.message
         if why is None:
             return None
-        shown = f".kedge/{worktrees.FOLDER}/{task}"
-        self.tell("kept", {"task": task, "worktree": shown, "why": why})
-        return shown
+        path = f".kedge/{worktrees.FOLDER}/{task}"
+        self.emit("kept", {"task": task, "worktree": path, "why": why})
+        return path
 
-    def _refused(self, task: Task, error: worktrees.Refused) -> None:
+    def _refuse(self, task: Task, error: WorktreeRefused) -> None:
+        """Record the result of a task that cannot be started in a work tree."""
         if error.block is not None:
             self._board().block(task.id, Block(error.block, error.message))
-        state = "blocked" if error.block is not None else "left"
+        state = TaskOutcome.BLOCKED if error.block is not None else TaskOutcome.LEFT
         why = f"{error.message} ({error.hint})" if error.hint else error.message
         row = {"task": task.id, "state": state, "reason": why, "fatal": False}
-        self._keep({**row, "branch": None, "worktree": None})
+        self._add_result({**row, "branch": None, "worktree": None})
 
-    def _keep(self, row: dict[str, Any]) -> None:
+    def _add_result(self, row: dict[str, Any]) -> None:
         self._tried.add(row["task"])
-        rows = (*self.journal.state.results, row)
-        self.journal.change(results=rows, spent=replace(self._ended, failures=0))
-        self.tell("result", row)
+        rows = (*self.journal.record.results, row)
+        usage = asdict(replace(self._ended_usage, failures=0))
+        self.journal.change(results=rows, spent=usage)
+        self.emit("result", row)
 
-    def _nothing_left(self) -> tuple[str, str]:
-        if self.wanted.once and self._begun:
-            return "once", "one task was asked for"
-        return "nothing-ready", "no task is ready"
+    def _nothing_left(self) -> StopReason:
+        return ONLY_ONE_TASK if self.options.once and self._begun else NOTHING_READY
 
-    def _end(self, why: str, said: str) -> Ending:
-        left = choosing.left(self._board().tasks(), self.wanted)
-        rows = tuple({"task": one.id, "title": one.title, "why": reason} for one, reason in left)
-        used = asdict(self.now())
-        results = self.journal.state.results
-        done = [one["task"] for one in results if one["state"] == "done"]
-        merge = tuple(worktrees.to_merge(self.project, done))
-        self.journal.change(status=ENDED, why=why, at=None, spent=used)
-        return Ending(why, said, results, rows, used, merge)
+    def _end(self, stop: StopReason) -> RunEnd:
+        unfinished = task_choice.list_unfinished(self._board().tasks(), self.options)
+        remaining = tuple(
+            {"task": one.id, "title": one.title, "why": why} for one, why in unfinished
+        )
+        usage, results = self.usage, self.journal.record.results
+        done = [one["task"] for one in results if one["state"] == TaskOutcome.DONE]
+        merge = tuple(worktrees.list_branches_to_merge(self.project, done))
+        self.journal.end(stop.code, usage, None)
+        return RunEnd(stop, results, remaining, asdict(usage), merge)
 
     def _board(self) -> Board:
-        return Board(choose.backend(self.project, self.settings.tasks))
+        return Board(choose.open_backend(self.project, self.settings.tasks))

@@ -1,21 +1,24 @@
-"""What an agent is given in each role: the task, what was tried, what those before it left."""
+"""The prompts of each role: the task, what was tried before, and what other roles left."""
 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
-from kedge.context import anchor, prompt, sources
-from kedge.context.workplace import Workplace
+from kedge.context import anchor, prompt
+from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError
-from kedge.handoff import views
-from kedge.handoff.desk import Desk
+from kedge.handoff import role_views
+from kedge.handoff.operations import HandoffOperations
 from kedge.model.task import Task
-from kedge.run.decide import Decision
+from kedge.run.decision import Decision
+from kedge.run.options import IMPLEMENTER
+from kedge.text.fences import mark_around
 
-_DIFF = 60_000  # characters of a diff that are given
-_DETAIL = 8_000
-_IN_PROMPT = ("task", "prompt", "epic")  # sources of an anchor that the prompt has anyway
-_ASKED = {
+_MOST_DIFF = 60_000  # characters
+_MOST_DETAIL = 8_000  # characters
+_IN_PROMPT = ("task", "prompt", "epic")  # sources of an anchor that the prompt has already
+_INSTRUCTIONS = {
     "reviewer": "Review this change. Read the code around it as far as you need to; change nothing,"
     " and run nothing that changes files. Look for what is wrong, missing or not asked for.",
     "validator": "Validate this change against its acceptance criteria, one by one: run what shows"
@@ -32,66 +35,59 @@ End with one JSON object in a fenced block, and nothing after it:
 `approved` is false only for what must change before this can be accepted; say then what exactly."""
 
 
-def behaviour(place: Workplace) -> str:
-    """The standing instructions of the loop, for the agent's system prompt."""
-    part = sources.prompt(place)
-    return part.text if part is not None else ""
-
-
-def implementer(
-    place: Workplace, task: Task, session: str, last: Decision | None, *, anchored: bool
+def build_implementer_prompt(
+    workspace: Workspace, task: Task, session: str, last: Decision | None, anchor_at: int | None
 ) -> tuple[str, list[str]]:
-    """The task's prompt, what went wrong last time, and the anchor where it is due."""
-    made = prompt.make(place, task)
-    parts, warnings = [made.text.rstrip()], list(made.warnings)
+    """Return the task's prompt with what went wrong last time and the anchor, and warnings.
+
+    `anchor_at` is the iteration, by which settings decide on the anchor; None for no anchor.
+    """
+    whole = prompt.make(workspace, task)
+    parts, warnings = [whole.text.rstrip()], list(whole.warnings)
     if last is not None:
-        parts.append(_last(last))
-    if anchored:
-        wanted = [one for one in place.settings.anchor.sources if one not in _IN_PROMPT]
-        lean = place.settings.anchor._replace(sources=tuple(wanted), include_epic=False)
-        other = copy(place)  # with all that was read for the prompt
-        other.settings, other.warnings = place.settings._replace(anchor=lean), []
+        parts.append(_describe_failure(last))
+    if anchor_at is not None and anchor.is_due(workspace, anchor_at):
         try:
-            given = anchor.full(other, session)
-            parts.append(given.text.rstrip())
-            warnings += given.warnings
+            extra = anchor.make_full(_without_prompt_sources(workspace), session)
+            parts.append(extra.text.rstrip())
+            warnings += extra.warnings
         except KedgeError as error:
-            warnings.append(f"no anchor could be given: {error.message}")
+            warnings.append(f"the prompt has no anchor: {error.message}")
     return "\n\n".join(parts) + "\n", warnings
 
 
-def reviewing(desk: Desk, role: str, before: str) -> str:
-    """The role's view, the change, and the outcome of those before."""
-    context = desk.read()
-    shown = desk.diff("implementer", kind="cumulative", against=None).decode("utf-8", "replace")
-    fence = "~" * max(3, _longest(shown) + 1)
-    cut = ""
-    if len(shown) > _DIFF:
-        more = f"kedge context diff {desk.task} --agent implementer"
-        cut = f"\n\n{len(shown) - _DIFF} characters of it are left out; `{more}` prints all."
-        shown = shown[:_DIFF].rsplit("\n", 1)[0]
+def _without_prompt_sources(workspace: Workspace) -> Workspace:
+    """Return a copy of the workspace whose anchor leaves out what the prompt has already."""
+    names = tuple(one for one in workspace.settings.anchor.sources if one not in _IN_PROMPT)
+    settings = replace(workspace.settings.anchor, sources=names, include_epic=False)
+    other = copy(workspace)  # with everything that was read for the prompt
+    other.settings, other.warnings = replace(workspace.settings, anchor=settings), []
+    return other
+
+
+def build_review_prompt(handoff: HandoffOperations, role: str, past: str) -> str:
+    """Return the prompt of a reviewing role: its view, the change, and the `past` reviews."""
+    context = handoff.read()
+    diff = handoff.diff(IMPLEMENTER, kind="cumulative", against=None).decode("utf-8", "replace")
+    fence = mark_around(diff, "~")
+    note = ""
+    if len(diff) > _MOST_DIFF:
+        command = f"kedge context diff {handoff.task} --agent {IMPLEMENTER}"
+        note = f"\n\n{len(diff) - _MOST_DIFF} characters are left out; `{command}` prints it all."
+        diff = diff[:_MOST_DIFF].rsplit("\n", 1)[0]
     parts = [
-        _ASKED[role],
-        views.markdown(views.view(context, role)).rstrip(),
-        *([before.rstrip()] if before.strip() else []),
-        f"## The change\n\n{fence}diff\n{shown.rstrip()}\n{fence}{cut}",
+        _INSTRUCTIONS[role],
+        role_views.render_markdown(role_views.make_view(context, role)).rstrip(),
+        *([past.rstrip()] if past.strip() else []),
+        f"## The change\n\n{fence}diff\n{diff.rstrip()}\n{fence}{note}",
         _ANSWER,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _last(last: Decision) -> str:
+def _describe_failure(last: Decision) -> str:
     rows = ["## WHAT WENT WRONG LAST TIME", "", f"{last.outcome.value}: {last.reason}"]
     rows += [f"Avoid: {one}" for one in last.avoid]
     if last.detail:
-        rows += ["", last.detail[-_DETAIL:]]
+        rows += ["", last.detail[-_MOST_DETAIL:]]
     return "\n".join(rows)
-
-
-def _longest(text: str) -> int:
-    """The longest run of tildes, so that a fence can be longer."""
-    most = run = 0
-    for sign in text:
-        run = run + 1 if sign == "~" else 0
-        most = max(most, run)
-    return most

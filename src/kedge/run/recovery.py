@@ -1,63 +1,63 @@
-"""Runs that end in the midst of a task: what they could not record, and the task's state."""
+"""Finish the records of a run that ended in the middle of a task."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
-from kedge.handoff import snapshots
+from kedge.handoff.snapshot import snapshots
 from kedge.model.attempt import Outcome
 from kedge.model.task import Status
 from kedge.run import commits
-from kedge.run.bench import Bench
-from kedge.run.decide import INTERRUPTED, Decision
-from kedge.run.journal import ENDED, At, between_calls
+from kedge.run.decision import Decision
+from kedge.run.journal import Checkpoint
+from kedge.run.outcomes import StopCode
+from kedge.run.run_state import RunState
 
 
-def abandon(bench: Bench) -> None:
-    """A second interrupt, or a fault: what was begun is on record when this returns."""
-    at = bench.journal.state.at
-    if at is not None:
-        _record(bench, at)
+def abandon(state: RunState) -> None:
+    """End the run after a second interrupt or an error: record what was under way."""
+    checkpoint = state.journal.record.at
+    if checkpoint is not None:
+        _record_interrupted(state, checkpoint)
+        checkpoint = checkpoint.between_calls()
     else:
-        _let_go(bench)
-    kept = between_calls(at) if at is not None else None
-    used = asdict(bench.now())
-    bench.journal.change(status=ENDED, why=INTERRUPTED, at=kept, spent=used)
+        _release_claims(state)
+    state.journal.end(StopCode.INTERRUPTED, state.usage, checkpoint)
 
 
-def recover(bench: Bench) -> None:
-    """What a run that was killed could not record any more."""
-    at = bench.journal.state.at
-    if at is not None and at.began_at:
-        _record(bench, at)
-        bench.journal.change(at=between_calls(at))
+def recover(state: RunState) -> None:
+    """Record what a killed run had under way, before the run is resumed."""
+    checkpoint = state.journal.record.at
+    if checkpoint is not None and checkpoint.began_at:
+        _record_interrupted(state, checkpoint)
+        state.journal.change(at=checkpoint.between_calls())
 
 
-def _record(bench: Bench, at: At) -> None:
-    past = bench.ledger.read(at.task)[0]
-    if at.began_at and not any(one.started_at >= at.began_at for one in past):
-        ended = Decision(Outcome.INTERRUPTED, "the run was ended in the midst of it")
-        more = {"started_at": at.began_at, "start_tree": at.tree or None}
-        bench.attempt(at.task, at.role, ended, **more)
-    board = bench.board()
-    status = board.get(at.task).status
-    if status is not Status.DONE and _is_committed(bench, at):
-        board.close(at.task, at.proven)
+def _record_interrupted(state: RunState, checkpoint: Checkpoint) -> None:
+    """Record the interrupted call, and close or reopen the task."""
+    task, began = checkpoint.task, checkpoint.began_at
+    if began and not state.attempts.has_since(task, began):
+        decision = Decision(Outcome.INTERRUPTED, "the run ended in the middle of it")
+        tree = checkpoint.tree or None
+        state.attempts.record(task, checkpoint.role, decision, started_at=began, start_tree=tree)
+    board = state.board()
+    status = board.get(task).status
+    if status is not Status.DONE and _is_committed(state, checkpoint):
+        board.close(task, checkpoint.proven)
     elif status not in (Status.OPEN, Status.DONE):
-        board.reopen(at.task)
+        board.reopen(task)
 
 
-def _is_committed(bench: Bench, at: At) -> bool:
-    """Whether what was shown to be done is in git whole."""
-    if not at.proven:
+def _is_committed(state: RunState, checkpoint: Checkpoint) -> bool:
+    """True if the task was proven done and all of its changes are in git."""
+    if not checkpoint.proven:
         return False
-    paths = commits.changed(bench.project, at.start, snapshots.look(bench.project))
-    return bool(paths) and not commits.left(bench.project, paths)
+    tree = snapshots.read_tree(state.project)
+    paths = commits.list_changed(state.project, checkpoint.start, tree)
+    return bool(paths) and not commits.list_uncommitted(state.project, paths)
 
 
-def _let_go(bench: Bench) -> None:
-    """Reopen what was claimed and not begun."""
-    board = bench.board()
+def _release_claims(state: RunState) -> None:
+    """Reopen tasks that were claimed and not begun."""
+    board = state.board()
     for task in board.tasks().values():
-        if task.status is Status.IN_PROGRESS and task.assignee == bench.run:
+        if task.status is Status.IN_PROGRESS and task.assignee == state.id:
             board.reopen(task.id)

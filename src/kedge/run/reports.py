@@ -1,19 +1,17 @@
-"""Reports of implementers in a run: what a task of a feature is asked for, and where it is kept."""
+"""Reports that implementers write about tasks of a feature, kept in the feature's log."""
 
 from __future__ import annotations
 
 from kedge.errors import KedgeError
-from kedge.handoff import snapshots
-from kedge.knowledge import implementation_log, topic
-from kedge.knowledge.report_check import Changed
+from kedge.handoff.snapshot import snapshots
+from kedge.knowledge import topic
+from kedge.knowledge.log import implementation_log
+from kedge.knowledge.log.file_check import ChangedFiles
 from kedge.model.task import Task
+from kedge.run.run_state import RunState
 from kedge.tasks import choose
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.run.bench import Bench
-
-ASKED = """\
+INSTRUCTIONS = """\
 ## REPORT
 
 End with a report under these headings, "none" where there is nothing to say:
@@ -27,31 +25,30 @@ End with a report under these headings, "none" where there is nothing to say:
 - Concerns"""
 
 
-def is_due(bench: Bench, task: Task) -> bool:
-    """Whether the task is one of a feature, whose log those who come later read."""
-    return bench.board().backend.name == "feature_docs" and task.epic is not None
+def is_due(state: RunState, task: Task) -> bool:
+    """True if the task belongs to a feature, whose log later tasks read."""
+    return state.board().backend.name == "feature_docs" and task.epic is not None
 
 
-def keep(bench: Bench, task: Task, text: str, attempt: int, start: str, after: str) -> None:
-    """Add a report to the feature's log, checked against what really changed.
+def keep(state: RunState, task: Task, text: str, attempt: int, start: str, after: str) -> None:
+    """Add a report to the feature's log, checked against the files that really changed.
 
-    One that is empty or cannot be kept is told about, and the work goes on.
+    If it is empty or cannot be kept, warn; the work goes on.
     """
-    changes = snapshots.compare(bench.project, start, after)
+    changes = snapshots.compare(state.project, start, after)
     paths = tuple((one.path, one.old_path) for one in changes)
     try:
-        home = choose.keeper(bench.project)
-        about = topic.find(home, task.id, settings=bench.settings.tasks)
-        changed = Changed(paths, "the task's start")
-        made = implementation_log.append(home, about, text, attempt=attempt, changed=changed)
+        home = choose.task_project(state.project)
+        about = topic.find_topic(home, task.id, settings=state.settings.tasks)
+        changed = ChangedFiles(paths, "the task's start")
+        entry = implementation_log.append(home, about, text, attempt=attempt, changed=changed)
     except KedgeError as error:
-        bench.tell(
-            "warning", {"text": f"the report of {task.id} is not in the log: {error.message}"}
-        )
+        state.warn(f"the report of {task.id} is not in the log: {error.message}")
         return
-    told = {"task": task.id, "log": made.log, "partial": made.report.partial}
-    if made.check is not None:
-        told |= {"unchanged": list(made.check.unchanged), "unreported": list(made.check.unreported)}
-    bench.tell("report", told)
-    for one in made.warnings:
-        bench.tell("warning", {"text": one})
+    event = {"task": task.id, "log": entry.log, "partial": entry.report.partial}
+    if entry.check is not None:
+        event["unchanged"] = list(entry.check.unchanged)
+        event["unreported"] = list(entry.check.unreported)
+    state.emit("report", event)
+    for warning in entry.warnings:
+        state.warn(warning)

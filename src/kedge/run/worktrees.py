@@ -1,7 +1,7 @@
-"""Work trees for tasks: each on a branch of its own, beside the user's tree, which is left alone.
+"""Work trees for tasks: each on its own branch, beside the user's tree, which is left alone.
 
-The work tree of a task is `.kedge/worktrees/<task>`, its branch `kedge/<task>`. What is done is on
-the branch; merging it is up to the user. A work tree with anything else in it is never removed.
+The work tree of a task is `.kedge/worktrees/<task>`, its branch `kedge/<task>`. Finished work is
+on the branch; the user merges it. A work tree with anything else in it is never removed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from kedge.errors import GitError, KedgeError
 from kedge.handoff import lifecycle
@@ -19,25 +20,21 @@ from kedge.model.ids import TaskId, task_id
 from kedge.model.task import BlockType, Task
 from kedge.tasks import rules
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import ClassVar
-
 FOLDER = "worktrees"
-# What else is written for a task, for git: it goes with the work, on its branch.
+# Records for git that are written beside the work: they go with it, on its branch.
 RECORDS = tuple(
     f".kedge/{name}"
     for name in ("implementation-log.md", "reports/", "archive/", "retros/", "knowledge/")
 )
-_LINES = (".kedge/handoffs/", ".kedge/reviews/")  # lines that join those of the user's tree
+_MERGED_RECORDS = (".kedge/handoffs/", ".kedge/reviews/")  # merged line by line
 _MAP = ".kedge/map.md"
-_LONG = 900.0  # seconds: a large tree is written
-_NAMED = 5  # paths of a conflict
-_PLAINLY = ("--quiet", "--ff", "--commit", "--no-squash", "--no-edit", "--no-autostash")
+_TIMEOUT = 900.0  # seconds: git may have to write a large tree
+_MOST_PATHS = 5  # of a conflict
+_MERGE_FLAGS = ("--quiet", "--ff", "--commit", "--no-squash", "--no-edit", "--no-autostash")
 
 
-class Refused(KedgeError):
-    """A task that cannot be begun in a work tree. With `block` it needs somebody's decision."""
+class WorktreeRefused(KedgeError):
+    """A task cannot be started in a work tree. With `block`, somebody has to decide first."""
 
     code: ClassVar[str] = "work-tree"
 
@@ -51,29 +48,27 @@ def branch(task: str) -> str:
 
 
 def check(project: Project) -> None:
-    """Refuse where there can be no work trees."""
-    if project.repo is None:
-        raise GitError("work trees need a git repository", hint="git init, and a first commit")
-    if project.repo.head() is None:
+    """Refuse where no work trees can be made."""
+    if _repo(project).head() is None:
         raise GitError(
-            "there is no commit that a work tree could begin from", hint="make a first commit"
+            "there is no commit that a work tree could start from", hint="make a first commit"
         )
 
 
 def is_own(project: Project, task: str) -> bool:
-    """Whether this is the work tree of the task, and all that is in it there for the task."""
+    """True if the project is the work tree that kedge made for the task."""
     linked = project.repo is not None and project.repo.linked
     return linked and project.root.parts[-3:] == (".kedge", FOLDER, task)
 
 
-def needed(tasks: Mapping[TaskId, Task], task: Task) -> list[TaskId]:
-    """All that a task builds on, near and far, in the order of the board."""
+def list_dependencies(tasks: Mapping[TaskId, Task], task: Task) -> list[TaskId]:
+    """Return all tasks that a task builds on, directly or not, in the order of the board."""
     found: set[TaskId] = set()
     waiting = [task.id]
     while waiting:
         one = tasks.get(waiting.pop())
         links: list[TaskId] = []
-        while one is not None:  # what its epic waits for, it waits for
+        while one is not None:  # a task depends on what its epic depends on
             links += one.depends_on
             one = tasks.get(one.epic) if one.epic else None
         links += [child.id for link in links for child in rules.children(tasks, link)]
@@ -82,110 +77,114 @@ def needed(tasks: Mapping[TaskId, Task], task: Task) -> list[TaskId]:
     return [name for name in tasks if name in found - {task.id}]
 
 
-def existing(main: Project, task: str) -> Project | None:
-    """The work tree of a task as an earlier run left it; Refused where something else is there."""
-    path = _place(main, task)
+def find_worktree(main: Project, task: str) -> Project | None:
+    """Return the work tree that an earlier run left for the task.
+
+    Raises WorktreeRefused if something else is in its place.
+    """
+    path = _worktree_path(main, task)
     if not os.path.lexists(path):
         return None
     shown = f".kedge/{FOLDER}/{task}"
     try:
         repo = git.find(path)
     except GitError as error:
-        raise Refused(f"{shown} is not a work tree", hint="move it away") from error
+        raise WorktreeRefused(f"{shown} is not a work tree", hint="move it away") from error
     common = main.repo.common_dir if main.repo else None
     if (repo.root, repo.common_dir, repo.branch()) != (path, common, branch(task)):
-        raise Refused(
+        raise WorktreeRefused(
             f"{shown} is not a work tree on the branch {branch(task)}",
             hint="check that branch out in it, or move it away",
         )
     if (repo.git_dir / "MERGE_HEAD").exists():
-        raise Refused(
+        raise WorktreeRefused(
             f"a merge in {shown} is not finished", hint=f"git -C {shown} merge --abort, or commit"
         )
     return Project(path, repo)
 
 
-def opened(main: Project, task: str, builds_on: Sequence[str]) -> Project:
-    """The work tree of a task, made or gone on with, with the work of those that it builds on.
+def open_worktree(main: Project, task: str, dependencies: Sequence[str]) -> Project:
+    """Return the work tree of a task, new or from an earlier run, with its dependencies merged.
 
-    A branch that the user has merged, or that has nothing yet, is brought up to HEAD.
+    A branch that the user has merged, or that has no commits yet, is brought up to HEAD.
     """
     check(main)
-    there, new = existing(main, task), False
-    if there is None:
-        there, new = _made(main, task)
-    repo, head = _repo(there), _repo(main).head() or "HEAD"
-    names = [_ref(one) for one in builds_on if _commit(repo, _ref(one))]
-    if _has(repo, head, _ref(task)):
+    worktree, is_new = find_worktree(main, task), False
+    if worktree is None:
+        worktree, is_new = _add_worktree(main, task)
+    repo, head = _repo(worktree), _repo(main).head() or "HEAD"
+    names = [_ref(one) for one in dependencies if _find_commit(repo, _ref(one))]
+    if _contains(repo, head, _ref(task)):
         names.insert(0, head)
     try:
         _merge(repo, names)
-    except Refused:
-        if new:
-            _removed(main, there, task, branch_too=True)
+    except WorktreeRefused:
+        if is_new:
+            _delete_worktree(main, worktree, task, with_branch=True)
         raise
-    return there
+    return worktree
 
 
-def bring_home(main: Project, there: Project) -> set[str]:
-    """Add what was recorded in a work tree to the records of the user's; the paths at home."""
-    home = set()
-    for _, path in changes(there):
+def copy_records(main: Project, worktree: Project) -> set[str]:
+    """Add the records of a work tree to those of the user's tree; return the paths copied."""
+    copied = set()
+    for _, path in list_changes(worktree):
         if path == _MAP:
-            home.add(path)
-        elif path.startswith(_LINES) and path.endswith(".jsonl"):
-            own = path.split("/")[1:]
-            lines = (files.read_bytes(there.own(*own)) or b"").split(b"\n")
-            target = main.own(*own)
+            copied.add(path)
+        elif path.startswith(_MERGED_RECORDS) and path.endswith(".jsonl"):
+            names = path.split("/")[1:]
+            lines = (files.read_bytes(worktree.own(*names)) or b"").split(b"\n")
+            target = main.own(*names)
             known = set((files.read_bytes(target) or b"").split(b"\n"))
             for line in lines:
                 if line.strip() and line not in known:
                     files.append_line(target, line)
-            home.add(path)
-    return home
+            copied.add(path)
+    return copied
 
 
-def put_away(main: Project, there: Project, task: str, *, done: bool) -> str | None:
-    """Remove a work tree that has nothing to lose; otherwise say why it stays.
+def remove_worktree(main: Project, worktree: Project, task: str, *, done: bool) -> str | None:
+    """Remove a work tree that has nothing to lose; otherwise return why it stays.
 
-    The branch of a task that is done stays. One with nothing of its own goes.
+    The branch of a finished task stays. A branch without commits of its own is deleted.
     """
-    home = bring_home(main, there)
-    left = [path for _, path in changes(there) if path not in home]
+    copied = copy_records(main, worktree)
+    left = [path for _, path in list_changes(worktree) if path not in copied]
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         return f"{left[0]}{more} not committed"
-    repo = _repo(main)
-    merged = _has(repo, "HEAD", _ref(task))
+    merged = _contains(_repo(main), "HEAD", _ref(task))
     if not done and not merged:
         return f"{branch(task)} has commits of work that is not done"
-    lifecycle.purge(there, task)
-    _removed(main, there, task, branch_too=merged and not done)
+    lifecycle.purge(worktree, task)
+    _delete_worktree(main, worktree, task, with_branch=merged and not done)
     return None
 
 
-def changes(project: Project) -> list[tuple[str, str]]:
-    """What differs from HEAD, staged or not, and what is there besides: git's sign, the path."""
+def list_changes(project: Project) -> list[tuple[str, str]]:
+    """Return what differs from HEAD, staged or not, and untracked files: git's code, the path."""
     listed = _repo(project).git("status", "--porcelain", "--no-renames", "-uall", "-z")
     return [(entry[:2], entry[3:]) for entry in split_z(listed)]
 
 
-def to_merge(main: Project, tasks: Iterable[str]) -> list[str]:
-    """The branches whose merging brings all that was done and is not in HEAD yet."""
+def list_branches_to_merge(main: Project, tasks: Iterable[str]) -> list[str]:
+    """Return the branches that together hold all finished work that is not in HEAD yet."""
     repo = _repo(main)
-    made = {branch(one): _commit(repo, _ref(one)) for one in tasks}
-    open_ = {name: one for name, one in made.items() if one and not _has(repo, "HEAD", one)}
-    if not open_:
+    commits = {branch(one): _find_commit(repo, _ref(one)) for one in tasks}
+    unmerged = {
+        name: one for name, one in commits.items() if one and not _contains(repo, "HEAD", one)
+    }
+    if not unmerged:
         return []
-    tips = repo.git("merge-base", "--independent", *open_.values()).decode().split()
-    return [name for name, one in open_.items() if one in tips]
+    tips = repo.git("merge-base", "--independent", *unmerged.values()).decode().split()
+    return [name for name, one in unmerged.items() if one in tips]
 
 
 def _ref(task: str) -> str:
     return f"refs/heads/{branch(task)}"
 
 
-def _place(main: Project, task: str) -> Path:
+def _worktree_path(main: Project, task: str) -> Path:
     return main.own(FOLDER, task_id(task))
 
 
@@ -195,22 +194,22 @@ def _repo(project: Project) -> Repo:
     return project.repo
 
 
-def _made(main: Project, task: str) -> tuple[Project, bool]:
-    """The work tree, and whether its branch is new, too."""
-    repo, path, name = _repo(main), _place(main, task), branch(task)
+def _add_worktree(main: Project, task: str) -> tuple[Project, bool]:
+    """Return a new work tree, and True if its branch is new, too."""
+    repo, path, name = _repo(main), _worktree_path(main, task), branch(task)
     ignore = main.own(FOLDER, ".gitignore")
     if files.read_bytes(ignore) is None:
         files.write_atomic(ignore, b"*\n")
     repo.ask("worktree", "remove", str(path))  # git may remember one that was deleted
-    new = _commit(repo, _ref(task)) is None
-    what = ("-b", name, str(path), "HEAD") if new else (str(path), name)
+    is_new = _find_commit(repo, _ref(task)) is None
+    what = ("-b", name, str(path), "HEAD") if is_new else (str(path), name)
     try:
-        repo.git("worktree", "add", "--quiet", *what, timeout=_LONG)
-        return Project(path, git.find(path)), new
+        repo.git("worktree", "add", "--quiet", *what, timeout=_TIMEOUT)
+        return Project(path, git.find(path)), is_new
     except GitError as error:
-        if new:
+        if is_new:
             repo.ask("branch", "--quiet", "-D", name)
-        raise Refused(
+        raise WorktreeRefused(
             f"no work tree for {task}: {error.message}", hint="git worktree list shows all"
         ) from error
 
@@ -219,39 +218,39 @@ def _merge(repo: Repo, names: Sequence[str]) -> None:
     """Merge what is not there yet, all of it or nothing."""
     before = repo.head() or "HEAD"
     for name in names:
-        if _has(repo, "HEAD", name):
+        if _contains(repo, "HEAD", name):
             continue
         shown = name.removeprefix("refs/heads/")
         try:
-            repo.as_user("merge", *_PLAINLY, "--no-verify", "-m", f"Merge {shown}", name)
+            repo.as_user("merge", *_MERGE_FLAGS, "--no-verify", "-m", f"Merge {shown}", name)
         except GitError as error:
             paths = split_z(repo.git("diff", "--name-only", "--diff-filter=U", "-z"))
             if (repo.git_dir / "MERGE_HEAD").exists():
                 repo.git("merge", "--abort")
             repo.git("reset", "--quiet", "--keep", before)
             if not paths:
-                raise Refused(f"{shown} cannot be merged: {error.message}") from error
-            told = ", ".join(paths[:_NAMED])
-            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-            raise Refused(
-                f"{shown} does not go together with what it begins from: {told}{more}",
+                raise WorktreeRefused(f"{shown} cannot be merged: {error.message}") from error
+            conflicts = ", ".join(paths[:_MOST_PATHS])
+            more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+            raise WorktreeRefused(
+                f"{shown} conflicts with what the task starts from: {conflicts}{more}",
                 hint=f"merge {shown}, then reopen the task",
                 block=BlockType.DESIGN_CONFLICT,
             ) from error
 
 
-def _removed(main: Project, there: Project, task: str, *, branch_too: bool) -> None:
+def _delete_worktree(main: Project, worktree: Project, task: str, *, with_branch: bool) -> None:
     repo = _repo(main)
-    repo.git("worktree", "remove", "--force", str(there.root), timeout=_LONG)
-    if branch_too:
+    repo.git("worktree", "remove", "--force", str(worktree.root), timeout=_TIMEOUT)
+    if with_branch:
         repo.git("branch", "--quiet", "-D", branch(task))
 
 
-def _commit(repo: Repo, name: str) -> str | None:
-    found = repo.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    return found.decode().strip() if found else None
+def _find_commit(repo: Repo, name: str) -> str | None:
+    commit = repo.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    return commit.decode().strip() if commit else None
 
 
-def _has(repo: Repo, commit: str, name: str) -> bool:
-    """Whether a commit has all that another has."""
+def _contains(repo: Repo, commit: str, name: str) -> bool:
+    """True if the history of a commit contains another one."""
     return repo.ask("merge-base", "--is-ancestor", name, commit) is not None

@@ -1,4 +1,4 @@
-"""Runs with the real Claude Code and Codex: what they are given, what they do, what it costs."""
+"""Runs with the real Claude Code and Codex: their prompts, their work and their cost."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ import pytest
 from clients import Claude, Client, Codex, environment
 from support import Kedge, git
 
+from kedge.agents.scripted_model.script import parse_turn
 from kedge.store import sessions, sqlite
 from kedge.testing.fake_model import FakeModel, Turn
-from kedge.testing.fake_model.script import turn
 
 Play = Callable[..., FakeModel]
 PROMISE = "It is there.\n\n<promise>COMPLETE</promise>"
-# Shows the agent its own environment, and is green once the file is there.
+# Prints the agent's environment, and passes once the file exists.
 CHECK = 'echo "context: $TASK_CONTEXT_PATH"\ntest -f "$1" || { echo "E: there is no $1"; exit 1; }'
 both = pytest.mark.parametrize("agent", ["claude", "codex"])
 
 
-class Dock:
-    """A project with tasks, and `kedge run` with a real client on PATH and nothing of the caller.
+class ClientHarness:
+    """A project with tasks, and `kedge run` with a real client in a clean environment.
 
-    The client's own words are kept beside what kedge makes of them.
+    The client's own output is kept, to compare it with kedge's records.
     """
 
     def __init__(self, client: Client, kedge: Kedge, scratch: Path) -> None:
         self.client = client
         self.kedge = kedge
         self.root = kedge.directory
-        self.said = scratch / "said.jsonl"
+        self.output = scratch / "output.jsonl"
         self._bin = scratch / "bin"
         self._bin.mkdir()
         program = self._bin / client.name
-        real, said = shlex.quote(str(client.program)), shlex.quote(str(self.said))
-        program.write_text(f'#!/bin/sh\n{real} "$@" | tee -a {said}\n')
+        real, output = shlex.quote(str(client.program)), shlex.quote(str(self.output))
+        program.write_text(f'#!/bin/sh\n{real} "$@" | tee -a {output}\n')
         program.chmod(0o755)
 
     def write(self, path: str, text: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class Dock:
         return {"tool": "exec_command", "input": {"cmd": command}}
 
     def run(self, model: FakeModel, *args: str, code: int = 0) -> list[dict[str, Any]]:
-        """The events of a run."""
+        """Run kedge, and return the events of the run."""
         env = {**environment(self.client.home), **self._own(model)}
         env["PATH"] = f"{self._bin}:{env['PATH']}"
         done = subprocess.run(
@@ -99,12 +99,12 @@ class Dock:
             return sessions.steps(db, session)
 
     def costs(self) -> list[float]:
-        """What the client itself says that each call has cost."""
-        events = [json.loads(line) for line in self.said.read_text().splitlines()]
+        """Return the cost of each call, as the client itself reports it."""
+        events = [json.loads(line) for line in self.output.read_text().splitlines()]
         return [one["total_cost_usd"] for one in events if one.get("type") == "result"]
 
-    def changed(self) -> list[str]:
-        """What is open in the repository, the ignored too, but for what kedge keeps of its own."""
+    def list_changes(self) -> list[str]:
+        """Return uncommitted and ignored files, except for kedge's own."""
         lines = git(self.root, "status", "--short", "--untracked-files=all", "--ignored")
         return [one for one in lines.splitlines() if not one[3:].startswith(".kedge/")]
 
@@ -128,65 +128,69 @@ daemon_auto_start = false
 
 
 @pytest.fixture
-def dock(agent: str, repo: Path, kedge: Kedge, tmp_path: Path) -> Dock:
+def harness(agent: str, repo: Path, kedge: Kedge, tmp_path: Path) -> ClientHarness:
     (repo / "check.sh").write_text(CHECK + "\n")
-    kedge("task", "add", "Build the quay", "--id", "quay", "--type", "feat", *checked("quay.txt"))
+    kedge(
+        "task", "add", "Build the quay", "--id", "quay", "--type", "feat", *check_option("quay.txt")
+    )
     more = ("--accept", "a boat can be tied to it", "--depends", "quay")
-    kedge("task", "add", "Place a bollard", "--id", "bollard", *more, *checked("bollard.txt"))
-    kedge("task", "add", "Tie the boat", "--id", "boat", "--depends", "bollard", *checked("rope"))
+    kedge("task", "add", "Place a bollard", "--id", "bollard", *more, *check_option("bollard.txt"))
+    kedge(
+        "task", "add", "Tie the boat", "--id", "boat", "--depends", "bollard", *check_option("rope")
+    )
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "first")
     client = (Claude if agent == "claude" else Codex)(tmp_path / "home")
-    return Dock(client, kedge, tmp_path)
+    return ClientHarness(client, kedge, tmp_path)
 
 
-def checked(name: str) -> tuple[str, str]:
+def check_option(name: str) -> tuple[str, str]:
     return "--check", f"sh check.sh {name}"
 
 
 def texts(model: FakeModel, number: int, *roles: str) -> str:
-    """What the model was given in the first request of a call."""
-    firsts = [one for one in model.asked() if not one.results]
+    """Return the text of the first request of a call."""
+    firsts = [one for one in model.list_requests() if not one.results]
     return "\n".join(one.text for one in firsts[number].texts if one.role in roles)
 
 
 @both
-def test_three_tasks_one_after_another(dock: Dock, agent: str, play: Play) -> None:
+def test_three_tasks_one_after_another(harness: ClientHarness, agent: str, play: Play) -> None:
     files = {"quay": "quay.txt", "bollard": "bollard.txt", "boat": "rope"}
     script: list[Turn] = []
     for number, name in enumerate(files.values()):
         used = {"input_tokens": 1000 + 111 * number, "output_tokens": 40 + number}
         script += [
-            turn({**dock.write(name, f"{name}\n"), **used}),
-            turn({**dock.shell(f"sh check.sh {name}"), **used}),
-            turn({"text": PROMISE, **used}),
+            parse_turn({**harness.write(name, f"{name}\n"), **used}),
+            parse_turn({**harness.shell(f"sh check.sh {name}"), **used}),
+            parse_turn({"text": PROMISE, **used}),
         ]
     model = play(script)
-    events = dock.run(model)
+    events = harness.run(model)
     assert model.left == 0
 
-    # Done, proven and committed, in their order.
+    # Done, proven and committed, in order.
     summary = events[-1]
     assert (summary["event"], summary["done"], summary["remaining"]) == ("summary", 3, [])
-    assert git(dock.root, "log", "--format=%s", "-3").splitlines() == [
+    assert git(harness.root, "log", "--format=%s", "-3").splitlines() == [
         "task(boat): Tie the boat",
         "task(bollard): Place a bollard",
         "feat(quay): Build the quay",
     ]
     for task, name in files.items():
-        (one,) = dock.attempts(task)
+        (one,) = harness.attempts(task)
         assert (one["outcome"], one["files"], one["agent"]) == ("done", [name], agent)
         assert [(c["exit_code"], c["tree"]) for c in one["checks"]] == [(0, one["end_tree"])]
 
-    # What the server counted is what kedge says.
+    # Kedge reports the tokens that the server counted.
     tokens_in = [sum(one.input_tokens for one in script[at : at + 3]) for at in (0, 3, 6)]
     tokens_out = [sum(one.output_tokens for one in script[at : at + 3]) for at in (0, 3, 6)]
-    attempts = [dock.attempts(task)[0] for task in files]
+    attempts = [harness.attempts(task)[0] for task in files]
     assert [one["tokens_in"] for one in attempts] == tokens_in
     assert [one["tokens_out"] for one in attempts] == tokens_out
     spent = summary["spent"]
     assert (spent["tokens_in"], spent["tokens_out"]) == (sum(tokens_in), sum(tokens_out))
-    costs = dock.costs()
+    costs = harness.costs()
     if agent == "claude":
         assert len(costs) == 3
         assert min(costs) > 0
@@ -196,86 +200,88 @@ def test_three_tasks_one_after_another(dock: Dock, agent: str, play: Play) -> No
         assert [one.get("cost_usd") for one in attempts] == [None, None, None]
         assert (spent["cost"], spent["unpriced"]) == (0, 3)
 
-    # Every call was watched, by hooks that came with the call.
+    # The hooks of each call recorded its steps.
     started = {one["task"]: one["session"] for one in events if one["event"] == "started"}
     for task, name in files.items():
-        written, ran = dock.steps(started[task])
+        written, ran = harness.steps(started[task])
         assert written["files"] == [name]
         assert ran["command"] == f"sh check.sh {name}"
-    assert dock.changed() == []
+    assert harness.list_changes() == []
 
-    # What it was given.
+    # The prompts hold the task and the loop's instructions.
     for number, task in enumerate(files):
         assert f"Task ID: {task}" in texts(model, number, "user")
         assert "Working alone" in texts(model, number, "system", "developer")
-        context = dock.root / ".kedge" / "context" / task / "context.json"
-        answers = [one.results for one in model.asked()]
+        context = harness.root / ".kedge" / "context" / task / "context.json"
+        answers = [one.results for one in model.list_requests()]
         assert any(f"context: {context}" in one for one in answers)
     assert "a boat can be tied to it" in texts(model, 1, "user")
 
 
 @both
-def test_what_failed_is_told_within_the_call_and_to_the_next_one(
-    dock: Dock, agent: str, play: Play
+def test_a_failed_check_is_reported_within_the_call_and_in_the_next_prompt(
+    harness: ClientHarness, agent: str, play: Play
 ) -> None:
-    first = [{**dock.write("other.txt", "x\n"), "text": "I write."}, PROMISE, PROMISE]
-    model = play([*first, dock.write("quay.txt", "quay\n"), PROMISE, "It will be green."])
-    dock.run(model, "--task", "quay")
+    first = [{**harness.write("other.txt", "x\n"), "text": "I write."}, PROMISE, PROMISE]
+    model = play([*first, harness.write("quay.txt", "quay\n"), PROMISE, "It will be green."])
+    harness.run(model, "--task", "quay")
     assert model.left == 0
-    assert [one["outcome"] for one in dock.attempts("quay")] == ["failed-checks", "done"]
-    asked = model.asked()
-    assert "`sh check.sh quay.txt` did not pass since the last change" not in asked[1].given
-    assert "`sh check.sh quay.txt` did not pass since the last change" in asked[2].given
-    assert "WHAT WENT WRONG" not in asked[2].given
+    assert [one["outcome"] for one in harness.attempts("quay")] == ["failed-checks", "done"]
+    requests = model.list_requests()
+    assert "`sh check.sh quay.txt` did not pass since the last change" not in requests[1].given
+    assert "`sh check.sh quay.txt` did not pass since the last change" in requests[2].given
+    assert "WHAT WENT WRONG" not in requests[2].given
     again = texts(model, 1, "user")
     assert "It said that all is complete, but `sh check.sh quay.txt` failed" in again
     assert "E: there is no quay.txt" in again
 
 
 @both
-def test_it_may_edit_and_check_and_no_more(dock: Dock, agent: str, play: Play) -> None:
-    outside = dock.root / ".git" / "there"
-    meddling = dock.shell('python3 -c \'open(".git/there", "w")\'')
-    green = [dock.write("quay.txt", "x\n"), dock.shell("sh check.sh quay.txt"), PROMISE]
-    events = dock.run(play([meddling, *green]), "--task", "quay")
+def test_the_agent_may_only_edit_files_and_run_checks(
+    harness: ClientHarness, agent: str, play: Play
+) -> None:
+    outside = harness.root / ".git" / "there"
+    meddling = harness.shell('python3 -c \'open(".git/there", "w")\'')
+    green = [harness.write("quay.txt", "x\n"), harness.shell("sh check.sh quay.txt"), PROMISE]
+    events = harness.run(play([meddling, *green]), "--task", "quay")
     assert not outside.exists()
-    assert dock.attempts("quay")[-1]["outcome"] == "done"
+    assert harness.attempts("quay")[-1]["outcome"] == "done"
     denied = [one["tool"] for one in events if one["event"] == "denied"]
-    assert denied == (["Bash"] if agent == "claude" else [])  # Codex lets it run, confined
+    assert denied == (["Bash"] if agent == "claude" else [])  # Codex runs it in its sandbox
 
 
 @both
-def test_a_provider_that_refuses_ends_the_run_with_true_records(
-    dock: Dock, agent: str, play: Play
+def test_a_provider_that_refuses_the_key_ends_the_run(
+    harness: ClientHarness, agent: str, play: Play
 ) -> None:
     model = play(lambda _: {"status": 401})
-    events = dock.run(model, code=1)
+    events = harness.run(model, code=1)
     summary = events[-1]
     assert (summary["event"], summary["done"], summary["left"]) == ("summary", 0, 1)
-    (one,) = dock.attempts("quay")
+    (one,) = harness.attempts("quay")
     assert one["outcome"] == "agent-error"
     assert "auth" in one["reason"]
-    assert dock.kedge.json("task", "show", "quay")["status"] == "open"
-    assert dock.changed() == []
+    assert harness.kedge.json("task", "show", "quay")["status"] == "open"
+    assert harness.list_changes() == []
 
 
 @both
-def test_where_the_agent_strayed_is_told_while_it_works_and_in_the_end(
-    dock: Dock, play: Play
+def test_drift_is_reported_during_the_run_and_in_the_summary(
+    harness: ClientHarness, play: Play
 ) -> None:
-    dock.kedge("task", "update", "quay", "--out-of-scope", "db")
+    harness.kedge("task", "update", "quay", "--out-of-scope", "db")
     work = [
-        dock.write("db/schema.sql", "drop table boats;\n"),
-        dock.shell("true"),
-        dock.write("quay.txt", "stone\n"),
+        harness.write("db/schema.sql", "drop table boats;\n"),
+        harness.shell("true"),
+        harness.write("quay.txt", "stone\n"),
     ]
     with play([*work, PROMISE]) as model:
-        events = dock.run(model, "--task", "quay")
-    assert not (dock.root / "db").exists()
+        events = harness.run(model, "--task", "quay")
+    assert not (harness.root / "db").exists()
     (result,) = events[-1]["results"]
     assert result["state"] == "done"
     assert result["drift"]["worst"] == "intervene"
     assert result["drift"]["alarms"] == 1
     assert [one["course"] for one in events if one["event"] == "drift"][:1] == ["DRIFTED"]
-    (attempt,) = dock.attempts("quay")
+    (attempt,) = harness.attempts("quay")
     assert attempt["drift"]["alarms"] == 1

@@ -1,4 +1,4 @@
-"""A long run: what kedge holds does not grow with the iterations."""
+"""A long run: files, children and memory of kedge do not grow with the iterations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 from support import Kedge, git
 
-TASKS, ATTEMPTS = 40, 5
-# It notes what the process that started it holds: open files, children, kilobytes of memory.
+ATTEMPTS = 5
+# It notes the open files, children and kilobytes of memory of the process that started it.
 AGENT = """\
 cat >/dev/null
 files=$(ls /proc/$PPID/fd | wc -l)
@@ -25,26 +25,27 @@ echo Done.
 """
 
 
-class Held(NamedTuple):
+class Resources(NamedTuple):
     files: int
     children: int
     memory: int
 
 
-@pytest.mark.long
-def test_two_hundred_iterations_hold_no_more_than_twenty(
-    repo: Path, kedge: Kedge, tmp_path: Path
+@pytest.mark.parametrize(("tasks", "warm"), [(5, 9), pytest.param(40, 19, marks=pytest.mark.long)])
+def test_resources_do_not_grow_with_the_iterations(
+    repo: Path, kedge: Kedge, tmp_path: Path, tasks: int, warm: int
 ) -> None:
+    """Compare the last iteration with the one after which everything is loaded."""
     notes, agent = tmp_path / "notes", tmp_path / "agent.sh"
     agent.write_text(AGENT.format(notes=notes))
-    tasks = [{"id": f"t-{number}", "title": f"Task {number}"} for number in range(TASKS)]
-    (repo / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    rows = [{"id": f"t-{number}", "title": f"Task {number}"} for number in range(tasks)]
+    (repo / "tasks.json").write_text(json.dumps({"tasks": rows}))
     kedge("task", "import", "tasks.json")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "first")
-    asked = ("--command", f"sh {agent}", "--attempts", str(ATTEMPTS), "--json")
+    options = ("--command", f"sh {agent}", "--attempts", str(ATTEMPTS), "--json")
     done = subprocess.run(
-        [sys.executable, "-m", "kedge", "run", *asked],
+        [sys.executable, "-m", "kedge", "run", *options],
         cwd=repo,
         env={**os.environ, "KEDGE_RUN_FAILURES": "1000", "KEDGE_CONTEXT_COMMANDS": '["false"]'},
         stdin=subprocess.DEVNULL,
@@ -55,11 +56,11 @@ def test_two_hundred_iterations_hold_no_more_than_twenty(
     )
     assert done.returncode == 1, done
     summary = json.loads(done.stdout.splitlines()[-1])
-    assert (summary["failed"], summary["spent"]["iterations"]) == (TASKS, TASKS * ATTEMPTS)
-    held = [Held(*map(int, line.split())) for line in notes.read_text().splitlines()]
-    assert len(held) == TASKS * ATTEMPTS
-    early, late = held[19], held[-1]
-    assert early.files > 3  # it was looked at
+    assert (summary["failed"], summary["spent"]["iterations"]) == (tasks, tasks * ATTEMPTS)
+    used = [Resources(*map(int, line.split())) for line in notes.read_text().splitlines()]
+    assert len(used) == tasks * ATTEMPTS
+    early, late = used[warm], used[-1]
+    assert early.files > 3  # the numbers are real
     assert late.files <= early.files
     assert late.children <= early.children == 1
     assert late.memory <= early.memory * 1.2

@@ -1,4 +1,4 @@
-"""A project with a fake agent at work in it."""
+"""A project in which a fake agent works on tasks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from support import Kedge, Ran, git
 from kedge.testing.fake_agent import FakeAgent
 
 CHECK = "sh check.sh"
+PATIENCE = 120.0  # seconds: a guard against hanging, not a measurement
+HANG = 600  # seconds; longer than any guard
 
 
-def alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """True if the process exists and is not a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -25,15 +28,15 @@ def alive(pid: int) -> bool:
     return state not in "ZX"
 
 
-def until(yes: Callable[[], Any], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not yes():
+def wait_until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-class Yard:
-    """Tasks, an agent that plays a script, and runs of it."""
+class RunHarness:
+    """Tasks, an agent that plays a script, and runs of kedge with it."""
 
     def __init__(self, kedge: Kedge, scratch: Path) -> None:
         self.kedge = kedge
@@ -55,8 +58,8 @@ class Yard:
             *("run", "--agent", agent, "--command", program, *args), code=code, **more
         )
 
-    def started(self, *args: str) -> subprocess.Popen[bytes]:
-        """A run that goes on, to be interrupted or killed."""
+    def start(self, *args: str) -> subprocess.Popen[bytes]:
+        """Start a run without waiting for it, to interrupt or kill it."""
         assert self.agent is not None
         program = " ".join(map(str, self.agent.program))
         command = [sys.executable, "-m", "kedge", "run", "--agent", "claude", "--command", program]
@@ -73,14 +76,14 @@ class Yard:
         return [json.loads(line) for line in ran.out.splitlines()]
 
     def state(self, id: str) -> str:
-        found = self.kedge("task", "show", id, "--json").data["status"]
-        assert isinstance(found, str)
-        return found
+        status = self.kedge("task", "show", id, "--json").data["status"]
+        assert isinstance(status, str)
+        return status
 
     def attempts(self, id: str) -> list[dict[str, Any]]:
-        found = self.kedge("log", "show", id, "--json").data
-        assert isinstance(found, list)
-        return found
+        attempts = self.kedge("log", "show", id, "--json").data
+        assert isinstance(attempts, list)
+        return attempts
 
     def outcomes(self, id: str) -> list[str]:
         return [one["outcome"] for one in self.attempts(id)]

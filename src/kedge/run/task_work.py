@@ -1,0 +1,185 @@
+"""The work on one task: begin it, let each role take its turn, commit, and settle its status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kedge.errors import GitError, HandoffRefused
+from kedge.handoff import immutable_block, lifecycle
+from kedge.handoff.operations import HandoffOperations
+from kedge.handoff.snapshot import snapshots
+from kedge.host.redact import redact
+from kedge.host.text import clean, shorten
+from kedge.model.attempt import Outcome
+from kedge.model.task import Block, BlockType, Status, Task
+from kedge.run import agent_setup, commits, worktrees
+from kedge.run.decision import Decision
+from kedge.run.journal import Checkpoint
+from kedge.run.options import IMPLEMENTER
+from kedge.run.outcomes import TaskOutcome, TaskResult
+from kedge.run.role_turn import RoleTurn
+from kedge.run.run_state import RunState
+
+
+class TaskWork:
+    """A task that this run has claimed. Making one claims it and records the tree it starts on.
+
+    Raises HandoffRefused for a task that cannot be worked on as it is.
+    """
+
+    def __init__(self, state: RunState, task: Task) -> None:
+        _refuse_changed_checks(state, task)
+        state.board().claim(task.id, state.id)
+        _set_aside(state)
+        self._state = state
+        self._task = task
+        self._handoff = _open_handoff(state, task)
+        self._start = self._checkpoint()
+        self._pass_on_warnings()
+        checks = self._handoff.read().immutable["validation_baseline"]["commands"]
+        state.emit("task", {"task": task.id, "title": task.title, "checks": list(checks)})
+
+    def make_attempt(self, last: Decision | None) -> Decision:
+        """Let each role take its turn until one does not succeed; commit if all do."""
+        decision = last
+        for role in self._state.options.roles:
+            decision = self._take_turn(role, decision)
+            if not decision.done:
+                return decision
+        assert decision is not None  # noqa: S101 - a run has at least one role
+        return self._commit(decision) if self._state.options.commit else decision
+
+    def _take_turn(self, role: str, last: Decision | None) -> Decision:
+        decision = RoleTurn(self._state, self._handoff, self._task, role, self._start).take(last)
+        self._state.count_failure(decision)
+        self._pass_on_warnings()
+        event = {"outcome": decision.outcome.value, "reason": decision.reason}
+        self._state.emit("decision", {"task": self._task.id, "role": role, **event})
+        return decision
+
+    def _commit(self, done: Decision) -> Decision:
+        """Commit the proven tree. If a hook of the user refuses, the task is not done."""
+        state, project, task = self._state, self._state.project, self._task
+        proven = self._handoff.read().snapshots[-1][1].tree
+        paths = commits.list_changed(project, self._start, proven)
+        if worktrees.is_own(project, task.id):
+            changes = (path for _, path in worktrees.list_changes(project))
+            paths.update(path for path in changes if path.startswith(worktrees.RECORDS))
+        self._warn_of_user_changes(paths)
+        checkpoint = state.journal.record.at
+        if checkpoint is not None:  # if the run is killed here, recovery knows what was committed
+            state.journal.change(at=replace(checkpoint, proven=done.reason))
+        try:
+            commit = commits.commit(project, task, sorted(paths), done.reason)
+        except GitError as error:
+            state.journal.change(at=checkpoint)
+            why = f"the commit was refused: {redact(error.message)}"
+            refused = Decision(Outcome.FAILED_CHECKS, why)
+            state.attempts.record(task.id, IMPLEMENTER, refused)
+            state.count_failure(refused)
+            return refused
+        if commit:
+            state.emit("commit", {"task": task.id, "commit": commit})
+        return done
+
+    def _warn_of_user_changes(self, paths: set[str]) -> None:
+        """Name the files that the user had changed before: those changes are committed, too."""
+        project, base = self._state.project, str(self._handoff.read().git["base_tree"])
+        own = {one.path for one in snapshots.compare(project, base, self._start)} & paths
+        if own:
+            names = ", ".join(sorted(own)[:5])
+            self._state.warn(f"{names} had changes already, and they are part of the commit")
+
+    def _checkpoint(self) -> str:
+        """Return the tree the task starts on: the journal's, if it resumes this task."""
+        journal, task = self._state.journal, self._task
+        checkpoint = journal.record.at
+        if checkpoint is None or checkpoint.task != task.id:
+            checkpoint = Checkpoint(task.id, _keep_start(self._state, task))
+            journal.change(at=checkpoint)
+        return checkpoint.start
+
+    def _pass_on_warnings(self) -> None:
+        while self._handoff.warnings:
+            self._state.warn(self._handoff.warnings.pop(0))
+
+
+def settle_task(state: RunState, task: Task, result: TaskResult) -> None:
+    """Set the task's status to what the run found, whatever its agent wrote there."""
+    result = replace(result, drift=state.attempts.summarize_drift(task.id))
+    board, reason = state.board(), _clean_reason(result.reason)
+    status = board.get(task.id).status
+    if status in (Status.DONE, Status.FAILED) and result.state != status.value:
+        board.reopen(task.id)
+    match result.state:
+        case TaskOutcome.DONE:
+            board.close(task.id, reason)
+            for warning in lifecycle.archive(state.project, task.id):
+                state.warn(warning)
+        case TaskOutcome.FAILED:
+            board.close(task.id, reason, failed=True)
+        case TaskOutcome.BLOCKED if status is not Status.BLOCKED:
+            board.block(task.id, Block(BlockType.SPEC_UNCLEAR, reason))
+        case TaskOutcome.LEFT if board.get(task.id).status is Status.IN_PROGRESS:
+            board.reopen(task.id)
+    state.add_result(result)
+
+
+def _refuse_changed_checks(state: RunState, task: Task) -> None:
+    """Refuse checks that an agent changed while it worked on an earlier task."""
+    known = state.journal.record.checks.get(task.id)
+    if known is not None and known != list(task.checks):
+        before = ", ".join(f"`{one}`" for one in known) or "none"
+        raise HandoffRefused(
+            f"its checks were changed while the run went on; they were {before}",
+            hint=f"look at kedge task show {task.id}, then start another run",
+        )
+
+
+def _set_aside(state: RunState) -> None:
+    """Take the changes of the last, unfinished task out of the tree, and keep them as a ref."""
+    left, state.unfinished = state.unfinished, None
+    if left is None or snapshots.read_tree(state.project) == left.start:
+        return
+    ref = f"refs/kedge/set-aside/{left.task[:40]}"
+    for one in snapshots.restore(state.project, left.start, ref).refs:
+        state.emit("aside", {"task": left.task, "ref": one})
+
+
+def _open_handoff(state: RunState, task: Task) -> HandoffOperations:
+    """Return the handoff with the task's context, created or rebuilt where it is stale."""
+    handoff = HandoffOperations(state.project, state.settings, task.id, state.id, brief=True)
+
+    def list_commands() -> Any:
+        return agent_setup.open_workspace(state, task).map_data["commands"]
+
+    if not handoff.store.exists(task.id):
+        handoff.init(task, list_commands)
+    elif handoff.store.read(task.id).edited or _is_stale(state, handoff, task):
+        handoff.rebuild(task, list_commands)
+    return handoff
+
+
+def _is_stale(state: RunState, handoff: HandoffOperations, task: Task) -> bool:
+    context = handoff.read()
+    sha = context.git.get("task_file_sha", "")
+    return bool(immutable_block.find_stale_sources(state.project, task, context.immutable, sha))
+
+
+def _keep_start(state: RunState, task: Task) -> str:
+    """Keep the tree the task starts on, and return it.
+
+    In the task's own work tree that is HEAD's: what an earlier run left there is part of the work.
+    """
+    project = state.project
+    ref = snapshots.make_ref(project, task.id, "start")
+    if worktrees.is_own(project, task.id) and project.repo is not None:
+        return snapshots.take_base(project, ref, project.repo.head()).tree
+    return snapshots.take(project, ref).tree
+
+
+def _clean_reason(reason: str) -> str:
+    """Return a reason that may go into git: without secrets and unprintable characters."""
+    plain = reason.encode("utf-8", "replace").decode()
+    return shorten(clean(redact(plain)), 1000)
