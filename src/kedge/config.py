@@ -1,5 +1,5 @@
-"""Settings: typed, each with its origin. A flag wins over the environment, that over the
-project's file, that over the user's file, and all of them over the default."""
+"""Load settings, each with its origin. From strongest to weakest: flag, environment variable,
+project's file, user's file, default."""
 
 from __future__ import annotations
 
@@ -7,39 +7,38 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from kedge.errors import ConfigError
 from kedge.host import files
 from kedge.host.project import HOME_VARIABLE, Project
-from kedge.host.record import NamedTuple
-from kedge.settings import ABOUT, Settings
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.settings import Settings
 
 PROJECT_FILE = (".kedge", "config.toml")
 _RESERVED = (HOME_VARIABLE,)
 _BOM = "\ufeff"
-_KINDS = {
-    str: "a text",
-    int: "a whole number",
+_TYPES = {
+    str: "a string",
+    int: "an integer",
     float: "a number",
     bool: "true or false",
-    tuple: "a list of texts",
+    tuple: "a list of strings",
 }
 
 
-class Origin(NamedTuple):
-    """Where a value comes from: `kind` is flag, environment, project, user or default."""
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The origin of a value: `kind` is flag, environment, project, user or default."""
 
     kind: str
     where: str | None = None
 
 
-class Key(NamedTuple):
-    """One setting: its dotted name and what may be in it."""
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: its dotted name, type, default, description and accepted values."""
 
     name: str
     type: type
@@ -54,7 +53,8 @@ class Key(NamedTuple):
         return "KEDGE_" + self.name.upper().replace(".", "_")
 
 
-class Loaded(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Loaded:
     """The settings in force, with the origin of each."""
 
     settings: Settings
@@ -62,23 +62,25 @@ class Loaded(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def keys() -> dict[str, Key]:
-    found = {}
-    for section, group in Settings()._asdict().items():
-        for item, default in group._asdict().items():
-            name = f"{section}.{item}"
-            found[name] = Key(name, type(default), default, *ABOUT[name])
-    return found
+def list_keys() -> dict[str, Key]:
+    """Return all settings by name."""
+    keys = {}
+    defaults = Settings()
+    for section in fields(defaults):
+        for field in fields(getattr(defaults, section.name)):
+            name = f"{section.name}.{field.name}"
+            keys[name] = Key(name, type(field.default), field.default, **field.metadata)
+    return keys
 
 
 def user_file() -> Path:
     base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    if not base.is_absolute():  # the XDG rules: what is not, does not count
+    if not base.is_absolute():  # the XDG specification says to ignore relative paths
         try:
             base = Path.home() / ".config"
         except RuntimeError as error:
             raise ConfigError(
-                "there is no home directory to look for the user's settings in",
+                "cannot find the user's settings: no home directory",
                 hint="set $HOME or $XDG_CONFIG_HOME",
             ) from error
     return base / "kedge" / "config.toml"
@@ -89,46 +91,45 @@ def project_file(project: Project) -> Path:
 
 
 def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loaded:
-    """All settings. A file that cannot be used raises ConfigError and is left as it is."""
-    known = keys()
+    """Load all settings. `flags` are values from the command line; None counts as not set."""
+    known = list_keys()
     values: dict[str, Any] = {}
     origins = {name: Origin("default") for name in known}
     layers: list[tuple[str, Path]] = []
-    with contextlib.suppress(ConfigError):  # no home directory: no settings of the user
+    with contextlib.suppress(ConfigError):  # without a home directory there is no user's file
         layers.append(("user", user_file()))
     if project is not None:
         layers.append(("project", project_file(project)))
     for kind, path in layers:
         text = read_text(path)
-        for names, value in _flatten(parse(path, text)):
-            place = _place(path, text, names)
-            key = _known(_dotted(names), known, place)
+        for names, value in _flatten(parse_toml(path, text)):
+            where = _locate(path, text, names)
+            key = _find_key(_join_names(names), known, where)
             if key.user_only and kind == "project":
                 raise ConfigError(
-                    f"{place}: {key.name} may be set in the user's file only",
-                    hint=f"remove it here; kedge config set --user {key.name} VALUE sets it "
-                    "for you",
+                    f"{where}: {key.name} can only be set in the user's file",
+                    hint=f"remove it here and use kedge config set --user {key.name} VALUE",
                 )
-            values[key.name] = validated(key, value, place)
-            origins[key.name] = Origin(kind, place)
+            values[key.name] = validate(key, value, where)
+            origins[key.name] = Origin(kind, where)
     for key in known.values():
-        given = os.environ.get(key.variable)
-        if given is not None:
-            values[key.name] = from_text(key, given, f"${key.variable}")
+        variable = os.environ.get(key.variable)
+        if variable is not None:
+            values[key.name] = parse_value(key, variable, f"${key.variable}")
             origins[key.name] = Origin("environment", key.variable)
     for name, value in (flags or {}).items():
         if value is not None:
-            values[name] = validated(known[name], value, "the command line")
+            values[name] = validate(known[name], value, "the command line")
             origins[name] = Origin("flag")
-    return Loaded(_build(values), origins, _strange_variables(known))
+    return Loaded(_build(values), origins, _warn_of_unknown_variables(known))
 
 
 def find_key(name: str) -> Key:
-    return _known(name, keys(), None)
+    return _find_key(name, list_keys(), None)
 
 
-def from_text(key: Key, text: str, place: str) -> Any:
-    """A value from the environment or the command line."""
+def parse_value(key: Key, text: str, where: str) -> Any:
+    """Parse a value from the environment or the command line."""
     value: Any = text
     if key.type is bool:
         words = {"true": True, "1": True, "yes": True, "on": True}
@@ -141,10 +142,11 @@ def from_text(key: Key, text: str, place: str) -> Any:
             value = key.type(text)
         except ValueError:
             value = text
-    return validated(key, value, place)
+    return validate(key, value, where)
 
 
-def validated(key: Key, value: Any, place: str) -> Any:
+def validate(key: Key, value: Any, where: str) -> Any:
+    """Return the value in the setting's type; raise ConfigError if it is not accepted."""
     if key.type is float and type(value) is int:
         with contextlib.suppress(OverflowError):
             value = float(value)
@@ -152,19 +154,19 @@ def validated(key: Key, value: Any, place: str) -> Any:
         value = tuple(dict.fromkeys(value)) if all(type(i) is str for i in value) else value
     wrong = None
     if type(value) is not key.type:
-        wrong = f"must be {_KINDS[key.type]}, not {_short(value)}"
+        wrong = f"must be {_TYPES[key.type]}, not {_shorten(value)}"
     elif isinstance(value, tuple):
-        strange = [item for item in value if key.choices and item not in key.choices]
-        wrong = f"cannot have {_short(strange[0])}" if strange else None
-    elif isinstance(value, str) and not _storable(value):
+        unknown = [item for item in value if key.choices and item not in key.choices]
+        wrong = f"cannot contain {_shorten(unknown[0])}" if unknown else None
+    elif isinstance(value, str) and not _is_storable(value):
         wrong = "must be UTF-8 without NUL"
     elif key.choices and value not in key.choices:
-        wrong = f"cannot be {_short(value)}"
+        wrong = f"cannot be {_shorten(value)}"
     elif key.check is not None:
         wrong = key.check(value)
     if wrong is not None:
         hint = "one of " + ", ".join(key.choices) if key.choices else key.help
-        raise ConfigError(f"{place}: {key.name} {wrong}", hint=hint)
+        raise ConfigError(f"{where}: {key.name} {wrong}", hint=hint)
     return value
 
 
@@ -179,7 +181,8 @@ def read_text(path: Path) -> str:
         raise ConfigError(f"{path}:{line}: not UTF-8", hint="save the file as UTF-8") from error
 
 
-def parse(path: Path, text: str) -> dict[str, Any]:
+def parse_toml(path: Path, text: str) -> dict[str, Any]:
+    """Parse a TOML file; raise ConfigError with the line of a mistake."""
     if not text.strip():
         return {}
     import tomllib
@@ -192,11 +195,12 @@ def parse(path: Path, text: str) -> dict[str, Any]:
         reason = str(error).split(" (at ")[0].rstrip(".").replace("\n", " ")
         raise ConfigError(
             f"{path}:{line}: {reason[:1].lower()}{reason[1:]}",
-            hint="mend that line; kedge has changed nothing",
+            hint="fix that line; kedge has not changed the file",
         ) from error
     except (ValueError, RecursionError) as error:
-        what = "a number that is too long" if isinstance(error, ValueError) else "nested too deeply"
-        raise ConfigError(f"{path}: {what}", hint="mend it; kedge has changed nothing") from error
+        what = "a number is too long" if isinstance(error, ValueError) else "nested too deeply"
+        hint = "fix the file; kedge has not changed it"
+        raise ConfigError(f"{path}: {what}", hint=hint) from error
 
 
 def _flatten(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -208,37 +212,38 @@ def _flatten(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield (section,), group
 
 
-def _dotted(names: tuple[str, ...]) -> str:
-    """As TOML would write it: a dot inside of a name is not one between two."""
+def _join_names(names: tuple[str, ...]) -> str:
+    """Join names with dots as TOML writes them: a name that contains a dot is quoted."""
     return ".".join(f'"{name}"' if "." in name else name for name in names)
 
 
-def _known(name: str, known: Mapping[str, Key], place: str | None) -> Key:
+def _find_key(name: str, known: Mapping[str, Key], where: str | None) -> Key:
     key = known.get(name)
     if key is None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, list(known), n=1, cutoff=0.5)
-        where = f"{place}: " if place else ""
+        prefix = f"{where}: " if where else ""
         raise ConfigError(
-            f"{where}unknown setting {name!r}",
+            f"{prefix}unknown setting {name!r}",
             hint=f"did you mean {near[0]!r}?" if near else "kedge config show lists all settings",
         )
     return key
 
 
-def _place(path: Path, text: str, names: tuple[str, ...]) -> str:
+def _locate(path: Path, text: str, names: tuple[str, ...]) -> str:
+    """Return the file and line of a setting."""
     from kedge.host.toml_edit import line_of
 
     return f"{path}:{line_of(text.removeprefix(_BOM), names)}"
 
 
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:79] + "…"
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _storable(text: str) -> bool:
+def _is_storable(text: str) -> bool:
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:
@@ -246,22 +251,25 @@ def _storable(text: str) -> bool:
 
 
 def _build(values: Mapping[str, Any]) -> Settings:
-    groups = {}
-    for section, group in Settings()._asdict().items():
-        mine = {
-            name.partition(".")[2]: value
+    sections = {}
+    defaults = Settings()
+    for section in fields(defaults):
+        prefix = f"{section.name}."
+        changed = {
+            name.removeprefix(prefix): value
             for name, value in values.items()
-            if name.startswith(section + ".")
+            if name.startswith(prefix)
         }
-        groups[section] = group._replace(**mine)
-    return Settings(**groups)
+        sections[section.name] = replace(getattr(defaults, section.name), **changed)
+    return Settings(**sections)
 
 
-def _strange_variables(known: Mapping[str, Key]) -> tuple[str, ...]:
-    fine = {key.variable for key in known.values()} | set(_RESERVED)
-    sections = {f"KEDGE_{name.partition('.')[0].upper()}_" for name in known}
+def _warn_of_unknown_variables(known: Mapping[str, Key]) -> tuple[str, ...]:
+    """Return a warning for each variable that looks like a setting and is not one."""
+    expected = {key.variable for key in known.values()} | set(_RESERVED)
+    sections = tuple({f"KEDGE_{name.partition('.')[0].upper()}_" for name in known})
     return tuple(
-        f"${name} sets nothing that kedge knows"
+        f"${name} is not a setting of kedge"
         for name in sorted(os.environ)
-        if name not in fine and any(name.startswith(section) for section in sections)
+        if name not in expected and name.startswith(sections)
     )

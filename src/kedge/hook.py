@@ -1,7 +1,7 @@
-"""Entry point of agents' hooks: reads one event on standard input, answers on standard output.
+"""Entry point of agents' hooks: reads one event from standard input, answers on standard output.
 
-It stands in the path of an agent and so fails open: whatever goes wrong, the answer is empty, the
-exit code is 0, and what went wrong is recorded. Importing it needs the standard library alone.
+It stands in the agent's path, so it fails open: whatever goes wrong, the answer is empty, the exit
+code is 0, and the error is recorded. Importing it needs the standard library alone.
 """
 
 from __future__ import annotations
@@ -17,52 +17,53 @@ if TYPE_CHECKING:
 
     from kedge.host.project import Project
 
-_MOST = 10_000_000  # bytes of an event
-LIMIT = 6.0  # seconds for an answer; agents wait ten
-WAIT = 0.5  # seconds for a lock, or a database that others write
-TASK = "KEDGE_TASK"  # names the task that a session is bound to
-RUN = "KEDGE_RUN"  # names the run whose agent it is: its prompts are kedge's own
+_LARGEST = 10_000_000  # bytes of an event
+LIMIT = 6.0  # seconds for an answer
+RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
+WAIT = 0.5  # seconds to wait for a lock, or for a database that others write to
+TASK = "KEDGE_TASK"  # names the task that the session is bound to
+RUN = "KEDGE_RUN"  # set by `kedge run`, whose prompts are not the user's words
 
 
 def main(agent: str) -> int:
-    """Answer the event on standard input, in a few seconds or not at all."""
+    """Answer the event on standard input within the limit, or not at all."""
     event: dict[str, Any] = {}
     try:
-        signal.signal(signal.SIGALRM, _too_late)
+        signal.signal(signal.SIGALRM, _time_out)
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         from kedge.store import sqlite
 
-        sqlite.BUSY_SECONDS = WAIT  # an agent is not kept waiting
-        event = _event(sys.stdin.buffer.read(_MOST))
-        root, home = _place(_start(event))
-        said = _answer(root, home, agent, event)
-        if said:
-            sys.stdout.write(json.dumps(said))
+        sqlite.BUSY_SECONDS = WAIT
+        event = _parse_event(sys.stdin.buffer.read(_LARGEST))
+        root, home = _locate_project(_find_start(event))
+        answer = _answer_event(root, home, agent, event)
+        if answer:
+            sys.stdout.write(json.dumps(answer))
             sys.stdout.flush()
-        _afterwards(root, home, agent, event)
+        _finish_event(root, home, agent, event)
     except Exception as error:  # noqa: BLE001 - the agent goes on, whatever it is
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        _record(agent, event, error)
+        signal.setitimer(signal.ITIMER_REAL, RECORD_LIMIT)
+        _record_error(agent, event, error)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
 
 
-class TooLate(Exception):
+class HookTimeout(Exception):
     """The answer took longer than an agent should wait."""
 
 
-def _too_late(*_: object) -> None:
-    raise TooLate(f"no answer in {LIMIT:g} s")
+def _time_out(*_: object) -> None:
+    raise HookTimeout(f"no answer within {LIMIT:g} s")
 
 
-def _start(event: dict[str, Any]) -> str:
-    """Where the session is: what the agent calls its project, or else where the event is from."""
+def _find_start(event: dict[str, Any]) -> str:
+    """Return the directory of the session: what the agent calls its project, or the event's."""
     return os.environ.get("CLAUDE_PROJECT_DIR") or str(event.get("cwd") or ".")
 
 
-def _place(start: str) -> tuple[str, str]:
-    """The project's root, and where kedge keeps things for it."""
+def _locate_project(start: str) -> tuple[str, str]:
+    """Return the project's root, and the directory where kedge keeps its data."""
     from kedge.host import plain_repo
 
     plain = plain_repo.find(start)
@@ -70,11 +71,11 @@ def _place(start: str) -> tuple[str, str]:
         home = os.path.join(plain[2], "kedge")
         if not os.path.islink(home):
             return plain[0], home
-    found = _project(start)
-    return str(found.root), str(found.home())
+    project = _find_project(start)
+    return str(project.root), str(project.home())
 
 
-def _project(start: str) -> Project:
+def _find_project(start: str) -> Project:
     from pathlib import Path
 
     from kedge.host import files, project
@@ -83,78 +84,77 @@ def _project(start: str) -> Project:
     return project.find(Path(start))
 
 
-def _event(data: bytes) -> dict[str, Any]:
-    # Half a character, which JSON may have, can be neither judged nor kept.
+def _parse_event(data: bytes) -> dict[str, Any]:
     event = json.loads(data)
-    if b"\\ud" in data or b"\\uD" in data:
+    if b"\\ud" in data or b"\\uD" in data:  # lone surrogates, which no file or database can hold
         event = json.loads(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
     if not isinstance(event, dict):
         raise ValueError("the event is not an object")
     return event
 
 
-def _answer(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
+def _answer_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
     if event.get("hook_event_name") != "SessionStart":
-        return _heard(root, home, agent, event)
+        return _watch_event(root, home, agent, event)
     from kedge.context import session
-    from kedge.knowledge import remind
+    from kedge.knowledge.recall import reminder
 
     source = str(event.get("source") or "startup")
     name = str(event.get("session_id") or "")
     task = os.environ.get(TASK)
-    text = session.start(_project(root), agent, name, source, task, remind.for_task)
-    if not text or (os.environ.get(RUN) and source != "compact"):  # it is in the run's prompt
+    text = session.start(_find_project(root), agent, name, source, task, reminder.recall_for_task)
+    if not text or (os.environ.get(RUN) and source != "compact"):  # the run's prompt has it
         return None
     return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
 
 
-def _heard(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
-    """What the watch says to an event."""
-    from kedge.drift import sensor
+def _watch_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
+    """Pass an event to the watch, record its faults, and return its answer."""
+    from kedge.drift.watch import sensor
 
     task, run = os.environ.get(TASK), os.environ.get(RUN)
-    said, faults = sensor.hear(root, home, agent, event, task, unattended=bool(run))
+    answer, faults = sensor.answer_event(root, home, agent, event, task, unattended=bool(run))
     for fault in faults:
-        _record(agent, event, RuntimeError(fault))
-    return said
+        _record_error(agent, event, RuntimeError(fault))
+    return answer
 
 
-def _afterwards(root: str, home: str, agent: str, event: dict[str, Any]) -> None:
-    """What need not be done before the answer."""
+def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> None:
+    """Do the work that the answer does not have to wait for."""
     name = event.get("hook_event_name")
     if name == "SessionStart":
-        _heard(root, home, agent, event)
+        _watch_event(root, home, agent, event)
         if event.get("source") != "compact":  # a session that starts reads the map next
             from kedge.context import session
 
-            session.refresh_map(_project(root), agent)
+            session.refresh_map(_find_project(root), agent)
     elif name in ("Stop", "SessionEnd") and os.environ.get(TASK):
-        from kedge.drift import sensor
+        from kedge.drift.watch import sensor
 
-        sensor.label(_project(root), str(event.get("session_id") or ""))
+        sensor.label_task(_find_project(root), str(event.get("session_id") or ""))
 
 
-def _record(agent: str, event: dict[str, Any], error: Exception) -> None:
-    """Keep what went wrong. Outside of a project there is nothing to watch, and no place for it."""
+def _record_error(agent: str, event: dict[str, Any], error: Exception) -> None:
+    """Record an error in the project's database; outside of a project there is nothing to watch."""
     try:
         from kedge.context import session
         from kedge.errors import NoRepository
 
         try:
-            place = _project(_start(event))
+            project = _find_project(_find_start(event))
         except NoRepository:
             return
-        about = str(event.get("session_id") or ""), str(event.get("hook_event_name") or "")
-        session.record_error(place, agent, error, *about)
-    except Exception as second:  # noqa: BLE001 - nothing is left to tell but this
+        origin = str(event.get("session_id") or ""), str(event.get("hook_event_name") or "")
+        session.record_error(project, agent, error, *origin)
+    except Exception as second:  # noqa: BLE001 - the last place that can report it
         sys.stderr.write(f"kedge: {error}; and it could not be recorded: {second}\n")
 
 
 if __name__ == "__main__":
     import gc
 
-    gc.disable()  # what it makes is gone in a moment
-    # Started by path with `python -I`, which knows nothing of where kedge is.
+    gc.disable()  # the process ends in a moment
+    # Started by path with `python -I`, so the directory of kedge is not on sys.path.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     main(sys.argv[1] if len(sys.argv) > 1 else "")
-    os._exit(0)  # without taking down what the system takes down at once
+    os._exit(0)  # skip the interpreter's shutdown

@@ -13,7 +13,7 @@ def test_demo_runs_the_real_commands_and_cleans_up(kedge: Kedge, tmp_path: Path)
     data = kedge("--json", "demo", cwd=tmp_path).data
     outputs = {" ".join(step["args"][:3]): step["output"] for step in data["steps"]}
     assert outputs["task ready"] == "login-1\topen\tP1\ttask\tHash passwords with a salt\n"
-    assert "login is done with it" in outputs["task close login-2"]
+    assert "epic login is now done" in outputs["task close login-2"]
     assert "avoid: inventing a hash" in outputs["log show login-1"]
     assert set(Path(os.environ["TMPDIR"]).glob("kedge-demo-*")) == before
 

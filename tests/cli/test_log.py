@@ -78,7 +78,7 @@ def test_a_report_goes_into_the_log_of_its_feature(repo: Path, kedge: Kedge, fea
     assert "project" not in (repo / LOG).read_text().lower()  # it belongs to none
 
 
-def test_a_task_of_no_feature_has_its_log_in_kedges_folder(repo: Path, kedge: Kedge) -> None:
+def test_a_task_without_a_feature_is_logged_below_dot_kedge(repo: Path, kedge: Kedge) -> None:
     kedge("task", "add", "Moor the boat", "--id", "boat")
     made = kedge.json("log", "append", "boat", input=REPORT)
     assert made["log"] == ".kedge/implementation-log.md"
@@ -89,7 +89,7 @@ def test_a_task_of_no_feature_has_its_log_in_kedges_folder(repo: Path, kedge: Ke
     assert made["report"] in git(repo, "status", "--porcelain", "-uall")  # git can have it
 
 
-def test_a_feature_may_lie_anywhere_in_the_project(repo: Path, kedge: Kedge) -> None:
+def test_a_feature_can_be_in_any_directory(repo: Path, kedge: Kedge) -> None:
     folder = repo / "specs" / "auth"
     folder.mkdir(parents=True)
     (folder / "tasks.md").write_text("- [ ] **1.1** Log in\n- [ ] **1.2** Log out\n")
@@ -106,12 +106,12 @@ def test_the_same_report_of_the_same_attempt_is_recognised(
     assert kedge.json("log", "append", "014-1.1", input=REPORT)["added"]
     before = (repo / LOG).read_bytes()
     ran = kedge("log", "append", "014-1.1", input=REPORT)
-    assert "there already" in ran.out
+    assert "already logged" in ran.out
     assert (repo / LOG).read_bytes() == before
     assert kedge.json("log", "append", "014-1.1", "--attempt", "2", input=REPORT)["added"]
 
 
-def test_the_attempt_is_that_of_the_ledger(repo: Path, kedge: Kedge) -> None:
+def test_the_attempt_number_comes_from_the_ledger(repo: Path, kedge: Kedge) -> None:
     kedge("task", "add", "Moor the boat", "--id", "boat")
     kedge("task", "claim", "boat")
     assert kedge.json("log", "append", "boat", input=REPORT)["attempt"] == 1
@@ -121,9 +121,7 @@ def test_the_attempt_is_that_of_the_ledger(repo: Path, kedge: Kedge) -> None:
     assert kedge.json("log", "append", "boat", input=REPORT)["attempt"] == 2
 
 
-def test_a_partial_report_is_a_partial_entry_and_says_so(
-    repo: Path, kedge: Kedge, feature: Path
-) -> None:
+def test_a_partial_report_is_logged_as_partial(repo: Path, kedge: Kedge, feature: Path) -> None:
     made = kedge.json("log", "append", "014-1.1", input="It works now, see src/bucket.py.\n")
     assert made["partial"]
     assert made["missing"] == ["tested", "decisions", "deviations", "concerns"]
@@ -142,7 +140,7 @@ def test_no_report_is_refused_and_the_next_one_is_taken(
         refused = kedge("log", "append", "014-1.1", input=nothing, code=None)
         assert_clear(refused, code=1, says="the report is empty")
         assert "again" in refused.err
-        assert "go on without it" in refused.err
+        assert "continue without it" in refused.err
     assert not (repo / LOG).exists()
     assert not (repo / ".kedge" / "reports").exists()
     assert kedge.json("log", "append", "014-1.1", input=REPORT)["added"]
@@ -162,7 +160,7 @@ def test_reported_files_are_compared_with_the_working_tree(
     assert f"{line} (since HEAD)" in ran.out
 
 
-def test_what_was_committed_since_the_task_was_started_counts(
+def test_commits_since_the_start_of_the_task_count_as_changes(
     repo: Path, kedge: Kedge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (repo / "a.py").write_text("a")
@@ -181,7 +179,7 @@ def test_what_was_committed_since_the_task_was_started_counts(
     assert made["check"]["unreported"] == []
 
 
-def test_with_all_committed_and_no_start_known_nothing_is_doubted(
+def test_files_are_not_checked_without_a_known_start(
     repo: Path, kedge: Kedge, feature: Path
 ) -> None:
     assert kedge.json("log", "append", "014-1.1", input=REPORT)["check"] is None
@@ -202,7 +200,7 @@ def test_reported_files_are_compared_with_the_implementers_snapshot(
     assert "implementer left" in made["check"]["since"]
 
 
-def test_eight_at_once_leave_eight_entries(repo: Path, kedge: Kedge, feature: Path) -> None:
+def test_concurrent_reports_are_all_logged(repo: Path, kedge: Kedge, feature: Path) -> None:
     (repo / LOG).write_text("# Implementation Log\n\nWritten by hand.\n")
     before = (repo / LOG).read_bytes()
 
@@ -252,7 +250,7 @@ def test_archive_moves_the_log_and_says_where(repo: Path, kedge: Kedge, feature:
     assert kedge("log", "archive", "14").out == f"no implementation log for {FEATURE}\n"
 
 
-def test_what_is_not_there_is_refused_clearly(repo: Path, kedge: Kedge, feature: Path) -> None:
+def test_unknown_tasks_and_features_are_refused(repo: Path, kedge: Kedge, feature: Path) -> None:
     ran = kedge("log", "append", "014-9", input=REPORT, code=None)
     assert_clear(ran, code=1, says="'014-9'")
     ran = kedge("log", "append", "9.9", "--feature", "14", input=REPORT, code=None)
@@ -269,7 +267,7 @@ def test_what_is_not_there_is_refused_clearly(repo: Path, kedge: Kedge, feature:
     assert not (repo / LOG).exists()
 
 
-def test_a_log_that_leads_out_is_not_followed(
+def test_a_symlink_out_of_the_project_is_not_followed(
     repo: Path, kedge: Kedge, feature: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.md"

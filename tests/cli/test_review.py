@@ -57,7 +57,7 @@ def test_the_outcome_of_an_approval_names_iteration_and_tree(boat: Path, kedge: 
     assert lines[4:] == [f"- Tree: approved tree {made['tree'][:12]}"]
 
 
-def test_without_a_review_there_is_no_block_at_all(boat: Path, kedge: Kedge) -> None:
+def test_without_reviews_the_outcome_is_empty(boat: Path, kedge: Kedge) -> None:
     ran = kedge("review", "outcome", "boat")
     assert (ran.out, ran.err) == ("", "")
     record(kedge, "approved", "--phase", "design")
@@ -77,7 +77,7 @@ def test_the_same_tree_is_not_reviewed_twice_by_the_same_reviewer(boat: Path, ke
     assert record(kedge, "approved")["iteration"] == 2
 
 
-def test_after_the_cap_it_has_failed_and_no_more_is_taken(boat: Path, kedge: Kedge) -> None:
+def test_a_review_beyond_the_cap_is_refused(boat: Path, kedge: Kedge) -> None:
     for _ in range(3):
         change(boat)
         record(kedge, "failed", "--finding", "F1 blocker the knot slips (a.py:1)")
@@ -92,7 +92,7 @@ def test_after_the_cap_it_has_failed_and_no_more_is_taken(boat: Path, kedge: Ked
     assert record(kedge, "approved", "--of", "4")["iteration"] == 4
 
 
-def test_a_change_after_the_approval_is_told_in_one_line(boat: Path, kedge: Kedge) -> None:
+def test_a_change_after_approval_is_reported(boat: Path, kedge: Kedge) -> None:
     tree = record(kedge, "approved")["tree"]
     kedge("log", "append", "boat", input="Implemented: it\nDecisions: one\n")
     kedge("task", "claim", "boat")  # what kedge keeps of the work is no change of it
@@ -104,7 +104,7 @@ def test_a_change_after_the_approval_is_told_in_one_line(boat: Path, kedge: Kedg
     assert line == f"- Tree: approved tree {tree[:12]}; the tree is {now['tree_now'][:12]} now"
 
 
-def test_records_of_the_work_do_not_make_another_tree(repo: Path, kedge: Kedge) -> None:
+def test_kedges_own_records_do_not_change_the_tree(repo: Path, kedge: Kedge) -> None:
     folder = repo / FEATURE
     folder.mkdir(parents=True)
     (folder / "tasks.md").write_text("# Limits\n\n### Task 1.1: Token bucket\n")
@@ -132,12 +132,12 @@ def test_a_named_tree_is_checked(boat: Path, kedge: Kedge) -> None:
     ran = record(kedge, "failed", "--tree", kept, reviewer="other", code=0)
     assert "1 path differs" in ran.err
     wrong = record(kedge, "failed", "--tree", "0" * 39 + "1", reviewer="x", code=None)
-    assert_clear(wrong, code=1, says="there is no tree 0000")
+    assert_clear(wrong, code=1, says="no tree 0000")
     wrong = record(kedge, "failed", "--tree", "--all", reviewer="x", code=None)
     assert_clear(wrong, code=1, says="not a tree")
 
 
-def test_an_answer_is_taken_over(boat: Path, kedge: Kedge) -> None:
+def test_a_review_can_be_read_from_an_answer(boat: Path, kedge: Kedge) -> None:
     answer = {
         "approved": False,
         "issues": [
@@ -162,10 +162,10 @@ def test_an_answer_is_taken_over(boat: Path, kedge: Kedge) -> None:
     )
     change(boat)
     ran = kedge(*words, "-", input="Hm, interesting.", code=None)
-    assert_clear(ran, code=2, says="there is no verdict")
+    assert_clear(ran, code=2, says="no verdict given")
     assert_clear(kedge(*words, "-", input=" ", code=None), code=1, says="is empty")
     ran = kedge(*words, "-", "--result", "approved", input="Verdict: rejected")
-    assert "warning: the answer says failed; it is recorded as approved" in ran.err
+    assert "warning: the answer says failed, but --result approved is recorded" in ran.err
 
 
 def claims(kedge: Kedge) -> str:
@@ -173,7 +173,7 @@ def claims(kedge: Kedge) -> str:
     return found[-1].partition(": ")[2] if found else ""
 
 
-def test_claims_that_nobody_verified_are_marked(boat: Path, kedge: Kedge) -> None:
+def test_unverified_claims_are_marked(boat: Path, kedge: Kedge) -> None:
     made = record(
         kedge, "approved", "--unverified", "TLS 1.0 is off", "--tool-missing", "Context7",
         "--tool-missing", "WebSearch", reviewer="security-reviewer",
@@ -196,7 +196,7 @@ def test_claims_that_nobody_verified_are_marked(boat: Path, kedge: Kedge) -> Non
     assert claims(kedge) == "1 verified"
 
 
-def test_no_external_claims_is_a_state_of_its_own(boat: Path, kedge: Kedge) -> None:
+def test_no_external_claims_is_recorded(boat: Path, kedge: Kedge) -> None:
     made = record(kedge, "approved", "--no-external-claims", reviewer="implementation-reviewer")
     assert made["verification"] == "none"
     assert claims(kedge) == "no external claims to verify"
@@ -228,7 +228,7 @@ def test_the_history_is_listed(boat: Path, kedge: Kedge) -> None:
     assert data[0] == first
 
 
-def test_what_is_kept_has_no_secrets_and_is_only_appended(boat: Path, kedge: Kedge) -> None:
+def test_reviews_are_redacted_and_only_appended(boat: Path, kedge: Kedge) -> None:
     key = "sk-ant-" + "a1B2" * 8
     record(kedge, "failed", "--finding", f"blocker the key {key} is in a.py")
     path = boat / ".kedge" / "reviews" / "boat.jsonl"
@@ -240,7 +240,7 @@ def test_what_is_kept_has_no_secrets_and_is_only_appended(boat: Path, kedge: Ked
     assert path.read_bytes().startswith(before)
 
 
-def test_eight_reviewers_at_once_are_all_kept(boat: Path, kedge: Kedge) -> None:
+def test_concurrent_reviews_are_all_recorded(boat: Path, kedge: Kedge) -> None:
     def one(number: int) -> None:
         record(kedge, "failed", "--finding", f"major {number} things", reviewer=f"r{number}")
 
@@ -251,7 +251,7 @@ def test_eight_reviewers_at_once_are_all_kept(boat: Path, kedge: Kedge) -> None:
     assert sorted(row["findings"][0]["id"] for row in found) == [f"F{n}" for n in range(1, 9)]
 
 
-def test_what_is_not_there_is_refused_clearly(boat: Path, kedge: Kedge) -> None:
+def test_unknown_subjects_are_refused(boat: Path, kedge: Kedge) -> None:
     words = ("review", "record", "nobody", "--reviewer", "r", "--result", "approved")
     assert_clear(kedge(*words, code=None), code=1, says="'nobody'")
     assert_clear(kedge("review", "outcome", "../x", code=None), code=1, says="'../x'")
@@ -260,7 +260,7 @@ def test_what_is_not_there_is_refused_clearly(boat: Path, kedge: Kedge) -> None:
     assert not (boat / ".kedge" / "reviews").exists()
 
 
-def test_a_subject_that_is_gone_still_has_its_reviews(boat: Path, kedge: Kedge) -> None:
+def test_reviews_of_a_deleted_subject_are_still_listed(boat: Path, kedge: Kedge) -> None:
     record(kedge, "approved")
     (boat / ".kedge" / "tasks.jsonl").write_text("")
     assert "APPROVED at iteration 1/3" in kedge("review", "outcome", "boat").out

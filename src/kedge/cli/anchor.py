@@ -1,39 +1,43 @@
-"""`kedge anchor`: what matters for the task, read again from where it is true."""
+"""`kedge anchor`: what matters for a task, read from its sources each time."""
 
 from __future__ import annotations
 
 import os
 
-from kedge import config
-from kedge.cli import syntax
-from kedge.cli.edge import Edge, Reply
-from kedge.cli.parts_view import explained
-from kedge.errors import UsageError
-from kedge.settings import LEAST, MOST, SOURCES
+import click
 
-# What agents call the session in the environment of their commands.
+from kedge import config
+from kedge.cli.budget_view import explain_budget
+from kedge.cli.commands import Command
+from kedge.cli.edge import Edge, Reply
+from kedge.errors import UsageError
+from kedge.settings import ANCHOR_SOURCES, MAX_TOKENS, MIN_TOKENS
+
+# Variables in which agents pass their session's id to commands.
 _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
 
 
-@syntax.command("Print what matters for a task, within a budget of tokens.")
-@syntax.argument("task", required=False)
-@syntax.option("--sources", metavar="A,B,…", help="What to say: " + ", ".join(SOURCES) + ".")
-@syntax.option("--tokens", type=syntax.IntRange(LEAST, MOST), help="The budget.")
-@syntax.option(
+@click.command(cls=Command)
+@click.argument("task", required=False)
+@click.option(
+    "--sources", metavar="A,B,…", help="What to include: " + ", ".join(ANCHOR_SOURCES) + "."
+)
+@click.option("--tokens", type=click.IntRange(MIN_TOKENS, MAX_TOKENS), help="The token budget.")
+@click.option(
     "--mode",
-    type=syntax.Choice(["full", "delta", "small"]),
-    help="All of it, what has changed since the last one, or the few lines for after a compaction.",
+    type=click.Choice(["full", "delta", "small"]),
+    help="Everything, the changes since the last anchor, or a few lines for after a compaction.",
 )
-@syntax.option(
-    "--form", type=syntax.Choice(["full", "compressed"]), help="As it is, or in fewer tokens."
+@click.option(
+    "--form",
+    type=click.Choice(["full", "compressed"]),
+    help="Full text, or the same in fewer tokens.",
 )
-@syntax.option("--session", help="Whose last anchor a delta follows; known by itself in an agent.")
-@syntax.option(
-    "--iteration", type=syntax.IntRange(1), help="Print only when anchor.frequency says so."
-)
-@syntax.option("--explain", is_flag=True, help="Show tokens by source, what was cut and why.")
+@click.option("--session", help="The session whose last anchor a delta follows; agents set it.")
+@click.option("--iteration", type=click.IntRange(1), help="Print only if anchor.frequency is due.")
+@click.option("--explain", is_flag=True, help="Show tokens by source, what was cut and why.")
 def command(
-    here: Edge,
+    edge: Edge,
     task: str | None,
     sources: str | None,
     tokens: int | None,
@@ -43,13 +47,17 @@ def command(
     iteration: int | None,
     explain: bool,
 ) -> Reply:
+    """Print what matters for a task, within a token budget."""
     from kedge.context import anchor
-    from kedge.context.workplace import Workplace
-    from kedge.knowledge.remind import for_task
+    from kedge.context.workspace import Workspace
+    from kedge.knowledge.recall.reminder import recall_for_task
 
     if mode == "small" and (sources or tokens):
-        raise UsageError("--mode small is what it is", hint="leave out --sources and --tokens")
-    project = here.project()
+        raise UsageError(
+            "--mode small cannot be combined with --sources or --tokens",
+            hint="leave out --sources and --tokens",
+        )
+    project = edge.project()
     named = (
         None if sources is None else [word.strip() for word in sources.split(",") if word.strip()]
     )
@@ -61,20 +69,20 @@ def command(
         "anchor.form": form,
     }
     loaded = config.load(project, flags)
-    here.warn(*loaded.warnings)
+    edge.warn(*loaded.warnings)
     alone = iteration is not None or "prompt" in (named or ())
-    place = Workplace(project, loaded.settings, task, alone=alone, recall=for_task)
+    place = Workspace(project, loaded.settings, task, alone=alone, recall=recall_for_task)
     if iteration is not None and not anchor.is_due(place, iteration):
         return Reply({"text": "", "tokens": 0, "sections": [], "due": False})
     who = session or next((os.environ[name] for name in _SESSIONS if name in os.environ), "")
     if mode == "small":
-        made = anchor.small(place)
+        result = anchor.make_small(place)
     elif loaded.settings.anchor.mode == "delta":
-        made = anchor.delta(place, who)
+        result = anchor.make_delta(place, who)
     else:
-        made = anchor.full(place, who)
+        result = anchor.make_full(place, who)
 
     def why() -> str:
-        return explained(made.parts, made.tokens, made.budget, made.unchanged)
+        return explain_budget(result.parts, result.tokens, result.budget, result.unchanged)
 
-    return Reply(made.data(), why if explain else made.text, made.warnings)
+    return Reply(result.data(), why if explain else result.text, result.warnings)

@@ -1,4 +1,4 @@
-"""What a bug leaves: a log that is fit to be pasted into a report."""
+"""Logs of bugs in kedge, ready to be pasted into a report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Bug(KedgeError):
 
 
 def report(error: Exception, argv: Sequence[str], directory: Path) -> Bug:
-    """Write down what happened, without secrets, and say where."""
+    """Write a log without secrets and return an error that names it."""
     text = redact(
         f"kedge {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
         f"{clock.now()}\n"
@@ -40,8 +40,8 @@ def report(error: Exception, argv: Sequence[str], directory: Path) -> Bug:
 
 def _write(text: str, directory: Path) -> Path | None:
     name = f"bug-{clock.now().replace(':', '')}-{os.getpid()}.log"
-    for place in _places(directory):
-        path = place / "logs" / name
+    for home in _log_homes(directory):
+        path = home / "logs" / name
         try:
             files.write_atomic(path, text.encode("utf-8", "backslashreplace"), mode=0o600)
         except KedgeError:
@@ -52,14 +52,13 @@ def _write(text: str, directory: Path) -> Path | None:
     return None
 
 
-def _places(directory: Path) -> Iterator[Path]:
-    """Where the log may go, the best place first."""
+def _log_homes(directory: Path) -> Iterator[Path]:
+    """Yield the directories that may hold the log, best first."""
     try:
         yield project.find(directory).home()
     except (KedgeError, OSError):
-        named = os.environ.get(project.HOME_VARIABLE)
-        if named:
-            yield Path(named)
+        if os.environ.get(project.HOME_VARIABLE):
+            yield Path(os.environ[project.HOME_VARIABLE])
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     home = Path(os.environ.get("HOME", ""))
     if state.is_absolute():

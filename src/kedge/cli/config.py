@@ -1,34 +1,34 @@
-"""`kedge config`: what is set, where it comes from, and how to change it."""
+"""`kedge config`: show and change settings."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import click
 
 from kedge import config
-from kedge.cli import syntax
+from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.errors import BareRepository, ConfigError, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _LOCK = (".kedge", "locks", "config.lock")
 
 
-command = syntax.group("Show and change settings.")
+command = Group(help="Show and change settings.")
 
 
-@command.command("Show each setting with its value and where that comes from.")
-@syntax.argument("key", required=False)
-def show(here: Edge, key: str | None) -> Reply:
+@command.command()
+@click.argument("key", required=False)
+def show(edge: Edge, key: str | None) -> Reply:
+    """Show each setting with its value and its origin."""
     wanted = config.find_key(key).name if key else None
-    loaded = config.load(_project(here))
+    loaded = config.load(_project(edge))
     rows = []
-    for name, item in config.keys().items():
+    for name, item in config.list_keys().items():
         if wanted not in (None, name):
             continue
         section, _, last = name.partition(".")
@@ -44,65 +44,67 @@ def show(here: Edge, key: str | None) -> Reply:
                 "help": item.help,
             }
         )
-    text = clean(_shown(rows[0]["value"])) if wanted else lambda: _table(rows)
+    text = clean(_format(rows[0]["value"])) if wanted else lambda: _table(rows)
     return Reply(rows[0] if wanted else rows, text, loaded.warnings)
 
 
-@command.command("Set KEY to VALUE in the project's file, or take it out.")
-@syntax.argument("key")
-@syntax.argument("value", required=False)
-@syntax.option("--user", is_flag=True, help="Change the user's file instead of the project's.")
-@syntax.option("--unset", is_flag=True, help="Take the setting out, so that the default counts.")
-def set_(here: Edge, key: str, value: str | None, user: bool, unset: bool) -> Reply:
+@command.command("set")
+@click.argument("key")
+@click.argument("value", required=False)
+@click.option("--user", is_flag=True, help="Change the user's file instead of the project's.")
+@click.option("--unset", is_flag=True, help="Remove the setting, so that its default applies.")
+def set_(edge: Edge, key: str, value: str | None, user: bool, unset: bool) -> Reply:
+    """Set KEY to VALUE in the project's file, or remove it."""
     item = config.find_key(key)
     if unset == (value is not None):
-        raise UsageError("give a VALUE or --unset", hint="kedge config set --help")
+        raise UsageError("give either VALUE or --unset", hint="kedge config set --help")
     if item.user_only and not user and not unset:
         raise ConfigError(
-            f"{key} may be set in the user's file only", hint=f"kedge config set --user {key} …"
+            f"{key} can only be set in the user's file", hint=f"kedge config set --user {key} …"
         )
-    project = None if user else here.project()
+    project = None if user else edge.project()
     path = config.project_file(project) if project else config.user_file()
     lock = project.path(*_LOCK) if project else path.parent.joinpath(*_LOCK[1:])
-    wanted = None if value is None else config.from_text(item, value, "the command line")
-    wanted = list(wanted) if isinstance(wanted, tuple) else wanted
-    _change(path, lock, item.name, wanted)
-    return Reply({"key": item.name, "value": wanted, "file": str(path)})
+    parsed = None if value is None else config.parse_value(item, value, "the command line")
+    parsed = list(parsed) if isinstance(parsed, tuple) else parsed
+    _change(path, lock, item.name, parsed)
+    return Reply({"key": item.name, "value": parsed, "file": str(path)})
 
 
-@command.command("Print the paths of the settings files, the project's first.")
-@syntax.option("--user", "which", flag_value="user", help="Only the user's.")
-@syntax.option("--project", "which", flag_value="project", help="Only the project's.")
-def path(here: Edge, which: str | None) -> Reply:
+@command.command()
+@click.option("--user", "which", flag_value="user", help="Only the user's file.")
+@click.option("--project", "which", flag_value="project", help="Only the project's file.")
+def path(edge: Edge, which: str | None) -> Reply:
+    """Print the paths of the settings files, the project's first."""
     paths: dict[str, str] = {}
     if which != "user":
-        project = here.project() if which == "project" else _project(here)
+        project = edge.project() if which == "project" else _project(edge)
         if project is not None:
             paths["project"] = str(config.project_file(project))
     if which != "project":
         paths["user"] = str(config.user_file())
-    return Reply(paths, "\n".join(clean(found) for found in paths.values()))
+    return Reply(paths, "\n".join(clean(path) for path in paths.values()))
 
 
-def _project(here: Edge) -> Project | None:
+def _project(edge: Edge) -> Project | None:
     try:
-        return here.project()
+        return edge.project()
     except (NoRepository, BareRepository):
         return None
 
 
 def _change(path: Path, lock: Path, key: str, value: Any) -> None:
-    from kedge.host.toml_edit import CannotEdit, with_value
+    from kedge.host.toml_edit import TomlEditError, set_value
 
     with files.lock(lock):
         before = config.read_text(path)
-        config.parse(path, before)
+        config.parse_toml(path, before)
         section, _, name = key.partition(".")
         try:
-            after = with_value(before, section, name, value)
-        except CannotEdit:
+            after = set_value(before, section, name, value)
+        except TomlEditError:
             raise ConfigError(
-                f"{path}: {key} cannot be changed without touching other lines",
+                f"{path}: {key} cannot be changed without changing other lines",
                 hint=f"edit the file by hand: [{section}] {name} = …",
             ) from None
         if after != before:
@@ -114,11 +116,11 @@ def _table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         origin = row["origin"]
         where = f"{origin['kind']} ({origin['where']})" if origin["where"] else origin["kind"]
-        cells.append((row["key"], _shown(row["value"]), where))
+        cells.append((row["key"], _format(row["value"]), where))
     return table(("setting", "value", "from"), cells)
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

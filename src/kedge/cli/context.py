@@ -1,137 +1,152 @@
-"""`kedge context`: hand a task from agent to agent, with nothing committed in between."""
+"""`kedge context`: hand a task from agent to agent without commits in between."""
 
 from __future__ import annotations
 
 import sys
 
-from kedge.cli import context_desk as at
-from kedge.cli import context_records, context_upkeep, syntax
+import click
+
+from kedge.cli import context_records, context_upkeep, options
+from kedge.cli.commands import Group
+from kedge.cli.context_task import (
+    ContextTask,
+    actor_option,
+    agent_option,
+    agent_reply,
+    print_drift,
+)
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.errors import CheckFound, UsageError
-from kedge.handoff.steps import checked_name
+from kedge.handoff.transitions import check_agent_name
 
-command = syntax.group("Hand a task from agent to agent, with nothing committed in between.")
-
-
-command.add(context_records.record_qa)
-command.add(context_records.attach)
-command.add(context_upkeep.list_)
-command.add(context_upkeep.purge)
-command.add(context_upkeep.sweep)
+command = Group(help="Hand a task from agent to agent without commits in between.")
+command.add_command(context_records.record_qa)
+command.add_command(context_records.attach)
+command.add_command(context_upkeep.list_)
+command.add_command(context_upkeep.purge)
+command.add_command(context_upkeep.sweep)
 
 
-@command.command("Freeze the task: what is asked, by which standards, how it is validated.")
-@syntax.argument("task")
-@syntax.option("--base-commit", help="What changes are counted from; else HEAD.")
-@syntax.option("--export", is_flag=True, help="Write context-<role>.json for each role, too.")
-@at.actor
-@at.allow
+@command.command()
+@click.argument("task")
+@click.option("--base-commit", help="The commit to diff against; HEAD by default.")
+@click.option("--export", is_flag=True, help="Also write context-<role>.json for each role.")
+@actor_option
+@options.allow_secret
 def init(
-    here: Edge,
+    edge: Edge,
     task: str,
     base_commit: str | None,
     export: bool,
     actor: str | None,
     allow: tuple[str, ...],
 ) -> Reply:
-    from kedge.cli.context_view import frozen
+    """Freeze the task: what is asked, its standards and its checks."""
+    from kedge.cli.context_view import describe_frozen
 
-    place = at.At(here, task, actor)
-    desk = place.desk
-    made, gathered = desk.init(
-        place.needed(), place.commands, base=base_commit, allow=allow, export=export
+    target = ContextTask(edge, task, actor)
+    handoff = target.handoff
+    context, gathered = handoff.init(
+        target.require_task(), target.list_commands, base=base_commit, allow=allow, export=export
     )
     origins = [{"field": field, "source": source} for field, source in gathered.origins]
 
     def text() -> str:
-        return frozen(made) + table(("field", "from"), gathered.origins)
+        return describe_frozen(context) + table(("field", "from"), gathered.origins)
 
-    return Reply({**made.data(), "origins": origins}, text, desk.warnings)
+    return Reply({**context.data(), "origins": origins}, text, handoff.warnings)
 
 
-@command.command("Show where a context stands (--json: all of it), or what a role needs.")
-@syntax.argument("task")
-@syntax.option("--role", help="What this role needs, as text for an agent.")
-def show(here: Edge, task: str, role: str | None) -> Reply:
-    from kedge.cli.context_lessons import lessons
-    from kedge.cli.context_view import sheet
-    from kedge.handoff import gather, views
-    from kedge.handoff.recording import changed_evidence
+@command.command()
+@click.argument("task")
+@click.option("--role", help="Print what this role needs, as text for an agent.")
+def show(edge: Edge, task: str, role: str | None) -> Reply:
+    """Show the state of a context (--json prints all of it), or what a role needs."""
+    from kedge.cli.context_lessons import select_lessons
+    from kedge.cli.context_view import describe_context
+    from kedge.handoff import immutable_block, role_views
+    from kedge.handoff.evidence_records import find_changed_evidence
 
-    place = at.At(here, task)
-    desk = place.desk
-    context = desk.read()
+    target = ContextTask(edge, task)
+    handoff = target.handoff
+    context = handoff.read()
     sha = str(context.git.get("task_file_sha", ""))
-    reasons = gather.stale(desk.project, place.task(), context.immutable, sha)
-    desk.warnings += [f"stale: {one}" for one in reasons]
+    reasons = immutable_block.find_stale_sources(
+        handoff.project, target.find_task(), context.immutable, sha
+    )
+    handoff.warnings += [f"stale: {one}" for one in reasons]
     if role is not None:
-        name = checked_name(role)
-        made = views.counted(views.view(context, name, lessons(desk, context, name)))
-        return Reply(made, made["text"], desk.warnings)
-    changed = changed_evidence(desk.project, context)
-    desk.warnings += [
+        name = check_agent_name(role)
+        view = role_views.add_text(
+            role_views.make_view(context, name, select_lessons(handoff, context, name))
+        )
+        return Reply(view, view["text"], handoff.warnings)
+    changed = find_changed_evidence(handoff.project, context)
+    handoff.warnings += [
         f"{one['id']} has changed since it was attached: {one['why']}" for one in changed
     ]
     data = {**context.data(), "stale": reasons, "changed_evidence": changed}
-    return Reply(data, lambda: sheet(context), desk.warnings)
+    return Reply(data, lambda: describe_context(context), handoff.warnings)
 
 
-@command.command("Begin as an agent, on exactly what the one before left.")
-@syntax.argument("task")
-@at.agent
-@syntax.option("--session", help="The agent's own name for its session.")
-@syntax.option("--accept-stale", is_flag=True, help="Begin although a source has changed.")
-@at.actor
+@command.command()
+@click.argument("task")
+@agent_option
+@click.option("--session", help="The agent's session id.")
+@click.option("--accept-stale", is_flag=True, help="Begin even if a source has changed.")
+@actor_option
 def begin(
-    here: Edge,
+    edge: Edge,
     task: str,
     agent: str,
     session: str | None,
     accept_stale: bool,
     actor: str | None,
 ) -> Reply:
-    place = at.At(here, task, actor)
-    desk = place.desk
+    """Begin as an agent, if the working tree is what the previous agent left."""
+    target = ContextTask(edge, task, actor)
+    handoff = target.handoff
     try:
-        made = desk.begin(
-            checked_name(agent), place.task(), accept_stale=accept_stale, session=session
+        context = handoff.begin(
+            check_agent_name(agent), target.find_task(), accept_stale=accept_stale, session=session
         )
     except CheckFound as error:
-        at.tell_paths(here, error)
+        print_drift(edge, error)
         raise
-    return Reply(made.data(), f"{agent} is at work on {task}", desk.warnings)
+    return Reply(context.data(), f"{agent} is at work on {task}", handoff.warnings)
 
 
-@command.command("Record exactly what an agent leaves.")
-@syntax.argument("task")
-@at.agent
-@syntax.option("--at-work", is_flag=True, help="The agent goes on: it is not done.")
-@at.actor
-@at.allow
+@command.command()
+@click.argument("task")
+@agent_option
+@click.option("--at-work", is_flag=True, help="The agent is not done yet.")
+@actor_option
+@options.allow_secret
 def snapshot(
-    here: Edge, task: str, agent: str, at_work: bool, actor: str | None, allow: tuple[str, ...]
+    edge: Edge, task: str, agent: str, at_work: bool, actor: str | None, allow: tuple[str, ...]
 ) -> Reply:
-    desk = at.At(here, task, actor).desk
-    made = desk.snapshot(checked_name(agent), done=not at_work, allow=allow)
-    kept = made.agent(agent).snapshot
+    """Record the working tree that an agent leaves."""
+    handoff = ContextTask(edge, task, actor).handoff
+    context = handoff.snapshot(check_agent_name(agent), done=not at_work, allow=allow)
+    kept = context.agent(agent).snapshot
     assert kept is not None  # noqa: S101 - it was just taken
-    for title, paths in (("out of scope", kept.outside), ("gone from the scope", kept.vanished)):
-        desk.warnings += [f"{title}: {', '.join(paths[:10])}"] if paths else []
+    for title, paths in (("out of scope", kept.outside), ("deleted in scope", kept.vanished)):
+        handoff.warnings += [f"{title}: {', '.join(paths[:10])}"] if paths else []
     many = "1 file" if kept.files == 1 else f"{kept.files} files"
     text = f"{agent} leaves {many}, +{kept.added} -{kept.deleted} (tree {kept.tree})"
-    return Reply({"agent": agent, **made.data()["coordination"][agent]}, text, desk.warnings)
+    return Reply({"agent": agent, **context.data()["coordination"][agent]}, text, handoff.warnings)
 
 
-@command.command("Say where an agent stands.")
-@syntax.argument("task")
-@at.agent
-@syntax.option("--status", help="pending, in_progress, done or blocked.")
-@syntax.option("--qa-log", help="The path of its log.")
-@at.actor
-@at.allow
+@command.command()
+@click.argument("task")
+@agent_option
+@click.option("--status", help="pending, in_progress, done or blocked.")
+@click.option("--qa-log", help="The path of the agent's QA log.")
+@actor_option
+@options.allow_secret
 def update(
-    here: Edge,
+    edge: Edge,
     task: str,
     agent: str,
     status: str | None,
@@ -139,114 +154,121 @@ def update(
     actor: str | None,
     allow: tuple[str, ...],
 ) -> Reply:
-    from kedge.handoff import steps
+    """Set an agent's status or QA log."""
+    from kedge.handoff import transitions
     from kedge.host import clock
 
     if status is None and qa_log is None:
-        raise UsageError("there is nothing to update", hint="give --status or --qa-log")
-    place = at.At(here, task, actor)
-    desk = place.desk
+        raise UsageError("nothing to update", hint="give --status or --qa-log")
+    target = ContextTask(edge, task, actor)
+    handoff = target.handoff
     if qa_log is not None:
-        desk.project.path(qa_log)
-    name = checked_name(agent)
-    if status == "in_progress":  # which is to begin, with all that is looked at then
-        desk.begin(name, place.task(), accept_stale=False, session=None)
+        handoff.project.path(qa_log)
+    name = check_agent_name(agent)
+    if status == "in_progress":  # the same as `context begin`, with all of its checks
+        handoff.begin(name, target.find_task(), accept_stale=False, session=None)
         status = None
     if status is None and qa_log is None:
-        return at.agent_reply(desk.read(), name, desk)
-    made = desk.change(
-        lambda one: steps.updated(one, name, clock.now(), status=status, qa_log=qa_log),
+        return agent_reply(handoff.read(), name, handoff)
+    context = handoff.change(
+        lambda one: transitions.update(one, name, clock.now(), status=status, qa_log=qa_log),
         f"update {name}",
         allow,
     )
-    return at.agent_reply(made, name, desk)
+    return agent_reply(context, name, handoff)
 
 
-@command.command("Say why an agent, and those after it, cannot go on.")
-@syntax.argument("task")
-@at.agent
-@syntax.option("--finding", required=True, help="What stands in the way.")
-@at.actor
-@at.allow
+@command.command()
+@click.argument("task")
+@agent_option
+@click.option("--finding", required=True, help="What blocks the agent.")
+@actor_option
+@options.allow_secret
 def block(
-    here: Edge, task: str, agent: str, finding: str, actor: str | None, allow: tuple[str, ...]
+    edge: Edge, task: str, agent: str, finding: str, actor: str | None, allow: tuple[str, ...]
 ) -> Reply:
-    from kedge.handoff import steps
+    """Block an agent and those after it, with the reason."""
+    from kedge.handoff import transitions
     from kedge.host import clock
 
-    desk = at.At(here, task, actor).desk
-    name = checked_name(agent)
-    made = desk.change(
-        lambda one: steps.blocked(one, name, finding, desk.actor, clock.now()),
+    handoff = ContextTask(edge, task, actor).handoff
+    name = check_agent_name(agent)
+    context = handoff.change(
+        lambda one: transitions.block(one, name, finding, handoff.actor, clock.now()),
         f"block {name}",
         allow,
     )
-    return at.agent_reply(made, name, desk)
+    return agent_reply(context, name, handoff)
 
 
-@command.command("Say that what stood in the way is resolved.")
-@syntax.argument("task")
-@at.agent
-@syntax.option("--finding", help="The id of one finding; else all.")
-@at.actor
-def unblock(here: Edge, task: str, agent: str, finding: str | None, actor: str | None) -> Reply:
-    from kedge.handoff import steps
+@command.command()
+@click.argument("task")
+@agent_option
+@click.option("--finding", help="The id of one finding; all by default.")
+@actor_option
+def unblock(edge: Edge, task: str, agent: str, finding: str | None, actor: str | None) -> Reply:
+    """Mark an agent's blocking findings as resolved."""
+    from kedge.handoff import transitions
     from kedge.host import clock
 
-    desk = at.At(here, task, actor).desk
-    name = checked_name(agent)
-    made = desk.change(
-        lambda one: steps.unblocked(one, name, finding, clock.now()), f"unblock {name}"
+    handoff = ContextTask(edge, task, actor).handoff
+    name = check_agent_name(agent)
+    context = handoff.change(
+        lambda one: transitions.unblock(one, name, finding, clock.now()), f"unblock {name}"
     )
-    return at.agent_reply(made, name, desk)
+    return agent_reply(context, name, handoff)
 
 
-@command.command("Compare the working tree with what an agent left; exit 4 when it differs.")
-@syntax.argument("task")
-@syntax.option("--expected-agent", help="Whose snapshot; else the last one.")
-@at.actor
-def verify(here: Edge, task: str, expected_agent: str | None, actor: str | None) -> Reply:
-    desk = at.At(here, task, actor).desk
-    named = None if expected_agent is None else checked_name(expected_agent)
+@command.command()
+@click.argument("task")
+@click.option("--expected-agent", help="Compare with this agent's snapshot; the last by default.")
+@actor_option
+def verify(edge: Edge, task: str, expected_agent: str | None, actor: str | None) -> Reply:
+    """Compare the working tree with what an agent left; exit with 4 if it differs."""
+    handoff = ContextTask(edge, task, actor).handoff
+    named = None if expected_agent is None else check_agent_name(expected_agent)
     try:
-        same = desk.checked(named)
+        same = handoff.require_unchanged(named)
     except CheckFound as error:
-        at.tell_paths(here, error)
+        print_drift(edge, error)
         raise
     data = {"state": "same", "since": same.since, "tree": same.now, "what": same.what, "drift": []}
-    return Reply(data, f"the working tree is what {same.since} left ({same.what})", desk.warnings)
+    return Reply(
+        data, f"the working tree is what {same.since} left ({same.what})", handoff.warnings
+    )
 
 
-@command.command("Print what an agent changed, as a patch.")
-@syntax.argument("task")
-@at.agent
-@syntax.option(
+@command.command()
+@click.argument("task")
+@agent_option
+@click.option(
     "--type",
     "kind",
-    type=syntax.Choice(["from-base", "incremental"]),
+    type=click.Choice(["from-base", "incremental"]),
     default="from-base",
     show_default=True,
-    help="Since the start, or since the snapshot before.",
+    help="Since the base commit, or since the previous snapshot.",
 )
-@syntax.option("--against", help="Since what this agent left.")
-def diff(here: Edge, task: str, agent: str, kind: str, against: str | None) -> Reply:
-    desk = at.At(here, task).desk
-    other = None if against is None else checked_name(against)
-    patch = desk.diff(checked_name(agent), kind=kind, against=other)
+@click.option("--against", help="Since this agent's snapshot.")
+def diff(edge: Edge, task: str, agent: str, kind: str, against: str | None) -> Reply:
+    """Print an agent's changes as a patch."""
+    handoff = ContextTask(edge, task).handoff
+    other = None if against is None else check_agent_name(against)
+    patch = handoff.diff(check_agent_name(agent), kind=kind, against=other)
     text = patch.decode("utf-8", "replace")
     data = {"agent": agent, "type": kind, "diff": text}
-    return Reply(data, clean(text) if sys.stdout.isatty() else patch, desk.warnings)
+    return Reply(data, clean(text) if sys.stdout.isatty() else patch, handoff.warnings)
 
 
-@command.command("Answer drift: take the tree as it is, or put back what was left.")
-@syntax.argument("task")
-@syntax.option("--accept", is_flag=True, help="Take the working tree for what was left.")
-@syntax.option("--revert", is_flag=True, help="Put the working tree back; what it was is kept.")
-@syntax.option("--note", required=True, help="What happened; it is kept.")
-@at.actor
-@at.allow
+@command.command()
+@click.argument("task")
+@click.option("--accept", is_flag=True, help="Accept the working tree as it is.")
+@click.option("--revert", is_flag=True, help="Restore the snapshot; the current tree is saved.")
+@click.option("--note", required=True, help="What happened, for the record.")
+@actor_option
+@options.allow_secret
 def resolve(
-    here: Edge,
+    edge: Edge,
     task: str,
     accept: bool,
     revert: bool,
@@ -254,24 +276,28 @@ def resolve(
     actor: str | None,
     allow: tuple[str, ...],
 ) -> Reply:
+    """Resolve drift: accept the working tree, or restore the snapshot."""
     if accept == revert:
-        raise UsageError("give --accept or --revert", hint="one of them")
-    desk = at.At(here, task, actor).desk
-    made = desk.resolve(note, accept=accept, allow=allow)
+        raise UsageError("give either --accept or --revert", hint="kedge context resolve --help")
+    handoff = ContextTask(edge, task, actor).handoff
+    context = handoff.resolve(note, accept=accept, allow=allow)
     done = "accepted" if accept else "reverted"
-    return Reply(made.data(), f"the drift is {done}", desk.warnings)
+    return Reply(context.data(), f"the drift is {done}", handoff.warnings)
 
 
-@command.command("Read the sources again; checks, events and snapshots stay.")
-@syntax.argument("task")
-@at.actor
-@at.allow
-def rebuild(here: Edge, task: str, actor: str | None, allow: tuple[str, ...]) -> Reply:
-    from kedge.cli.context_view import difference
+@command.command()
+@click.argument("task")
+@actor_option
+@options.allow_secret
+def rebuild(edge: Edge, task: str, actor: str | None, allow: tuple[str, ...]) -> Reply:
+    """Read the sources again; keep checks, events and snapshots."""
+    from kedge.cli.context_view import diff_immutable
 
-    place = at.At(here, task, actor)
-    desk = place.desk
-    made, before, after = desk.rebuild(place.needed(), place.commands, allow=allow)
-    shown = difference(before, after)
-    data = {**made.data(), "difference": shown}
-    return Reply(data, shown or f"revision {made.revision}: as before", desk.warnings)
+    target = ContextTask(edge, task, actor)
+    handoff = target.handoff
+    context, before, after = handoff.rebuild(
+        target.require_task(), target.list_commands, allow=allow
+    )
+    patch = diff_immutable(before, after)
+    data = {**context.data(), "difference": patch}
+    return Reply(data, patch or f"revision {context.revision}: nothing changed", handoff.warnings)

@@ -1,27 +1,28 @@
-"""What the knowledge bank has to say to those who look at what was handed over."""
+"""Lessons from the knowledge bank for a role that reads a handoff."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from kedge.errors import KedgeError
-from kedge.handoff import snapshots, views
-from kedge.handoff.context import Context
-from kedge.handoff.desk import Desk
+from kedge.handoff import role_views
+from kedge.handoff.operations import HandoffOperations
+from kedge.handoff.snapshot import snapshots
+from kedge.handoff.task_context import TaskContext
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _TOKENS = 600
 
 
-def lessons(desk: Desk, context: Context, name: str) -> list[dict[str, Any]]:
-    """Those that matter for what was asked and for the paths that were changed."""
-    from kedge.knowledge import recall
-    from kedge.knowledge.bank import Bank
+def select_lessons(
+    handoff: HandoffOperations, context: TaskContext, name: str
+) -> list[dict[str, Any]]:
+    """Return the lessons that are relevant to the task and to the changed paths."""
+    from kedge.knowledge.bank.bank import Bank
+    from kedge.knowledge.recall import selection
 
-    if not views.needs(name, "lessons"):
+    if not role_views.has_part(name, "lessons"):
         return []
     asked = context.immutable["task_snapshot"]
     task = Task(
@@ -31,24 +32,26 @@ def lessons(desk: Desk, context: Context, name: str) -> list[dict[str, Any]]:
         acceptance=tuple(asked["acceptance_criteria"]),
         scope_in=tuple(context.immutable["repo_paths"]),
     )
-    bank = Bank(desk.project, desk.settings)
-    found = recall.recall(bank, recall.asked(task, _changed(desk, context)), _TOKENS)
-    desk.warnings += found.warnings
-    told = [one.data() for one in found.lessons]
-    if told and not found.whole:
+    bank = Bank(handoff.project, handoff.settings)
+    selected = selection.select_lessons(
+        bank, selection.query_for_task(task, _changed_paths(handoff, context)), _TOKENS
+    )
+    handoff.warnings += selected.warnings
+    lessons = [one.data() for one in selected.lessons]
+    if lessons and not selected.whole:
         more = f"kedge knowledge list --task {context.task_id}"
-        told[-1]["text"] += f"\n[… more was left out; `{more}` prints it]"
-    return told
+        lessons[-1]["text"] += f"\n[… more was left out; `{more}` prints it]"
+    return lessons
 
 
-def _changed(desk: Desk, context: Context) -> list[str]:
-    """The paths that differ from the start in what was left last."""
+def _changed_paths(handoff: HandoffOperations, context: TaskContext) -> list[str]:
+    """Return the paths that differ between the base and the last snapshot."""
     if not context.snapshots:
         return []
     _, kept = context.snapshots[-1]
     try:
         base = str(context.git["base_tree"])
-        return [one.path for one in snapshots.compare(desk.project, base, kept.tree)]
+        return [one.path for one in snapshots.compare(handoff.project, base, kept.tree)]
     except KedgeError as error:
-        desk.warnings.append(f"lessons are chosen without the changed paths: {error.message}")
+        handoff.warnings.append(f"lessons were selected without the changed paths: {error.message}")
         return []

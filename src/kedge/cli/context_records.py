@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kedge.cli import context_desk as at
-from kedge.cli import syntax
+import click
+
+from kedge.cli import options
+from kedge.cli.commands import Command
+from kedge.cli.context_task import ContextTask, actor_option, agent_option
 from kedge.cli.edge import Edge, Reply, tell
 from kedge.cli.plain import clean
 from kedge.errors import UsageError
-from kedge.handoff.steps import checked_name
+from kedge.handoff.transitions import check_agent_name
 
 
-@syntax.command(
-    "Run a check and keep how it ended; without one, all that the context names. Exit code 0 "
-    "says that it was recorded, not that it passed."
+@click.command(cls=Command)
+@click.argument("task")
+@agent_option
+@click.option(
+    "--from", "log", type=click.Path(path_type=Path), help="Import this log instead of running."
 )
-@syntax.argument("task")
-@at.agent
-@syntax.option("--from", "log", type=syntax.Path(), help="A log instead of a run.")
-@syntax.option("--exit-code", type=int, help="With --from: how the run of the log ended.")
-@at.actor
-@at.allow
-@syntax.argument("check", nargs=-1)
+@click.option("--exit-code", type=int, help="With --from: the exit code of the run.")
+@actor_option
+@options.allow_secret
+@click.argument("check", nargs=-1)
 def record_qa(
-    here: Edge,
+    edge: Edge,
     task: str,
     agent: str,
     log: Path | None,
@@ -33,36 +35,42 @@ def record_qa(
     allow: tuple[str, ...],
     check: tuple[str, ...],
 ) -> Reply:
-    from kedge.cli.context_view import recorded
-    from kedge.handoff.recording import imported, run
+    """Run a check and record its result. Without CHECK, run all checks of the context. Exit code 0
+    means that the result was recorded, not that the check passed."""
+    from kedge.cli.context_view import describe_check
+    from kedge.handoff.evidence_records import record_check, record_log
 
     if log is not None and check:
-        raise UsageError("a command or --from LOG, not both", hint="give one of them")
-    desk = at.At(here, task, actor).desk
-    name, watch = checked_name(agent), None if here.json or here.quiet else _echo
+        raise UsageError(
+            "CHECK cannot be combined with --from", hint="give a command or a log, not both"
+        )
+    handoff = ContextTask(edge, task, actor).handoff
+    name, watch = check_agent_name(agent), None if edge.json or edge.quiet else _echo
     if log is not None:
-        made = [imported(desk, name, here.directory / log, exit_code, allow)]
+        records = [record_log(handoff, name, edge.directory / log, exit_code, allow)]
     elif check:
-        made = [run(desk, name, list(check), allow, watch)]
+        records = [record_check(handoff, name, list(check), allow, watch)]
     else:
-        frozen = desk.read().immutable["validation_baseline"]["commands"]
-        made = [run(desk, name, [one], allow, watch) for one in frozen]
-    if not made:
-        raise UsageError(f"the context of {task} names no checks", hint="give one: … -- make test")
-    data = made[0] if len(made) == 1 else made
-    return Reply(data, lambda: "\n".join(map(recorded, made)), desk.warnings)
+        frozen = handoff.read().immutable["validation_baseline"]["commands"]
+        records = [record_check(handoff, name, [one], allow, watch) for one in frozen]
+    if not records:
+        raise UsageError(
+            f"the context of {task} has no checks", hint="name one: … record-qa … -- make test"
+        )
+    data = records[0] if len(records) == 1 else records
+    return Reply(data, lambda: "\n".join(map(describe_check, records)), handoff.warnings)
 
 
-@syntax.command("Attach a file, or a part of one, by its hash.")
-@syntax.argument("task")
-@syntax.argument("path")
-@syntax.option("--heading", help="The section of this heading.")
-@syntax.option("--lines", help="Lines such as 10-20.")
-@syntax.option("--agent", help="Who attaches it.")
-@at.actor
-@at.allow
+@click.command(cls=Command)
+@click.argument("task")
+@click.argument("path")
+@click.option("--heading", help="Only the section with this heading.")
+@click.option("--lines", help="Only these lines, such as 10-20.")
+@click.option("--agent", help="Who attaches it.")
+@actor_option
+@options.allow_secret
 def attach(
-    here: Edge,
+    edge: Edge,
     task: str,
     path: str,
     heading: str | None,
@@ -71,12 +79,13 @@ def attach(
     actor: str | None,
     allow: tuple[str, ...],
 ) -> Reply:
-    from kedge.handoff.recording import attached
+    """Attach a file, or a part of it, as evidence."""
+    from kedge.handoff.evidence_records import attach_evidence
 
-    desk = at.At(here, task, actor).desk
-    name = None if agent is None else checked_name(agent)
-    made = attached(desk, path, heading=heading, lines=lines, agent=name, allow=allow)
-    return Reply(made, f"{made['id']}: {path}", desk.warnings)
+    handoff = ContextTask(edge, task, actor).handoff
+    name = None if agent is None else check_agent_name(agent)
+    record = attach_evidence(handoff, path, heading=heading, lines=lines, agent=name, allow=allow)
+    return Reply(record, f"{record['id']}: {path}", handoff.warnings)
 
 
 def _echo(data: bytes) -> None:

@@ -1,29 +1,31 @@
-"""`kedge context list`, `purge` and `sweep`: the contexts that there are, and their end."""
+"""`kedge context list`, `purge` and `sweep`: list contexts and delete them."""
 
 from __future__ import annotations
 
-from kedge.cli import context_desk as at
-from kedge.cli import syntax
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from kedge.cli.commands import Command
+from kedge.cli.context_task import read_tasks
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
 from kedge.errors import KedgeError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
+@click.command("list", cls=Command)
+def list_(edge: Edge) -> Reply:
+    """List all contexts."""
+    from kedge.handoff.context_store import ContextStore
 
-@syntax.command("List the contexts.")
-def list_(here: Edge) -> Reply:
-    from kedge.handoff.store import Store
-
-    store = Store(here.project())
+    store = ContextStore(edge.project())
     rows: list[dict[str, Any]] = []
     for name in store.tasks():
         try:
             one = store.read(name).context
         except KedgeError as error:
-            here.warn(error.message)
+            edge.warn(error.message)
             continue
         agents = {who: agent.status for who, agent in sorted(one.coordination.items())}
         rows.append(
@@ -51,38 +53,46 @@ def list_(here: Edge) -> Reply:
     return Reply(rows, text)
 
 
-@syntax.command("Delete a context with its snapshots.")
-@syntax.argument("task")
-@syntax.option("--yes", is_flag=True, help="Do it without asking.")
-def purge(here: Edge, task: str, yes: bool) -> Reply:
+@click.command(cls=Command)
+@click.argument("task")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+def purge(edge: Edge, task: str, yes: bool) -> Reply:
+    """Delete a context and its snapshots."""
+    from kedge.handoff.context_store import ContextStore
     from kedge.handoff.lifecycle import purge as remove
-    from kedge.handoff.store import Store
 
-    project = here.project()
-    if Store(project).exists(task) and not yes:
+    project = edge.project()
+    if ContextStore(project).exists(task) and not yes:
         hint = f"kedge context purge {task} --yes"
-        if not here.agreed(f"Delete the context of {task}?", "purge asks before it deletes", hint):
+        refusal = "purge needs confirmation, and there is no terminal to ask on"
+        if not edge.confirm(f"Delete the context of {task}?", refusal, hint):
             return Reply({"task": task, "removed": False}, "nothing was deleted")
     removed = remove(project, task)
-    text = f"the context of {task} is gone" if removed else f"{task} has no context"
+    text = f"deleted the context of {task}" if removed else f"{task} has no context"
     return Reply({"task": task, "removed": removed}, text)
 
 
-@syntax.command("Delete contexts whose task is gone or finished.")
-@syntax.option("--ttl", default="7d", show_default=True, help="How long nobody wrote them.")
-@syntax.option("--dry-run", is_flag=True, help="Say which, and delete none.")
-def sweep(here: Edge, ttl: str, dry_run: bool) -> Reply:
+@click.command(cls=Command)
+@click.option(
+    "--ttl",
+    default="7d",
+    show_default=True,
+    help="Only contexts that were not written for this long.",
+)
+@click.option("--dry-run", is_flag=True, help="List them and delete nothing.")
+def sweep(edge: Edge, ttl: str, dry_run: bool) -> Reply:
+    """Delete old contexts whose task is finished or no longer exists."""
     from kedge.handoff import lifecycle
 
-    project = here.project()
-    tasks = at.tasks(here, project)
-    if here.warnings:
+    project = edge.project()
+    tasks = read_tasks(edge, project)
+    if edge.warnings:
         raise KedgeError(
-            "not all tasks could be read, so nobody knows which are gone", hint=here.warnings[0]
+            "cannot tell which tasks are gone: not all tasks could be read", hint=edge.warnings[0]
         )
-    found = lifecycle.orphans(project, tasks, ttl)
-    for orphan in [] if dry_run else found:
-        here.warn(*lifecycle.archive(project, orphan.task))
-    rows = [(one.task, one.why, one.updated_at) for one in found]
-    data = [one._asdict() for one in found]
-    return Reply(data, lambda: table(("task", "why", "updated"), rows, empty="no orphans\n"))
+    orphans = lifecycle.find_orphans(project, tasks, ttl)
+    for orphan in [] if dry_run else orphans:
+        edge.warn(*lifecycle.archive(project, orphan.task))
+    rows = [(one.task, one.why, one.updated_at) for one in orphans]
+    data = [asdict(one) for one in orphans]
+    return Reply(data, lambda: table(("task", "why", "updated"), rows, empty="nothing to delete\n"))

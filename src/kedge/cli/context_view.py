@@ -1,21 +1,18 @@
-"""How contexts look to people."""
+"""Text output of `kedge context`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from kedge.cli.plain import clean
-from kedge.context.diff import patch
-from kedge.handoff.context import Context
-from kedge.handoff.normalise import canonical
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kedge.context.diff import make_patch
+from kedge.handoff.canonical_form import encode_canonical
+from kedge.handoff.task_context import TaskContext
 
 
-def frozen(context: Context) -> str:
-    """What was just frozen, in a line."""
+def describe_frozen(context: TaskContext) -> str:
+    """Return one line that says what was frozen."""
     task = context.immutable["task_snapshot"]
     count = len(task["acceptance_criteria"])
     criteria = "1 criterion" if count == 1 else f"{count} criteria"
@@ -27,7 +24,7 @@ def frozen(context: Context) -> str:
     )
 
 
-def sheet(context: Context) -> str:
+def describe_context(context: TaskContext) -> str:
     task = context.immutable["task_snapshot"]
     lines = [f"{context.task_id}  {task['title']}  (revision {context.revision})", ""]
     lines.append(f"base: {context.git.get('head') or 'no commit'}, by {context.created_by}")
@@ -40,25 +37,22 @@ def sheet(context: Context) -> str:
         lines.append(line)
         lines += [f"  finding {one.id}: {one.text}" for one in agent.blocking]
     for event in context.drift:
-        told = f"drift {event.id} since {event.expected}: {event.what}, {event.state}"
-        lines.append(f"{told}: {event.note}" if event.note else told)
+        line = f"drift {event.id} since {event.expected}: {event.what}, {event.state}"
+        lines.append(f"{line}: {event.note}" if event.note else line)
         lines += [f"  {row['change']:8} {row['path']}" for row in event.paths[:20]]
-    lines += [f"check: {_check(one)}" for one in context.checks]
+    lines += [f"check: {describe_check(one)}" for one in context.checks]
     lines += [f"evidence: {one['id']} {one['path']} {one['line_span']}" for one in context.evidence]
     return clean("\n".join(lines))
 
 
-def recorded(made: Mapping[str, Any]) -> str:
-    return clean(_check(made))
+def describe_check(check: Mapping[str, Any]) -> str:
+    """Return one line with a check's result and its comparison with the baseline."""
+    baseline = ", baseline" if check.get("baseline") else ""
+    comparison = check.get("compared", {}).get("text", "")
+    line = f"{check['text']}; by {check['agent']}{baseline}"
+    return clean(f"{line}; {comparison}" if comparison else line)
 
 
-def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """What a rebuild changed, as a patch; empty when nothing."""
-    return patch("immutable.json", canonical(before), canonical(after))
-
-
-def _check(one: Any) -> str:
-    base = ", baseline" if one.get("baseline") else ""
-    compared = one.get("compared", {}).get("text", "")
-    line = f"{one['text']}; by {one['agent']}{base}"
-    return f"{line}; {compared}" if compared else line
+def diff_immutable(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Return what a rebuild changed, as a patch; empty if nothing changed."""
+    return make_patch("immutable.json", encode_canonical(before), encode_canonical(after))

@@ -7,7 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kedge.cli import syntax
+import click
+
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean
 from kedge.errors import ProgramError
@@ -75,12 +77,13 @@ STEPS: tuple[tuple[str, tuple[tuple[list[str], int], ...]], ...] = (
 )
 
 
-@syntax.command("Show kedge at work in a scratch repository.")
-@syntax.option("--keep", is_flag=True, help="Leave the scratch repository and print its path.")
-def command(here: Edge, keep: bool) -> Reply:
+@click.command(cls=Command)
+@click.option("--keep", is_flag=True, help="Leave the scratch repository and print its path.")
+def command(edge: Edge, keep: bool) -> Reply:
+    """Show kedge at work in a scratch repository."""
     scratch = Path(tempfile.mkdtemp(prefix="kedge-demo-"))
     try:
-        steps = _show(here, scratch)
+        steps = _show(edge, scratch)
     finally:
         if not keep:
             import shutil
@@ -90,19 +93,19 @@ def command(here: Edge, keep: bool) -> Reply:
     return Reply({"steps": steps, "path": path}, f"\nleft in {path}" if keep else None)
 
 
-def _show(here: Edge, scratch: Path) -> list[dict[str, object]]:
+def _show(edge: Edge, scratch: Path) -> list[dict[str, object]]:
     git.run(scratch, ["init", "--quiet"])
     env = {k: v for k, v in os.environ.items() if not k.startswith("KEDGE_")}
     env["XDG_CONFIG_HOME"] = str(scratch / "no-settings")
     steps: list[dict[str, object]] = []
     for title, commands in STEPS:
-        _say(here, f"\n{title}")
+        _say(edge, f"\n{title}")
         for args, expected in commands:
-            _say(here, "  $ kedge " + " ".join(_quoted(arg) for arg in args))
+            _say(edge, "  $ kedge " + " ".join(_quoted(arg) for arg in args))
             done = proc.run([sys.executable, "-m", "kedge", *args], cwd=scratch, env=env)
             output = (done.stdout + done.stderr).decode("utf-8", "replace")
             for line in output.splitlines():
-                _say(here, f"    {line}")
+                _say(edge, f"    {line}")
             steps.append({"args": args, "exit_code": done.code, "output": output})
             if done.code != expected:
                 raise ProgramError(
@@ -113,8 +116,8 @@ def _show(here: Edge, scratch: Path) -> list[dict[str, object]]:
     return steps
 
 
-def _say(here: Edge, text: str) -> None:
-    if not here.json:
+def _say(edge: Edge, text: str) -> None:
+    if not edge.json:
         write(clean(text) + "\n")
 
 

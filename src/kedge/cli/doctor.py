@@ -1,44 +1,52 @@
-"""`kedge doctor`: does all this reach the agents?"""
+"""`kedge doctor`: check that agents receive what kedge set up."""
 
 from __future__ import annotations
 
-from kedge.cli import syntax
+import click
+
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
-from kedge.context.checkup import Finding
+from kedge.context.doctor_checks import Diagnosis
 from kedge.errors import CheckFound
 
 
-@syntax.command("See that what was set up reaches the agents.")
-@syntax.option("--fix", is_flag=True, help="Repair what is safe to repair.")
-@syntax.option("--no-probe", is_flag=True, help="Do not start agents to see their hooks run.")
-def command(here: Edge, fix: bool, no_probe: bool) -> Reply:
+@click.command(cls=Command)
+@click.option("--fix", is_flag=True, help="Repair what is safe to repair.")
+@click.option("--no-probe", is_flag=True, help="Do not start agents to test their hooks.")
+def command(edge: Edge, fix: bool, no_probe: bool) -> Reply:
+    """Check that agents receive what kedge set up."""
     from kedge.context import doctor
 
-    project = here.project()
-    found = list(doctor.examine(project, live=not no_probe))
-    mended: list[Finding] = []
+    project = edge.project()
+    findings = list(doctor.examine(project, live=not no_probe))
+    mended: list[Diagnosis] = []
     if fix:
-        mended = doctor.mend(found)
+        mended = doctor.repair(findings)
         if mended:
-            found = list(doctor.examine(project, live=not no_probe))
-    data = {"findings": [_data(one) for one in found], "mended": [one.text for one in mended]}
-    text = "".join(clean(f"mended: {one.text}\n") for one in mended) + _shown(found)
-    wrong = [one for one in found if one.state == "problem"]
-    if not wrong:
+            findings = list(doctor.examine(project, live=not no_probe))
+    data = {"findings": [_data(one) for one in findings], "mended": [one.text for one in mended]}
+    text = "".join(clean(f"repaired: {one.text}\n") for one in mended) + _table(findings)
+    problems = [one for one in findings if one.state == "problem"]
+    if not problems:
         return Reply(data, text)
-    if not here.json:
+    if not edge.json:
         write(text)
-    what = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
-    able = any(one.mend for one in wrong)
-    hint = "kedge doctor --fix repairs what is safe" if able and not fix else wrong[0].fix
-    raise CheckFound(f"{what}: {wrong[0].text}", hint=hint, data=data)
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    repairable = any(one.repair for one in problems)
+    hint = "kedge doctor --fix repairs what is safe" if repairable and not fix else problems[0].fix
+    raise CheckFound(f"{count}: {problems[0].text}", hint=hint, data=data)
 
 
-def _data(found: Finding) -> dict[str, str]:
-    return {"name": found.name, "state": found.state, "text": found.text, "fix": found.fix}
+def _data(finding: Diagnosis) -> dict[str, str]:
+    return {
+        "name": finding.name,
+        "state": finding.state,
+        "text": finding.text,
+        "fix": finding.fix,
+    }
 
 
-def _shown(found: list[Finding]) -> str:
-    rows = [(one.state, one.name, one.text, one.fix) for one in found]
+def _table(findings: list[Diagnosis]) -> str:
+    rows = [(one.state, one.name, one.text, one.fix) for one in findings]
     return table(("", "what", "found", "to do"), rows)

@@ -1,4 +1,4 @@
-"""`kedge drift`: what agents do, set against what was asked."""
+"""`kedge drift`: compare what agents do with what they were asked."""
 
 from __future__ import annotations
 
@@ -6,47 +6,49 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from kedge.cli import drift_replay, drift_views, syntax
+import click
+
+from kedge.cli import drift_replay, drift_sessions
+from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-command = syntax.group("Watch what agents do against what was asked.")
+command = Group(help="Compare what agents do with what they were asked.")
 
 
-@command.command("Score recorded sessions: a case per line in, a line of verdicts out.")
-@syntax.option(
+@command.command()
+@click.option(
     "--root",
     metavar="DIR",
-    type=syntax.Path(directory=True),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The project that the sessions worked in.",
 )
-def score(here: Edge, root: Path | None) -> Reply:
+def score(edge: Edge, root: Path | None) -> Reply:
+    """Score recorded sessions from standard input. Each line is a JSON case; for each, print a
+    line of verdicts."""
     from kedge.drift import cases
 
-    place = str((here.directory / root).resolve()) if root is not None else None
+    directory = str((edge.directory / root).resolve()) if root is not None else None
 
-    def scored() -> Iterator[dict[str, Any]]:
-        for number, line in enumerate(_lines(), 1):
+    def score_lines() -> Iterator[dict[str, Any]]:
+        for number, line in enumerate(_read_lines(), 1):
             if line.strip():
-                yield cases.score(cases.read(line, number), place)
+                yield cases.score(cases.read(line, number), directory)
 
-    if here.json:
-        return Reply(list(scored()))
-    for found in scored():
-        sys.stdout.write(json.dumps(found) + "\n")
+    if edge.json:
+        return Reply(list(score_lines()))
+    for verdicts in score_lines():
+        sys.stdout.write(json.dumps(verdicts) + "\n")
     return Reply()
 
 
-def _lines() -> Iterator[bytes]:
+def _read_lines() -> Iterator[bytes]:
     if sys.stdin is not None:
         yield from sys.stdin.buffer
 
 
-command.add(drift_replay.replay)
-command.add(drift_views.status)
-command.add(drift_views.explain)
-command.add(drift_views.report)
+command.add_command(drift_replay.replay)
+command.add_command(drift_sessions.status)
+command.add_command(drift_sessions.explain)
+command.add_command(drift_sessions.report)

@@ -1,131 +1,132 @@
-"""`kedge drift replay`: past sessions, and what kedge would have said."""
+"""`kedge drift replay`: show what kedge would have said in past sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from kedge.cli import syntax
+import click
+
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.errors import FileError, UsageError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from kedge.agents.transcripts.sessions import RecordedSession, TranscriptFile
 
-    from kedge.agents.transcripts.read import File, Recorded
 
 _AGENTS = ("claude", "codex")
 _LEVELS = ("nudge", "correct", "intervene", "halt")
-_GOAL = 200  # characters that are shown
+_MAX_TEXT = 200  # characters of a goal or of evidence
 _MEGABYTE = 1_000_000
 
 
-@syntax.command(
-    "Replay past sessions of Claude Code and Codex, and show what kedge would have said."
+@click.command(cls=Command)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@click.option("--all", "every", is_flag=True, help="All sessions of this project on this machine.")
+@click.option(
+    "--since", metavar="DATE", help="Only sessions that were active at this time (UTC) or later."
 )
-@syntax.argument("paths", nargs=-1, metavar="[PATH]...", type=syntax.Path())
-@syntax.option("--all", "every", is_flag=True, help="All sessions of this project on this machine.")
-@syntax.option(
-    "--since", metavar="DATE", help="Only sessions that went on at this time (UTC) or later."
-)
-@syntax.option("--agent", type=syntax.Choice(_AGENTS), help="Only sessions of this agent.")
-@syntax.option(
+@click.option("--agent", type=click.Choice(_AGENTS), help="Only sessions of this agent.")
+@click.option(
     "--min-level",
     "least",
-    type=syntax.Choice(_LEVELS),
+    type=click.Choice(_LEVELS),
     default="correct",
     show_default=True,
-    help="Leave out what is below.",
+    help="Show only alarms of this level and above.",
 )
 def replay(
-    here: Edge,
+    edge: Edge,
     paths: tuple[Path, ...],
     every: bool,
     since: str | None,
     agent: str | None,
     least: str,
 ) -> Reply:
-    from kedge.agents.transcripts import read
+    """Show what kedge would have said in past sessions of Claude Code and Codex."""
+    from kedge.agents.transcripts import sessions
 
     if every == bool(paths):
-        raise UsageError("give paths or --all", hint="kedge drift replay --all")
-    begin = _time(since) if since is not None else None
-    files = _of_project(here, agent) if every else _named(here, paths)
-    found = [
+        raise UsageError("give either PATH or --all", hint="kedge drift replay --all")
+    begin = _parse_time(since) if since is not None else None
+    files = _find_project_files(edge, agent) if every else _find_named(edge, paths)
+    selected = [
         each
-        for each in read.sessions(files)
-        if agent in (None, each.agent) and (begin is None or _changed(each) >= begin.timestamp())
+        for each in sessions.group_sessions(files)
+        if agent in (None, each.agent) and (begin is None or _changed_at(each) >= begin.timestamp())
     ]
-    told = list(_replayed(here, found, begin, least))
-    return Reply(told, lambda: _text(here, told))
+    replays = list(_replay_sessions(edge, selected, begin, least))
+    return Reply(replays, lambda: _summarise(edge, replays))
 
 
-def _time(since: str) -> datetime:
+def _parse_time(since: str) -> datetime:
     try:
-        found = datetime.fromisoformat(since)
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        time = datetime.fromisoformat(since)
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"--since: {since!r} is no date", hint="--since 2026-01-31") from error
+        hint = "--since 2026-01-31"
+        raise UsageError(f"--since: {since!r} is not a date", hint=hint) from error
 
 
-def _named(here: Edge, paths: Iterable[Path]) -> list[File]:
-    """The transcripts that were named, and those in the directories that were."""
-    from kedge.agents.transcripts import read
+def _find_named(edge: Edge, paths: Iterable[Path]) -> list[TranscriptFile]:
+    """Return the transcripts at the paths and in directories among them."""
+    from kedge.agents.transcripts import sessions
 
-    given = [here.directory / path for path in paths]
-    found = []
-    for path in read.find(given):
+    given = [edge.directory / path for path in paths]
+    files = []
+    for path in sessions.find_files(given):
         try:
-            file = read.look(path)
+            file = sessions.inspect_file(path)
         except FileError as error:
             if path in given:
                 raise
-            here.warn(error.message)
+            edge.warn(error.message)
             continue
         if file is not None:
-            found.append(file)
+            files.append(file)
         elif path in given:
             raise FileError(
-                f"{path} is no transcript of Claude Code or Codex",
+                f"{path} is not a transcript of Claude Code or Codex",
                 hint="give the .jsonl file of a session, or a directory of them",
             )
-    return found
+    return files
 
 
-def _of_project(here: Edge, agent: str | None) -> list[File]:
-    from kedge.agents.transcripts import history, read
+def _find_project_files(edge: Edge, agent: str | None) -> list[TranscriptFile]:
+    from kedge.agents.transcripts import locations, sessions
 
-    root = here.project().root
-    places = history.directories(root, (agent,) if agent else _AGENTS)
-    found = []
-    for path in read.find(places):
+    root = edge.project().root
+    places = locations.list_directories(root, (agent,) if agent else _AGENTS)
+    files = []
+    for path in sessions.find_files(places):
         try:
-            file = history.of_project(path, root)
+            file = locations.inspect_project_file(path, root)
         except FileError as error:
-            here.warn(error.message)
+            edge.warn(error.message)
             continue
         if file is not None:
-            found.append(file)
-    return found
+            files.append(file)
+    return files
 
 
-def _changed(recorded: Recorded) -> float:
-    """When its files were last written: nothing in them is later."""
-    return max(file.changed for file in recorded.files)
+def _changed_at(session: RecordedSession) -> float:
+    """Return when the session's files were last written."""
+    return max(file.changed for file in session.files)
 
 
-def _replayed(
-    here: Edge, found: list[Recorded], begin: datetime | None, least: str
+def _replay_sessions(
+    edge: Edge, selected: list[RecordedSession], begin: datetime | None, least: str
 ) -> Iterator[dict[str, Any]]:
-    from kedge.agents.transcripts import history, read
+    from kedge.agents.transcripts import locations, sessions
     from kedge.drift.replay import replay as run
     from kedge.host.redact import redact_value
 
-    progress = here.progress("MB replayed")
-    total = sum(file.size for each in found for file in each.files)
+    progress = edge.progress("MB replayed")
+    total = sum(file.size for each in selected for file in each.files)
     done = 0
 
     def count(size: int) -> None:
@@ -136,31 +137,31 @@ def _replayed(
     counted: set[str] = set()
     after = begin.strftime("%Y-%m-%dT%H:%M:%S") if begin else ""
     try:
-        for each in found:
-            events = read.events(each, count, here.warn)
+        for each in selected:
+            events = sessions.read_events(each, count, edge.warn)
             try:
-                told = run(events, history.work_tree(each.cwd), counted=counted)
+                result = run(events, locations.find_work_tree(each.cwd), counted=counted)
             except FileError as error:
-                here.warn(error.message)
+                edge.warn(error.message)
                 continue
-            if told.ended >= after:
-                data = told.data(least)
+            if result.ended >= after:
+                data = result.data(least)
                 data["session"] = each.id
-                data["started"] = each.files[0].at or told.started
+                data["started"] = each.files[0].at or result.started
                 data["files"] = [str(file.path) for file in each.files]
                 yield redact_value(data)
     finally:
         progress.close()
 
 
-def _text(here: Edge, told: list[dict[str, Any]]) -> str:
-    alarmed = [each for each in told if each["alarms"]]
-    blocks = [_block(each, here.verbose) for each in alarmed]
-    actions = sum(each["actions"] for each in told)
-    alarms = sum(len(each["alarms"]) for each in told)
+def _summarise(edge: Edge, replays: list[dict[str, Any]]) -> str:
+    alarmed = [each for each in replays if each["alarms"]]
+    blocks = [_describe_session(each, edge.verbose) for each in alarmed]
+    actions = sum(each["actions"] for each in replays)
+    alarms = sum(len(each["alarms"]) for each in replays)
     rate = f", {100 * alarms / actions:.1f} per 100 actions" if actions else ""
     blocks.append(
-        f"{_count(len(told), 'session')}, {_count(actions, 'action')}: "
+        f"{_count(len(replays), 'session')}, {_count(actions, 'action')}: "
         f"{_count(len(alarmed), 'session')} with alarms, {_count(alarms, 'alarm')}{rate}"
     )
     return "\n\n".join(blocks)
@@ -170,14 +171,14 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _block(told: dict[str, Any], verbose: bool) -> str:
-    goal = told["goal"]
-    done = f"{_count(told['actions'], 'action')}, {told['modifying']} modifying"
+def _describe_session(replay: dict[str, Any], verbose: bool) -> str:
+    goal = replay["goal"]
+    work = f"{_count(replay['actions'], 'action')}, {replay['modifying']} modifying"
     lines = [
-        f"{told['agent']} {told['session']}  {told['started']}  {done}",
-        f"  asked: {_line(goal)}",
+        f"{replay['agent']} {replay['session']}  {replay['started']}  {work}",
+        f"  asked: {_shorten(goal)}",
     ]
-    for alarm in told["alarms"]:
+    for alarm in replay["alarms"]:
         who = f" (subagent {alarm['agent_id']})" if alarm["agent_id"] else ""
         lines.append(
             f"  step {alarm['step']}  {alarm['score']} {alarm['level']}  {alarm['tool']}{who}  "
@@ -185,17 +186,17 @@ def _block(told: dict[str, Any], verbose: bool) -> str:
         )
         if alarm["goal"] != goal:
             goal = alarm["goal"]
-            lines.append(f"    asked by then: {_line(goal)}")
-        lines += [f"    {rule['rule']}: {_line(rule['evidence'])}" for rule in alarm["rules"]]
+            lines.append(f"    asked by then: {_shorten(goal)}")
+        lines += [f"    {rule['rule']}: {_shorten(rule['evidence'])}" for rule in alarm["rules"]]
         if verbose and alarm["correction"]:
             lines += [f"    | {line}" for line in alarm["correction"].splitlines()]
-    course = told["course"]
+    course = replay["course"]
     lines.append(f"  ended {course['state']} at {course['score']}")
-    lines += [f"  needs review: {_line(why)}" for why in told["why"]]
+    lines += [f"  needs review: {_shorten(why)}" for why in replay["why"]]
     return "\n".join(map(clean, lines))
 
 
-def _line(text: str) -> str:
-    from kedge.host.text import shortened
+def _shorten(text: str) -> str:
+    from kedge.host.text import shorten
 
-    return shortened(text, _GOAL)
+    return shorten(text, _MAX_TEXT)

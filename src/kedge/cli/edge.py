@@ -1,7 +1,7 @@
 """The edge of the command line: options, output, errors and exit codes, in one place.
 
-A command's function returns a `Reply`, raises a KedgeError, or does neither. Everything that is
-printed, in text or as the one JSON document of `--json`, is printed here.
+A command's function returns a `Reply` or raises a `KedgeError`. This module prints both, as text or
+as the one JSON document of `--json`, and returns the exit code.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
-from kedge import __version__
-from kedge.cli import reading
-from kedge.cli.commands import root
+import click
+
+from kedge.cli.commands import root, usage_error
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
 from kedge.host.project import Project
-from kedge.host.record import NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TextIO
-
     from kedge.cli.progress import Progress
 
-EXIT_PIPE = 141  # as a shell shows a program that lost its reader
+
+EXIT_PIPE = 141  # what a shell reports for a program killed by SIGPIPE
 
 
-class Reply(NamedTuple):
-    """What a command answers: data for `--json`, and the same as text for people.
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The result of a command: data for `--json`, and the same as text for people.
 
-    Either may be a function, for what need not be made when the other is asked for. Text that are
-    bytes goes out as it is.
+    Either may be a function, which is called only if that form is printed. Bytes are printed
+    unchanged.
     """
 
     data: Any = None
@@ -43,30 +43,24 @@ class Reply(NamedTuple):
 
 
 class Edge:
-    """The invocation: its global options and what it found out about the project."""
+    """One invocation of kedge: its global options, its warnings, and how to reach the user."""
 
     def __init__(self, *, json: bool) -> None:
         self.json = json
         self.quiet = False
         self.verbose = False
         self.directory = Path()
-        self.given: dict[str, Any] = {}  # to the groups above the command
+        self.settings: dict[str, Any] = {}  # from options of the group, such as --backend
         self.warnings: list[str] = []
         self.out: TextIO = sys.stdout
-        self.streamed = False
+        self.streamed = False  # JSON lines were printed instead of one document
 
-    def enter(self, given: Mapping[str, Any], everywhere: Iterable[str] = ()) -> None:
-        """Take what is said above the command, and which of `json`, `quiet` and `verbose` are."""
-        self.given |= given
-        for name in everywhere:
-            setattr(self, name, True)
-        directory = given.get("directory")
-        if directory is not None:
-            from kedge.host.git import is_directory
+    def change_directory(self, directory: Path) -> None:
+        from kedge.host.git import is_directory
 
-            if not is_directory(directory):
-                raise UsageError(f"-C: no directory {str(directory)!r}", hint="check the path")
-            self.directory = directory
+        if not is_directory(directory):
+            raise UsageError(f"-C: no directory {str(directory)!r}", hint="check the path")
+        self.directory = directory
 
     def project(self) -> Project:
         from kedge.host import project
@@ -77,15 +71,14 @@ class Edge:
         self.warnings += [text for text in texts if text not in self.warnings]
 
     def progress(self, what: str) -> Progress:
-        """To be told how far the work has come; shown on a terminal when it takes a while."""
+        """Return a progress bar, which is shown on a terminal if the work takes a while."""
         from kedge.cli.progress import Progress, Silent
 
-        watched = not (self.quiet or self.json) and sys.stderr.isatty()
-        return Progress(what) if watched else Silent(what)
+        visible = not (self.quiet or self.json) and sys.stderr.isatty()
+        return Progress(what) if visible else Silent(what)
 
-    def line(self, data: Any) -> None:
-        """One line of a stream of JSON, at once. What a command streams takes the place of the one
-        document."""
+    def stream(self, data: Any) -> None:
+        """Print one line of JSON now. A command that streams prints no final document."""
         import json
 
         self.streamed = True
@@ -93,52 +86,50 @@ class Edge:
             write(json.dumps(data) + "\n")
             self.out.flush()
 
-    def agreed(self, question: str, refusal: str, hint: str, shown: str = "") -> bool:
-        """What the user says to a question. Where nobody can be asked, that is refused."""
+    def confirm(self, question: str, refusal: str, hint: str, details: str = "") -> bool:
+        """Ask the user a yes-or-no question; raise if there is no terminal to ask on."""
         if self.json or not sys.stdin.isatty():
             raise KedgeError(refusal, hint=hint)
-        import click
-
-        if shown:
-            tell(shown + "\n")
+        if details:
+            tell(details + "\n")
         try:
             return click.confirm(question, err=True)
         except click.Abort:
             raise KeyboardInterrupt from None
 
     def note(self, text: str) -> None:
-        """Something to know with `--verbose` only."""
+        """Print a note if the user asked for `--verbose`."""
         if self.verbose:
-            _tell(f"note: {text}")
+            _tell_line(f"note: {text}")
 
 
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    edge = Edge(json=_asks_for_json(argv))
+    edge = Edge(json=_has_json_flag(argv))
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # the caller has closed it
+        if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
     try:
-        code = _answer(edge, argv)
+        code = _run_command(edge, argv)
         sys.stdout.flush()
     except BrokenPipeError:
         code = EXIT_PIPE
-    except OSError:  # said already
+    except OSError:  # already reported
         code = 1
     if code in (1, EXIT_PIPE):
-        _give_up_unwritten()
+        _discard_unwritten()
     return code
 
 
-def _give_up_unwritten() -> None:
-    """Keep the interpreter's last flush from complaining about a stream that takes nothing."""
+def _discard_unwritten() -> None:
+    """Redirect a broken stdout to /dev/null, so that the interpreter's last flush is silent."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _answer(edge: Edge, argv: Sequence[str]) -> int:
+def _run_command(edge: Edge, argv: Sequence[str]) -> int:
     captured = io.StringIO()
     edge.out = sys.stdout
     try:
@@ -148,7 +139,7 @@ def _answer(edge: Edge, argv: Sequence[str]) -> int:
             edge.warn(*reply.warnings)
             _print(edge, reply)
         elif edge.json:
-            _envelope(edge, {"text": captured.getvalue()})
+            _print_document(edge, {"text": captured.getvalue()})
         return 0
     except BrokenPipeError:
         raise
@@ -156,29 +147,28 @@ def _answer(edge: Edge, argv: Sequence[str]) -> int:
         return _fail(edge, error)
     except KeyboardInterrupt:
         return _fail(edge, _Interrupted("interrupted"))
-    except Exception as error:  # noqa: BLE001 - the one place where a bug ends
+    except Exception as error:  # noqa: BLE001 - every bug is reported here
         from kedge.cli.bugs import report
 
         return _fail(edge, report(error, argv, edge.directory))
 
 
 def _invoke(edge: Edge, argv: Sequence[str]) -> Reply | None:
-    if list(argv) == ["--version"]:
-        return Reply(text=f"kedge {__version__}")
-    call: reading.Call | Reply | None = reading.read(root, argv)
-    if call is None:
-        from kedge.cli import clicked
-
-        call = clicked.read(edge, argv)
-    if not isinstance(call, reading.Call):
-        return call
-    edge.enter(call.above, call.everywhere)
-    reply: Reply | None = call.command.function(edge, **call.given)
-    return reply
+    """Run the command; return None for `--help` and `--version`, which click prints itself."""
+    try:
+        with root.make_context("kedge", list(argv), obj=edge) as context:
+            reply: Reply | None = root.invoke(context)
+            return reply
+    except click.exceptions.NoArgsIsHelpError as error:
+        return Reply({"text": error.message}, error.message)
+    except click.exceptions.Exit:
+        return None
+    except click.ClickException as error:
+        raise usage_error(error) from error
 
 
 class _NoOutput(KedgeError):
-    """Standard output takes nothing, so that the error can only be said on standard error."""
+    """Standard output cannot be written, so this error is printed on standard error only."""
 
     code = "no-output"
 
@@ -191,14 +181,14 @@ class _Interrupted(KedgeError):
 def _fail(edge: Edge, error: KedgeError) -> int:
     if edge.json and not edge.streamed and not isinstance(error, _NoOutput):
         try:
-            _envelope(edge, error.data, error)
+            _print_document(edge, error.data, error)
         except _NoOutput as second:
             return _fail(edge, second)
     else:
         _show_warnings(edge)
-        _tell(f"error: {error.message}")
+        _tell_line(f"error: {error.message}")
         if error.hint:
-            _tell(f"hint: {error.hint}")
+            _tell_line(f"hint: {error.hint}")
     return error.exit_code
 
 
@@ -207,7 +197,7 @@ def _print(edge: Edge, reply: Reply) -> None:
         _show_warnings(edge)
         return
     if edge.json:
-        _envelope(edge, reply.data() if callable(reply.data) else reply.data)
+        _print_document(edge, reply.data() if callable(reply.data) else reply.data)
         return
     text = reply.text() if callable(reply.text) else reply.text
     if isinstance(text, bytes):
@@ -217,7 +207,7 @@ def _print(edge: Edge, reply: Reply) -> None:
     _show_warnings(edge)
 
 
-def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
+def _print_document(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
     import json
 
     document = {
@@ -228,13 +218,12 @@ def _envelope(edge: Edge, data: Any, error: KedgeError | None = None) -> None:
         "hint": error.hint if error else None,
         "warnings": edge.warnings,
     }
-    # In ASCII: right in every encoding, and no control character gets through to a terminal.
+    # ASCII is valid in every encoding, and no control character reaches a terminal.
     write(json.dumps(document, indent=2) + "\n")
 
 
 def write(text: str | bytes) -> None:
-    """Write to standard output, and all of it: an unbuffered stream may take a part and say
-    nothing."""
+    """Write all of the text to standard output, even if the stream takes it in parts."""
     stream = sys.stdout
     raw = getattr(stream, "buffer", None)
     if raw is None:
@@ -253,29 +242,29 @@ def write(text: str | bytes) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise _NoOutput(
-            f"cannot write the answer: {reason}", hint="what the command did is done"
+            f"cannot write the output: {reason}", hint="the command itself has finished"
         ) from error
 
 
 def _show_warnings(edge: Edge) -> None:
     if not edge.quiet:
         for warning in edge.warnings:
-            _tell(f"warning: {warning}")
+            _tell_line(f"warning: {warning}")
 
 
-def _tell(text: str) -> None:
+def _tell_line(text: str) -> None:
     tell(clean(text.replace("\n", " ")) + "\n")
 
 
 def tell(text: str) -> None:
-    """Write to standard error, at once."""
+    """Write to standard error and flush."""
     sys.stderr.write(text)
     sys.stderr.flush()
 
 
-def _asks_for_json(argv: Sequence[str]) -> bool:
-    """Known before parsing, so that a usage error is a JSON document too."""
-    before = list(argv)
-    if "--" in before:
-        before = before[: before.index("--")]
-    return "--json" in before
+def _has_json_flag(argv: Sequence[str]) -> bool:
+    """Look for --json before parsing, so that a usage error is a JSON document too."""
+    options = list(argv)
+    if "--" in options:
+        options = options[: options.index("--")]
+    return "--json" in options

@@ -1,115 +1,123 @@
-"""`kedge feature`: a feature's documents, scoped to one task."""
+"""`kedge feature`: print and check a feature's documents."""
 
 from __future__ import annotations
 
-from kedge.cli import syntax
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
-from kedge.errors import BrokenTasks, CheckFound, InvalidValue, TaskNotFound, UsageError
+from kedge.errors import BrokenTasks, CheckFound
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from kedge.context.feature.folder import Feature
-    from kedge.context.feature.lint import Finding
+    from kedge.features.feature import Feature
+    from kedge.features.feature_tasks import FeatureTask
+    from kedge.features.lint import LintProblem
     from kedge.host.project import Project
-    from kedge.tasks.feature_docs.reading import FeatureTask
 
 
-command = syntax.group("Scope a feature's documents to one task.")
+command = Group(help="Print the parts of a feature's documents that a task needs.")
 
 
-@command.command("List a feature's tasks with what they refer to.")
-@syntax.argument("directory", metavar="DIR")
-def tasks(here: Edge, directory: str) -> Reply:
-    _, feature = _load(here, directory)
+@command.command()
+@click.argument("directory", metavar="DIR")
+def tasks(edge: Edge, directory: str) -> Reply:
+    """List a feature's tasks and the sections they refer to."""
+    _, feature = _load(edge, directory)
 
     def text() -> str:
         rows = [
             (task.number, task.title, ", ".join(f"{r.type} {r.id}" for r in task.references))
             for task in feature.tasks
         ]
-        return table(("task", "title", "refers to"), rows, empty="no tasks found")
+        return table(("task", "title", "refers to"), rows, empty="no tasks")
 
-    return Reply([_data(task) for task in feature.tasks], text, feature.warnings)
+    return Reply([_task_data(task) for task in feature.tasks], text, feature.warnings)
 
 
-@command.command("Print what one task needs of its feature's documents.")
-@syntax.argument("directory", metavar="DIR")
-@syntax.argument("number", metavar="TASK")
-@syntax.option("--section", metavar="FILE#HEADING", help="Print this section instead.")
-def scope(here: Edge, directory: str, number: str, section: str | None) -> Reply:
-    from kedge.context.feature import brief, render
+@command.command()
+@click.argument("directory", metavar="DIR")
+@click.argument("number", metavar="TASK")
+@click.option("--section", metavar="FILE#HEADING", help="Print this section instead.")
+def scope(edge: Edge, directory: str, number: str, section: str | None) -> Reply:
+    """Print the parts of the documents that a task needs."""
+    from kedge.features import brief, render
 
-    project, feature = _load(here, directory)
-    task = _task(feature, number)
+    project, feature = _load(edge, directory)
+    task = feature.find_task(number)
     if section is not None:
-        return _section(feature, section)
+        data = render.render_section(feature, section)
+        return Reply(data, clean(data["text"]))
     warnings = list(feature.warnings)
-    about = brief.make(project, feature, warnings)
-    made = render.render(feature, task, about.text if about else None)
-    return Reply(made.data, clean(made.text), [*warnings, *made.warnings])
+    about = brief.make_brief(project, feature, warnings)
+    scoped = render.render_scope(feature, task, about.text if about else None)
+    return Reply(scoped.data, clean(scoped.text), [*warnings, *scoped.warnings])
 
 
-@command.command("Print what the feature should know of its project.")
-@syntax.argument("directory", metavar="DIR")
-def brief_(here: Edge, directory: str) -> Reply:
-    from kedge.context.feature import brief
+@command.command("brief")
+@click.argument("directory", metavar="DIR")
+def brief_(edge: Edge, directory: str) -> Reply:
+    """Print the project context of a feature."""
+    from kedge.features import brief
 
-    project, feature = _load(here, directory)
+    project, feature = _load(edge, directory)
     warnings = list(feature.warnings)
-    made = brief.make(project, feature, warnings)
-    return Reply(made.data if made else None, clean(made.text) if made else None, warnings)
+    about = brief.make_brief(project, feature, warnings)
+    return Reply(about.data if about else None, clean(about.text) if about else None, warnings)
 
 
-@command.command("Check that tasks and documents refer to each other (exit 4).")
-@syntax.argument("directory", metavar="[DIR]", required=False)
-def lint(here: Edge, directory: str | None) -> Reply:
-    from kedge.context.feature import folder
-    from kedge.context.feature.lint import lint as check
-    from kedge.context.feature.lint import unreadable
+@command.command()
+@click.argument("directory", metavar="[DIR]", required=False)
+def lint(edge: Edge, directory: str | None) -> Reply:
+    """Check that tasks and documents refer to each other; exit with 4 if they do not."""
+    from kedge.features import folders
+    from kedge.features.feature import load_feature
+    from kedge.features.lint import describe_unreadable, lint_feature
 
-    project = here.project()
+    project = edge.project()
     paths = (
-        [folder.find(project, here.directory, directory)]
+        [folders.find_feature(project, edge.directory, directory)]
         if directory is not None
-        else folder.folders(project)
+        else folders.list_features(project)
     )
     warnings: list[str] = []
-    found: list[Finding] = []
+    findings: list[LintProblem] = []
     for path in paths:
         try:
-            feature = folder.load(project, path)
+            feature = load_feature(project, path)
         except BrokenTasks as error:
-            found.append(unreadable(path.name, error))
+            findings.append(describe_unreadable(path.name, error))
             continue
         warnings += feature.warnings
-        found += check(feature)
-    if not found:
+        findings += lint_feature(feature)
+    if not findings:
         count = f"{len(paths)} feature{'s' if len(paths) != 1 else ''}"
-        return Reply([], f"{count} checked, nothing found", warnings)
+        return Reply([], f"{count} checked, no problems", warnings)
     where = {path.name: path.relative_to(project.root).as_posix() for path in paths}
-    for one in found:
-        place = f"{where[one.feature]}/{one.file}:{one.line}: " if one.file else ""
-        write(clean(f"{place}{one.message}; {one.hint}".replace("\n", " ")) + "\n")
-    here.warn(*warnings)
+    for one in findings:
+        prefix = f"{where[one.feature]}/{one.file}:{one.line}: " if one.file else ""
+        write(clean(f"{prefix}{one.message}; {one.hint}".replace("\n", " ")) + "\n")
+    edge.warn(*warnings)
     raise CheckFound(
-        f"{len(found)} thing{'s' if len(found) != 1 else ''} found in the documents of "
-        f"{len({one.feature for one in found})} of {len(paths)} features",
+        f"{len(findings)} problem{'s' if len(findings) != 1 else ''} in the documents of "
+        f"{len({one.feature for one in findings})} of {len(paths)} features",
         hint="each line says what to do",
-        data=[one._asdict() | {"path": where[one.feature]} for one in found],
+        data=[asdict(one) | {"path": where[one.feature]} for one in findings],
     )
 
 
-def _load(here: Edge, directory: str) -> tuple[Project, Feature]:
-    from kedge.context.feature import folder
+def _load(edge: Edge, directory: str) -> tuple[Project, Feature]:
+    from kedge.features.feature import load_feature
+    from kedge.features.folders import find_feature
 
-    project = here.project()
-    return project, folder.load(project, folder.find(project, here.directory, directory))
+    project = edge.project()
+    return project, load_feature(project, find_feature(project, edge.directory, directory))
 
 
-def _data(task: FeatureTask) -> dict[str, Any]:
+def _task_data(task: FeatureTask) -> dict[str, Any]:
     return {
         "number": task.number,
         "title": task.title,
@@ -118,51 +126,3 @@ def _data(task: FeatureTask) -> dict[str, Any]:
         "references": [{"type": r.type, "id": r.id, "raw": r.raw} for r in task.references],
         "files": list(task.files),
     }
-
-
-def _task(feature: Feature, number: str) -> FeatureTask:
-    from kedge.tasks.feature_docs import forms
-
-    wanted = forms.key(number)
-    exact = [task for task in feature.tasks if task.number == number]
-    found = exact or [task for task in feature.tasks if task.key == wanted]
-    if found:
-        return found[0]
-    if not feature.tasks:
-        raise TaskNotFound(
-            f"no tasks found in {feature.name}/tasks.md",
-            hint="give each task a heading such as '### Task 1.1: Title'",
-        )
-    from difflib import get_close_matches
-
-    numbers = [task.number for task in feature.tasks]
-    near = get_close_matches(number, numbers, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"kedge feature tasks {feature.name} lists them"
-    raise TaskNotFound(f"no task {number!r} in {feature.name}/tasks.md", hint=hint)
-
-
-def _section(feature: Feature, named: str) -> Reply:
-    from kedge.context.feature import resolve
-    from kedge.host import tokens
-
-    name, sharp, heading = named.partition("#")
-    artifact = next(
-        (a for a in feature.artifacts.values() if name.lower() in (a.name, a.type)), None
-    )
-    if artifact is None:
-        known = ", ".join(a.name for a in feature.artifacts.values())
-        raise UsageError(f"no {name!r} in {feature.name}", hint=f"there is {known or 'nothing'}")
-    if not sharp:
-        text = "\n".join(artifact.document.lines)
-        data = {"artifact": artifact.name, "heading": None, "line": 1, "text": text}
-        return Reply(data | {"tokens": tokens.count(text)}, clean(text))
-    places = [place for place in artifact.headings if place.text == heading]
-    places = places or list(resolve.by_title(artifact, heading).places)
-    if not places:
-        raise InvalidValue(
-            f"no section {heading!r} in {artifact.name}",
-            hint=f"kedge feature scope {feature.name} TASK lists the sections at its end",
-        )
-    text = "\n".join(artifact.lines(place.line, place.last) for place in places)
-    data = {"artifact": artifact.name, "heading": places[0].text, "line": places[0].line}
-    return Reply(data | {"text": text, "tokens": tokens.count(text)}, clean(text))

@@ -1,14 +1,17 @@
-"""`kedge hook`: what shared settings call; the same as `kedge/hook.py` by its path."""
+"""`kedge hook`: the hook command in shared settings; does the same as running `kedge/hook.py`."""
 
 from __future__ import annotations
 
-from kedge.cli import syntax
+import click
+
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
 
 
-@syntax.command("Answer an agent's hook; agents call this.")
-@syntax.argument("agent")
+@click.command(cls=Command)
+@click.argument("agent")
 def command(_: Edge, agent: str) -> Reply:
+    """Answer an agent's hook; called by agents."""
     from kedge.hook import main
 
     main(agent)

@@ -1,35 +1,38 @@
-"""`kedge init`: set up a repository in one go."""
+"""`kedge init`: set up a repository."""
 
 from __future__ import annotations
 
 import contextlib
 
-from kedge.cli import setup_view, syntax
+import click
+
+from kedge.cli import setup_view
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
-from kedge.context.setup import Plan
-from kedge.context.targets import ON_REQUEST
+from kedge.context.instruction_files import ON_REQUEST
+from kedge.context.setup_plan import SetupPlan
 
 FIRST = (
     'kedge task add "TITLE" --accept "WHEN IT IS DONE"   a first task',
-    "kedge doctor                                        see that agents get all this",
+    "kedge doctor                                        check that agents get all this",
 )
 
 
-@syntax.command("Set up the repository: managed sections, constitution, map, hooks.")
-@syntax.option("--minimal", is_flag=True, help="Write the managed sections only.")
-@syntax.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
-@syntax.option(
+@click.command(cls=Command)
+@click.option("--minimal", is_flag=True, help="Write the managed sections only.")
+@click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
+@click.option(
     "--for",
     "also",
     multiple=True,
-    type=syntax.Choice(sorted(ON_REQUEST)),
-    help="Write the section for this agent too.",
+    type=click.Choice(sorted(ON_REQUEST)),
+    help="Also write the section for this agent; repeatable.",
 )
-@syntax.option("--no-hooks", is_flag=True, help="Install no hooks.")
-@syntax.option("--shared-hooks", is_flag=True, help="Put hooks where the whole team gets them.")
-@syntax.option("--plugin", "with_plugin", is_flag=True, help="Add the plugin for Claude Code.")
+@click.option("--no-hooks", is_flag=True, help="Do not install hooks.")
+@click.option("--shared-hooks", is_flag=True, help="Put hooks into settings that the team shares.")
+@click.option("--plugin", "with_plugin", is_flag=True, help="Add the plugin for Claude Code.")
 def command(
-    here: Edge,
+    edge: Edge,
     minimal: bool,
     dry_run: bool,
     also: tuple[str, ...],
@@ -37,37 +40,40 @@ def command(
     shared_hooks: bool,
     with_plugin: bool,
 ) -> Reply:
+    """Set up the repository: managed sections, constitution, map, hooks."""
     from kedge import config
-    from kedge.context import hooking, installed, plugin, setup
+    from kedge.context import agent_hooks, installation, plugin_files, setup_plan
 
-    project = here.project()
+    project = edge.project()
     settings = config.load(project).settings
-    full = not minimal or installed.full(project)
-    paths = installed.paths(project, also)
-    plan = setup.sections(project, paths, full=full)
+    full = not minimal or installation.is_full(project)
+    paths = installation.list_section_files(project, also)
+    plan = setup_plan.plan_sections(project, paths, full=full)
     if not minimal:
-        plan += setup.own_files(project, map_in_git=settings.map.commit)
+        plan += setup_plan.plan_own_files(project, map_in_git=settings.map.commit)
     if not (minimal or no_hooks):
         used = ("claude",) if with_plugin else ()
-        plan += hooking.added(project, shared=shared_hooks, used=used)
-    plan += plugin.added(project) if with_plugin else plugin.refreshed(project)
-    saved = [] if dry_run else setup.apply(project, plan)
+        plan += agent_hooks.plan_install(project, shared=shared_hooks, used=used)
+    plan += (
+        plugin_files.plan_install(project) if with_plugin else plugin_files.plan_refresh(project)
+    )
+    saved = [] if dry_run else setup_plan.apply(project, plan)
     if not minimal:
-        with contextlib.closing(here.progress("reading the code")) as progress:
-            plan += installed.refreshed_map(project, settings, progress, write=not dry_run)
+        with contextlib.closing(edge.progress("reading the code")) as progress:
+            plan += installation.refresh_map(project, settings, progress, write=not dry_run)
     if dry_run:
         patch = setup_view.diff(plan)
         return Reply(setup_view.data(plan, diff=patch), patch)
     return Reply(
         setup_view.data(plan, backups=saved),
         setup_view.text(
-            plan, nothing="all is set up already", then=(*FIRST, _share(plan)), saved=saved
+            plan, nothing="everything is set up already", then=(*FIRST, _share(plan)), saved=saved
         ),
     )
 
 
-def _share(plan: Plan) -> str:
-    """What is for git, as a command."""
+def _share(plan: SetupPlan) -> str:
+    """Return the git command that shares the changes with the team."""
     local = {line.lstrip("/") for line in plan.exclude}
     paths = [change.path for change in plan.changes if change.path not in local]
     names = dict.fromkeys(_folder(path) for path in paths)
@@ -75,7 +81,9 @@ def _share(plan: Plan) -> str:
 
 
 def _folder(path: str) -> str:
-    """The folder of kedge's that the path is in, or the path."""
-    from kedge.context import plugin
+    """Return kedge's own folder if the path is in one, else the path."""
+    from kedge.context import plugin_files
 
-    return next((own for own in (".kedge", plugin.FOLDER) if path.startswith(f"{own}/")), path)
+    return next(
+        (own for own in (".kedge", plugin_files.FOLDER) if path.startswith(f"{own}/")), path
+    )

@@ -1,47 +1,51 @@
-"""`kedge knowledge`: lessons that are kept, confirmed, challenged and retired."""
+"""`kedge knowledge`: add, confirm, challenge and retire lessons."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
 from kedge import config
-from kedge.cli import syntax
+from kedge.cli import options
+from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.errors import CheckFound, UsageError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from kedge.knowledge.bank.bank import Bank, PageEntry
+    from kedge.knowledge.bank.operations import EntryChange
+    from kedge.knowledge.recall.relevance import Query
 
-    from kedge.knowledge.bank import Bank, Found
-    from kedge.knowledge.lessons import Written
-    from kedge.knowledge.relevance import Asked
 
-_TYPES = syntax.Choice(["anti-pattern", "heuristic", "pattern"])
-_in = syntax.option("--in", "where", required=True, metavar="ID", help="The feature or the task.")
-_evidence = syntax.option("--evidence", required=True, help="What was seen there, in a sentence.")
-_after = syntax.option(
-    "--after", type=syntax.IntRange(1), help="Features that make an entry stale."
+_TYPES = click.Choice(["anti-pattern", "heuristic", "pattern"])
+_in = click.option("--in", "where", required=True, metavar="ID", help="The feature or task.")
+_evidence = click.option("--evidence", required=True, help="What was observed, in one sentence.")
+_after = click.option(
+    "--after", type=click.IntRange(1), help="Finished features that make an entry stale."
 )
-_allow = syntax.option(
-    "--allow-secret", "allow", multiple=True, metavar="ID", help="Let this finding through."
+_at = click.option(
+    "--at",
+    multiple=True,
+    metavar="PATH[#NAME]",
+    help="The code that the entry is about; repeatable.",
 )
-_at = syntax.option(
-    "--at", multiple=True, metavar="PATH[#NAME]", help="The code that it is about; repeatable."
-)
 
 
-command = syntax.group("Keep lessons, confirm, challenge and retire them.")
+command = Group(help="Add, confirm, challenge and retire lessons.")
 
 
-@command.command("List the entries, or those that matter.")
-@syntax.option("--type", "type_", type=_TYPES, help="Only these.")
-@syntax.option("--for", "text", metavar="TEXT", help="Those that matter for this.")
-@syntax.option("--task", metavar="ID", help="Those that matter for a task.")
-@syntax.option("--diff", is_flag=True, help="Those that matter for what is not committed.")
-@syntax.option("--path", "paths", multiple=True, help="Those that matter for a path; repeatable.")
-@syntax.option("--tokens", type=syntax.IntRange(1), help="How much to print; 1000.")
+@command.command("list")
+@click.option("--type", "type_", type=_TYPES, help="Only this type.")
+@click.option("--for", "text", metavar="TEXT", help="Only entries relevant to this text.")
+@click.option("--task", metavar="ID", help="Only entries relevant to this task.")
+@click.option("--diff", is_flag=True, help="Only entries relevant to uncommitted changes.")
+@click.option("--path", "paths", multiple=True, help="Only entries relevant to a path; repeatable.")
+@click.option("--tokens", type=click.IntRange(1), help="The token budget; 1000 by default.")
 def list_(
-    here: Edge,
+    edge: Edge,
     type_: str | None,
     text: str | None,
     task: str | None,
@@ -49,38 +53,39 @@ def list_(
     paths: tuple[str, ...],
     tokens: int | None,
 ) -> Reply:
-    bank = _bank(here)
-    found = [one for one in bank.found() if type_ in (None, one.entry.type)]
-    asked = _asked(bank, text, task, diff, paths)
-    if asked is not None:
-        return _relevant(bank, found, asked, tokens)
+    """List all entries, or those relevant to something."""
+    bank = _open_bank(edge)
+    entries = [one for one in bank.entries() if type_ in (None, one.entry.type)]
+    query = _build_query(bank, text, task, diff, paths)
+    if query is not None:
+        return _rank_reply(bank, entries, query, tokens)
     if tokens is not None:
-        raise UsageError("--tokens goes with --for, --task, --diff or --path")
+        raise UsageError("--tokens needs --for, --task, --diff or --path")
 
     def lines() -> str:
         rows = [
             (one.entry.type, one.entry.name, str(data["last_observed"]["value"] or ""),
              str(data["count"] or ""), data["state"])
-            for one in found
-            if (data := _data(bank, one))
+            for one in entries
+            if (data := _entry_data(bank, one))
         ]  # fmt: skip
         headers = ("type", "name", "last observed", "count", "state")
-        return table(headers, rows, empty="nothing was learned yet")
+        return table(headers, rows, empty="no entries")
 
-    return Reply(lambda: [_data(bank, one) for one in found], lines, bank.warnings)
+    return Reply(lambda: [_entry_data(bank, one) for one in entries], lines, bank.warnings)
 
 
-@command.command("Add an entry, unless there is one like it.")
-@syntax.argument("name")
-@syntax.option("--type", "type_", type=_TYPES, required=True)
-@syntax.option("--text", required=True, help="What was learned, and why; - reads standard input.")
-@syntax.option("--in", "where", metavar="ID", help="The feature or the task it was learned in.")
-@syntax.option("--confidence", default="medium", help="low, medium or high; medium.")
+@command.command()
+@click.argument("name")
+@click.option("--type", "type_", type=_TYPES, required=True, help="The kind of lesson.")
+@click.option("--text", required=True, help="The lesson and its reason; - reads standard input.")
+@click.option("--in", "where", metavar="ID", help="The feature or task where it was learned.")
+@click.option("--confidence", default="medium", help="low, medium or high; medium by default.")
 @_at
-@syntax.option("--force", is_flag=True, help="Add it although another says much the same.")
-@_allow
+@click.option("--force", is_flag=True, help="Add the entry even if a similar one exists.")
+@options.allow_secret
 def add(
-    here: Edge,
+    edge: Edge,
     name: str,
     type_: str,
     text: str,
@@ -90,78 +95,85 @@ def add(
     force: bool,
     allow: tuple[str, ...],
 ) -> Reply:
-    from kedge.cli import task_input
+    """Add an entry, unless a similar one exists."""
+    from kedge.cli import text_input
     from kedge.host.clock import now
-    from kedge.knowledge import anchors, lessons
-    from kedge.knowledge.write import Draft
+    from kedge.knowledge.bank import anchors, operations
+    from kedge.knowledge.bank.drafts import Draft
 
-    bank = _bank(here)
-    told = bank.where(where) if where is not None else now()[:10]
-    made = dict.fromkeys(str(anchors.make(bank.project, one)) for one in at)
-    draft = Draft(type_, name, task_input.text(text) or "", told, confidence, told, tuple(made))
-    return _written(bank, lessons.add(bank, draft, force=force, allow=allow), "added")
+    bank = _open_bank(edge)
+    label = bank.label(where) if where is not None else now()[:10]
+    places = dict.fromkeys(str(anchors.make(bank.project, one)) for one in at)
+    draft = Draft(type_, name, text_input.read_value(text), label, confidence, label, tuple(places))
+    return _change_reply(bank, operations.add(bank, draft, force=force, allow=allow), "added")
 
 
-@command.command("Record that an entry was seen to hold.")
-@syntax.argument("name")
+@command.command()
+@click.argument("name")
 @_in
 @_evidence
 @_at
-@_allow
+@options.allow_secret
 def confirm(
-    here: Edge,
+    edge: Edge,
     name: str,
     where: str,
     evidence: str,
     at: tuple[str, ...],
     allow: tuple[str, ...],
 ) -> Reply:
-    from kedge.knowledge import lessons
+    """Record that an entry was confirmed."""
+    from kedge.knowledge.bank import operations
 
-    bank = _bank(here)
-    return _written(
-        bank, lessons.confirm(bank, name, where, evidence, at, allow=allow), "confirmed"
+    bank = _open_bank(edge)
+    return _change_reply(
+        bank, operations.confirm(bank, name, where, evidence, at, allow=allow), "confirmed"
     )
 
 
-@command.command("Record that an entry was contradicted.")
-@syntax.argument("name")
+@command.command()
+@click.argument("name")
 @_in
 @_evidence
-@_allow
-def challenge(here: Edge, name: str, where: str, evidence: str, allow: tuple[str, ...]) -> Reply:
-    from kedge.knowledge import lessons
+@options.allow_secret
+def challenge(edge: Edge, name: str, where: str, evidence: str, allow: tuple[str, ...]) -> Reply:
+    """Record that an entry was contradicted."""
+    from kedge.knowledge.bank import operations
 
-    bank = _bank(here)
-    return _written(bank, lessons.challenge(bank, name, where, evidence, allow=allow), "challenged")
+    bank = _open_bank(edge)
+    return _change_reply(
+        bank, operations.challenge(bank, name, where, evidence, allow=allow), "challenged"
+    )
 
 
-@command.command("List what was not observed for long.")
+@command.command()
 @_after
-@syntax.option("--keep", metavar="NAME", help="Keep this one for as long again: no observation.")
-@syntax.option("--in", "where", metavar="ID", help="With --keep: the feature or the task of now.")
-@syntax.option("--reason", default="", help="With --keep: why.")
-@_allow
+@click.option("--keep", metavar="NAME", help="Reset the age of this entry without an observation.")
+@click.option("--in", "where", metavar="ID", help="With --keep: the current feature or task.")
+@click.option("--reason", default="", help="With --keep: why.")
+@options.allow_secret
 def stale(
-    here: Edge,
+    edge: Edge,
     after: int | None,
     keep: str | None,
     where: str | None,
     reason: str,
     allow: tuple[str, ...],
 ) -> Reply:
-    from kedge.knowledge import lessons, observe
+    """List the entries that were not observed for a long time."""
+    from kedge.knowledge.bank import operations
+    from kedge.knowledge.bank.staleness import FRESH, assess_staleness
 
-    bank = _bank(here)
+    bank = _open_bank(edge)
     if keep is not None:
         if where is None:
-            raise UsageError("--keep needs --in ID", hint="name the feature or task of now")
-        return _written(bank, lessons.keep(bank, keep, where, reason, allow=allow), "kept")
+            raise UsageError("--keep needs --in ID", hint="name the current feature or task")
+        return _change_reply(bank, operations.keep(bank, keep, where, reason, allow=allow), "kept")
     rows = []
-    for one in bank.found():
-        stand = observe.standing(one.entry, bank.clock, after or bank.stale_after)
-        if stand.state != observe.FRESH:
-            rows.append({**_data(bank, one), **stand._asdict()})
+    for one in bank.entries():
+        staleness = assess_staleness(one.entry, bank.completions, after or bank.stale_after)
+        if staleness.state != FRESH:
+            rows.append({**_entry_data(bank, one), **asdict(staleness)})
 
     def text() -> str:
         cells = [(r["state"], r["type"], r["name"], r["why"]) for r in rows]
@@ -170,131 +182,133 @@ def stale(
     return Reply(rows, text, bank.warnings)
 
 
-@command.command("Move an entry to retired.md, with reason and date.")
-@syntax.argument("name")
-@syntax.option("--reason", required=True, help="Why it holds no longer.")
-@_allow
-def retire(here: Edge, name: str, reason: str, allow: tuple[str, ...]) -> Reply:
-    from kedge.knowledge import lessons
+@command.command()
+@click.argument("name")
+@click.option("--reason", required=True, help="Why the entry no longer holds.")
+@options.allow_secret
+def retire(edge: Edge, name: str, reason: str, allow: tuple[str, ...]) -> Reply:
+    """Move an entry to retired.md, with the reason and the date."""
+    from kedge.knowledge.bank import operations
 
-    bank = _bank(here)
-    return _written(bank, lessons.retire(bank, name, reason, allow=allow), "retired")
+    bank = _open_bank(edge)
+    return _change_reply(bank, operations.retire(bank, name, reason, allow=allow), "retired")
 
 
-@command.command("Find what is stale, twice or adrift (exit 4).")
+@command.command()
 @_after
-def check(here: Edge, after: int | None) -> Reply:
-    from kedge.knowledge import check as checks
+def check(edge: Edge, after: int | None) -> Reply:
+    """Find stale, duplicate and orphaned entries; exit with 4 if there are any."""
+    from kedge.knowledge.bank import check as checks
 
-    bank = _bank(here)
-    count = len(bank.found())
-    found, unknown = checks.check(bank, after or bank.stale_after)
-    here.warn(*bank.warnings, *unknown)
-    if not found:
+    bank = _open_bank(edge)
+    count = len(bank.entries())
+    defects, unknown = checks.find_defects(bank, after or bank.stale_after)
+    edge.warn(*bank.warnings, *unknown)
+    if not defects:
         entries = f"{count} entr{'ies' if count != 1 else 'y'}"
-        return Reply([], f"{entries} checked, nothing found")
-    for one in found:
+        return Reply([], f"{entries} checked, no problems")
+    for one in defects:
         line = f"{one.file}:{one.line}: {one.name}: {one.message}: {one.hint}"
         write(clean(line.replace("\n", " ")) + "\n")
     raise CheckFound(
-        f"{len(found)} thing{'s' if len(found) != 1 else ''} found in {count} entries",
+        f"{len(defects)} problem{'s' if len(defects) != 1 else ''} in {count} entries",
         hint="each line says what to do",
-        data=[one._asdict() for one in found],
+        data=[asdict(one) for one in defects],
     )
 
 
-@command.command("Add metadata that is missing, as a patch.")
-@syntax.option("--yes", is_flag=True, help="Write it, instead of printing it.")
-def backfill(here: Edge, yes: bool) -> Reply:
-    from kedge.context.diff import patch
-    from kedge.knowledge import lessons
+@command.command()
+@click.option("--yes", is_flag=True, help="Write the changes instead of printing them.")
+def backfill(edge: Edge, yes: bool) -> Reply:
+    """Print the missing metadata as a patch."""
+    from kedge.context.diff import make_patch
+    from kedge.knowledge.bank import operations
 
-    bank = _bank(here)
-    changed = lessons.write_backfill(bank) if yes else lessons.backfill(bank)
-    made = "".join(patch(old.file, old.data, new.data) for old, new in changed)
+    bank = _open_bank(edge)
+    changed = operations.write_backfill(bank) if yes else operations.backfill(bank)
+    patch = "".join(make_patch(old.file, old.data, new.data) for old, new in changed)
     data = {"written": yes and bool(changed), "files": [new.file for _, new in changed]}
-    text = made.encode("utf-8", "surrogateescape")
+    text = patch.encode("utf-8", "surrogateescape")
     if not changed:
-        return Reply({**data, "patch": ""}, "nothing is missing", bank.warnings)
+        return Reply({**data, "patch": ""}, "no metadata is missing", bank.warnings)
     if yes:
         files = ", ".join(new.file for _, new in changed)
-        return Reply({**data, "patch": _text(made)}, f"written: {files}", bank.warnings)
-    return Reply({**data, "patch": _text(made)}, text, bank.warnings)
+        return Reply({**data, "patch": _decode(patch)}, f"written: {files}", bank.warnings)
+    return Reply({**data, "patch": _decode(patch)}, text, bank.warnings)
 
 
-def _bank(here: Edge) -> Bank:
-    from kedge.knowledge.bank import Bank
+def _open_bank(edge: Edge) -> Bank:
+    from kedge.knowledge.bank.bank import Bank
 
-    project = here.project()
+    project = edge.project()
     loaded = config.load(project)
-    here.warn(*loaded.warnings)
+    edge.warn(*loaded.warnings)
     return Bank(project, loaded.settings)
 
 
-def _data(bank: Bank, one: Found) -> dict[str, Any]:
-    from kedge.knowledge import observe
-    from kedge.knowledge.view import data
+def _entry_data(bank: Bank, one: PageEntry) -> dict[str, Any]:
+    from kedge.knowledge.bank.staleness import assess_staleness
+    from kedge.knowledge.bank.view import entry_data
 
-    states = bank.states(one.entry)
-    stand = observe.standing(one.entry, bank.clock, bank.stale_after)
+    states = bank.anchor_states(one.entry)
+    staleness = assess_staleness(one.entry, bank.completions, bank.stale_after)
     return {
-        **data(one.entry),
-        "anchors": [{**anchor._asdict(), "state": state} for anchor, state in states],
-        "state": "orphaned" if bank.is_orphaned(one.entry) else stand.state,
-        "age": stand.age,
+        **entry_data(one.entry),
+        "anchors": [{**asdict(anchor), "state": state} for anchor, state in states],
+        "state": "orphaned" if bank.is_orphaned(one.entry) else staleness.state,
+        "age": staleness.age,
     }
 
 
-def _written(bank: Bank, done: Written, verb: str) -> Reply:
-    from kedge.knowledge.view import data
+def _change_reply(bank: Bank, change: EntryChange, verb: str) -> Reply:
+    from kedge.knowledge.bank.view import entry_data
 
-    place = f"{done.entry.file}:{done.entry.line + 1}"
-    text = f"{verb}: {done.entry.name} ({place})" if done.changed else "nothing to write"
-    said = {**data(done.entry), "changed": done.changed}
-    return Reply(said, clean(text), [*bank.warnings, *done.warnings])
+    where = f"{change.entry.file}:{change.entry.line + 1}"
+    text = f"{verb}: {change.entry.name} ({where})" if change.changed else "nothing to write"
+    data = {**entry_data(change.entry), "changed": change.changed}
+    return Reply(data, clean(text), [*bank.warnings, *change.warnings])
 
 
-def _asked(
+def _build_query(
     bank: Bank, text: str | None, task: str | None, diff: bool, paths: tuple[str, ...]
-) -> Asked | None:
-    from kedge.knowledge import relevance
+) -> Query | None:
+    from kedge.knowledge.recall import relevance
 
     if text is None and task is None and not diff and not paths:
         return None
     if (text is not None) + (task is not None) + diff > 1:
-        raise UsageError("--for, --task and --diff exclude each other")
+        raise UsageError("--for, --task and --diff cannot be combined")
     if task is not None:
         from kedge.tasks import choose
         from kedge.tasks.board import Board
 
-        found = Board(choose.backend(bank.project, bank.settings.tasks)).get(task)
-        words = (found.title, found.title, found.description, *found.acceptance, *found.labels)
-        return relevance.of_text("\n".join(words), (*found.scope_in, *paths))
+        item = Board(choose.open_backend(bank.project, bank.settings.tasks)).get(task)
+        words = (item.title, item.title, item.description, *item.acceptance, *item.labels)
+        return relevance.query_from_text("\n".join(words), (*item.scope_in, *paths))
     if diff:
         repo = bank.project.repo
         if repo is None:
             raise UsageError("--diff needs a git repository", hint="use --path or --for")
         base = ["HEAD"] if repo.head() else []
-        asked = relevance.of_diff(repo.git("diff", *base).decode("utf-8", "replace"))
-        return asked._replace(paths=(*asked.paths, *paths))
-    return relevance.of_text(text or "", paths)
+        query = relevance.query_from_diff(repo.git("diff", *base).decode("utf-8", "replace"))
+        return replace(query, paths=(*query.paths, *paths))
+    return relevance.query_from_text(text or "", paths)
 
 
-def _relevant(bank: Bank, found: list[Found], asked: Asked, tokens: int | None) -> Reply:
+def _rank_reply(bank: Bank, entries: list[PageEntry], query: Query, tokens: int | None) -> Reply:
     from kedge.host.tokens import count
-    from kedge.knowledge import relevance
+    from kedge.knowledge.bank.view import format_entry
+    from kedge.knowledge.recall import relevance
 
-    live = {id(one.entry): one for one in found if not bank.is_orphaned(one.entry)}
-    entries = [one.entry for one in live.values()]
-    matches = relevance.relevant(
-        entries, **asked._asdict(), budget=tokens if tokens is not None else relevance.BUDGET
-    )
-    if len(live) < len(found):
-        bank.warnings.append(f"{len(found) - len(live)} orphaned left out: kedge knowledge check")
-    shown = [relevance.shown(one.entry) for one in matches]
+    live = {id(one.entry): one for one in entries if not bank.is_orphaned(one.entry)}
+    budget = tokens if tokens is not None else relevance.BUDGET
+    matches = relevance.rank_entries([one.entry for one in live.values()], query, budget=budget)
+    if len(live) < len(entries):
+        bank.warnings.append(f"{len(entries) - len(live)} orphaned left out: kedge knowledge check")
+    shown = [format_entry(one.entry) for one in matches]
     data = [
         {
-            **_data(bank, live[id(m.entry)]),
+            **_entry_data(bank, live[id(m.entry)]),
             "score": m.score,
             "why": m.why,
             "tokens": count(text + "\n"),
@@ -304,5 +318,5 @@ def _relevant(bank: Bank, found: list[Found], asked: Asked, tokens: int | None) 
     return Reply(data, clean("\n".join(shown)), bank.warnings)
 
 
-def _text(patch: str) -> str:
+def _decode(patch: str) -> str:
     return patch.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

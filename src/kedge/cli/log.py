@@ -1,11 +1,15 @@
-"""`kedge log`: what was tried at a task, how it ended, and what implementers report."""
+"""`kedge log`: attempts at a task, and the implementation log."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from kedge import config
-from kedge.cli import syntax
+from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
@@ -14,135 +18,147 @@ from kedge.tasks import choose
 from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from kedge.host.project import Project
-    from kedge.knowledge.implementation_log import Logged
-    from kedge.knowledge.report_check import Changed
+    from kedge.knowledge.log.file_check import ChangedFiles
+    from kedge.knowledge.log.implementation_log import LoggedReport
     from kedge.knowledge.topic import Topic
 
 
-command = syntax.group("Show what was tried; keep what implementers report.")
+command = Group(help="Show past attempts and record implementers' reports.")
 
 
-@command.command("Show the attempts at a task, oldest first.")
-@syntax.argument("task")
-@syntax.option("--last", type=syntax.IntRange(1), help="Only the last attempts, this many.")
-def show(here: Edge, task: str, last: int | None) -> Reply:
-    project = here.project()
+@command.command()
+@click.argument("task")
+@click.option("--last", type=click.IntRange(1), help="Only the last N attempts.")
+def show(edge: Edge, task: str, last: int | None) -> Reply:
+    """Show the attempts at a task, oldest first."""
+    project = edge.project()
     settings = config.load(project).settings.tasks
     attempts, warnings = Ledger(project).read(task)
     if not attempts and not warnings:
-        Board(choose.backend(project, settings)).get(task)  # says so when there is no such task
+        Board(choose.open_backend(project, settings)).get(task)  # raises if there is no such task
     if last is not None:
         attempts = attempts[-last:]
     return Reply(
         [attempt.data() for attempt in attempts],
-        lambda: "\n\n".join(map(_entry, attempts)) or f"no attempts at {task} are recorded",
+        lambda: (
+            "\n\n".join(map(_describe_attempt, attempts)) or f"no attempts at {task} are recorded"
+        ),
         warnings,
     )
 
 
-@command.command("Add an implementer's report to the implementation log.")
-@syntax.argument("task")
-@syntax.option(
-    "--report", "file", metavar="FILE", default="-", help="The report; - or none: stdin."
+@command.command()
+@click.argument("task")
+@click.option(
+    "--report", "file", metavar="FILE", default="-", help="The report; standard input by default."
 )
-@syntax.option(
-    "--feature", metavar="DIR", help="The feature's folder; TASK may be its number there."
+@click.option("--feature", metavar="DIR", help="The feature's folder; TASK may be a number in it.")
+@click.option(
+    "--attempt", type=click.IntRange(1), help="The attempt's number; by default from the ledger."
 )
-@syntax.option("--attempt", type=syntax.IntRange(1), help="The attempt; else by the ledger.")
-def append(here: Edge, task: str, file: str, feature: str | None, attempt: int | None) -> Reply:
-    from kedge.cli import task_input
-    from kedge.knowledge import implementation_log, topic
+def append(edge: Edge, task: str, file: str, feature: str | None, attempt: int | None) -> Reply:
+    """Add an implementer's report to the implementation log."""
+    from kedge.cli import text_input
+    from kedge.knowledge.log import implementation_log
+    from kedge.knowledge.topic import find_topic
 
     if file == "-" and sys.stdin is not None and sys.stdin.isatty():
-        raise UsageError("there is no report", hint="--report FILE, or pipe it in")
-    project = here.project()
+        raise UsageError("no report given", hint="use --report FILE, or pipe the report in")
+    project = edge.project()
     settings = config.load(project).settings.tasks
-    found = topic.find(project, task, feature=feature, settings=settings, here=here.directory)
-    _, text = task_input.read(file, here.directory)
-    done = implementation_log.append(
+    topic = find_topic(project, task, feature=feature, settings=settings, here=edge.directory)
+    _, text = text_input.read_file(file, edge.directory)
+    logged = implementation_log.append(
         project,
-        found,
+        topic,
         text,
-        attempt=attempt or _attempt(project, found),
-        changed=_changed(here, project, found),
+        attempt=attempt or _guess_attempt(project, topic),
+        changed=_find_changed_files(edge, project, topic),
         lock_timeout=settings.lock_timeout,
     )
-    return Reply(_data(found, done), lambda: _told(done), [*found.warnings, *done.warnings])
+    return Reply(
+        _report_data(topic, logged),
+        lambda: _describe_report(logged),
+        [*topic.warnings, *logged.warnings],
+    )
 
 
-@command.command("Print the implementation log of a feature, or a task's part of it.")
-@syntax.argument("subject", metavar="FEATURE|TASK")
-def read(here: Edge, subject: str) -> Reply:
-    from kedge.knowledge import implementation_log, topic
+@command.command()
+@click.argument("subject", metavar="FEATURE|TASK")
+def read(edge: Edge, subject: str) -> Reply:
+    """Print the implementation log of a feature or of one task."""
+    from kedge.knowledge.log import implementation_log
+    from kedge.knowledge.topic import find_topic
 
-    project = here.project()
-    found = topic.find(project, subject, here=here.directory)
-    text = implementation_log.read(project, found)
-    old = implementation_log.archived(project, found)
-    none = f"no implementation log for {found.name}" + (
+    project = edge.project()
+    topic = find_topic(project, subject, here=edge.directory)
+    text = implementation_log.read(project, topic)
+    old = implementation_log.list_archived(project, topic)
+    none = f"no implementation log for {topic.name}" + (
         f"; archived: {', '.join(old)}" if old else ""
     )
-    data = {"subject": found.name, "text": text, "archived": old}
-    return Reply(data, clean(none if text is None else text), found.warnings)
+    data = {"subject": topic.name, "text": text, "archived": old}
+    return Reply(data, clean(none if text is None else text), topic.warnings)
 
 
-@command.command("Move a finished feature's implementation log to the archive.")
-@syntax.argument("feature", metavar="FEATURE")
-def archive(here: Edge, feature: str) -> Reply:
-    from kedge.knowledge import implementation_log, topic
+@command.command()
+@click.argument("feature", metavar="FEATURE")
+def archive(edge: Edge, feature: str) -> Reply:
+    """Move a finished feature's implementation log to the archive."""
+    from kedge.knowledge.log import implementation_log
+    from kedge.knowledge.topic import find_feature
 
-    project = here.project()
+    project = edge.project()
     timeout = config.load(project).settings.tasks.lock_timeout
-    found = topic.of_feature(project, feature, here.directory)
-    place = implementation_log.archive(project, found, lock_timeout=timeout)
-    said = f"archived: {place}" if place else f"no implementation log for {found.name}"
-    return Reply({"subject": found.name, "archived": place}, clean(said))
+    topic = find_feature(project, feature, edge.directory)
+    path = implementation_log.archive(project, topic, lock_timeout=timeout)
+    text = f"archived: {path}" if path else f"no implementation log for {topic.name}"
+    return Reply({"subject": topic.name, "archived": path}, clean(text))
 
 
-def _attempt(project: Project, topic: Topic) -> int:
-    """The attempt that a report is about: the one under way, or the last where that has ended."""
+def _guess_attempt(project: Project, topic: Topic) -> int:
+    """Return the number of the attempt under way, or of the last one if the task has ended."""
     past, _ = Ledger(project).read(topic.key)
     last = max((one.number for one in past), default=0)
     return max(1, last if topic.ended else last + 1)
 
 
-def _changed(here: Edge, project: Project, topic: Topic) -> Changed | None:
-    """What really differs: between the snapshots of the task's context, else by git."""
-    from kedge.handoff import snapshots
-    from kedge.handoff.steps import ROLES, role_of
-    from kedge.handoff.store import Store
-    from kedge.handoff.verified import shown
-    from kedge.knowledge.report_check import Changed, by_git
+def _find_changed_files(edge: Edge, project: Project, topic: Topic) -> ChangedFiles | None:
+    """Return the files that changed, according to the task's snapshots or else to git."""
+    from kedge.handoff.context_store import ContextStore
+    from kedge.handoff.snapshot import snapshots
+    from kedge.handoff.transitions import ROLES, find_role
+    from kedge.handoff.verification import escape_path
+    from kedge.knowledge.log.file_check import ChangedFiles, find_changed_files
 
     try:
-        store = Store(project)
+        store = ContextStore(project)
         if project.repo is None or not store.exists(topic.key):
-            return by_git(project, topic.started_at)
+            return find_changed_files(project, topic.started_at)
         context = store.read(topic.key).context
-        left = [kept.tree for name, kept in context.snapshots if role_of(name) == ROLES[0]]
-        tree = left[-1] if left else snapshots.look(project)
+        left = [kept.tree for name, kept in context.snapshots if find_role(name) == ROLES[0]]
+        tree = left[-1] if left else snapshots.read_tree(project)
         since = f"the start, as {'the implementer left it' if left else 'the working tree is'}"
-        found = snapshots.compare(project, str(context.git["base_tree"]), tree)
-        pairs = [(shown(one.path), one.old_path and shown(one.old_path)) for one in found]
-        return Changed(tuple(pairs), since)
+        changes = snapshots.compare(project, str(context.git["base_tree"]), tree)
+        pairs = [
+            (escape_path(one.path), one.old_path and escape_path(one.old_path)) for one in changes
+        ]
+        return ChangedFiles(tuple(pairs), since)
     except (KedgeError, KeyError) as error:
-        here.warn(f"the files of the report are not checked: {error}")
+        edge.warn(f"the report's files were not checked: {error}")
         return None
 
 
-def _data(topic: Topic, done: Logged) -> dict[str, Any]:
-    report = done.report
+def _report_data(topic: Topic, logged: LoggedReport) -> dict[str, Any]:
+    report = logged.report
     return {
         "task": topic.task,
-        "attempt": done.attempt,
-        "added": done.added,
-        "log": done.log,
-        "report": done.kept,
+        "attempt": logged.attempt,
+        "added": logged.added,
+        "log": logged.log,
+        "report": logged.kept,
         "partial": report.partial,
         "missing": list(report.missing),
         "implemented": report.implemented,
@@ -152,24 +168,24 @@ def _data(topic: Topic, done: Logged) -> dict[str, Any]:
         "decisions": report.decisions,
         "deviations": report.deviations,
         "concerns": report.concerns,
-        "check": done.check._asdict() if done.check else None,
+        "check": asdict(logged.check) if logged.check else None,
     }
 
 
-def _told(done: Logged) -> str:
-    from kedge.knowledge import log_entry
+def _describe_report(logged: LoggedReport) -> str:
+    from kedge.knowledge.log import log_entry
 
-    if not done.added:
-        return f"the report is there already: {done.log}, attempt {done.attempt}"
-    lines = [f"logged: {done.log}"]
-    if done.report.missing:
-        lines.append(f"not reported: {', '.join(done.report.missing).replace('_', '-')}")
-    if done.check is not None and done.check.differs:
-        lines.append(f"{log_entry.difference(done.check)} (since {done.check.since})")
+    if not logged.added:
+        return f"already logged: {logged.log}, attempt {logged.attempt}"
+    lines = [f"logged: {logged.log}"]
+    if logged.report.missing:
+        lines.append(f"not reported: {', '.join(logged.report.missing).replace('_', '-')}")
+    if logged.check is not None and logged.check.differs:
+        lines.append(f"{log_entry.describe_difference(logged.check)} (since {logged.check.since})")
     return clean("\n".join(lines))
 
 
-def _entry(attempt: Attempt) -> str:
+def _describe_attempt(attempt: Attempt) -> str:
     who = f"{attempt.role} {attempt.agent}" + (f" ({attempt.model})" if attempt.model else "")
     lines = [f"#{attempt.number}  {attempt.outcome.value}  {attempt.ended_at}  {who}"]
     if attempt.reason:

@@ -1,53 +1,54 @@
-"""`kedge map`: a ranked picture of the repository."""
+"""`kedge map`: a ranked map of the repository."""
 
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from kedge import config
-from kedge.cli import syntax
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.context import mapfile
 from kedge.errors import CheckFound, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
-from kedge.settings import LEAST, MOST, Settings
+from kedge.settings import MAX_TOKENS, MIN_TOKENS, Settings
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from kedge.repomap.build import Map
 
 
 def tokens_or_auto(text: str) -> int:
-    """A number of tokens, or `auto`, which is 0 here."""
+    """Return the number of tokens; `auto` is 0."""
     if text == "auto":
         return 0
-    if not (text.isdecimal() and LEAST <= int(text) <= MOST):
-        raise ValueError(f"give {LEAST} to {MOST}, or auto, not {text!r}")
+    if not (text.isdecimal() and MIN_TOKENS <= int(text) <= MAX_TOKENS):
+        raise click.BadParameter(f"give {MIN_TOKENS} to {MAX_TOKENS}, or auto, not {text!r}")
     return int(text)
 
 
-@syntax.command("Write a ranked map of the code within a budget of tokens.")
-@syntax.option(
+@click.command(cls=Command)
+@click.option(
     "--tokens",
     type=tokens_or_auto,
     metavar="N|auto",
-    help="The budget; auto grows with the repository.",
+    help="The token budget; auto grows with the repository.",
 )
-@syntax.option("--for", "text", help="Rank for this text: a question, a task, an error.")
-@syntax.option("--task", help="Rank for this task.")
-@syntax.option("--output", metavar="FILE", help="Where to write; - for standard output.")
-@syntax.option("--check", is_flag=True, help="Only say whether the map on disk is stale (exit 4).")
-@syntax.option("--explain", metavar="PATH", help="Say why a file stands where it does.")
-@syntax.option("--graph", metavar="FILE.svg", help="Draw who uses whom; - for standard output.")
-@syntax.option("--no-cache", is_flag=True, help="Read everything anew.")
+@click.option("--for", "text", help="Rank for this text: a question, a task, an error.")
+@click.option("--task", help="Rank for this task.")
+@click.option("--output", metavar="FILE", help="Where to write; - for standard output.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 4 if the map is stale.")
+@click.option("--explain", metavar="PATH", help="Explain the rank of a file.")
+@click.option(
+    "--graph", metavar="FILE.svg", help="Draw which files use which; - for standard output."
+)
+@click.option("--no-cache", is_flag=True, help="Ignore the cache and read everything again.")
 def command(
-    here: Edge,
+    edge: Edge,
     tokens: int | None,
     text: str | None,
     task: str | None,
@@ -57,86 +58,88 @@ def command(
     graph: str | None,
     no_cache: bool,
 ) -> Reply:
-    from kedge.repomap import build, unchanged
+    """Write a ranked map of the code within a token budget."""
+    from kedge.repomap import build
     from kedge.repomap.cache import Cache
 
-    begun = time.time_ns()
-    _exclude({"--for": text, "--task": task})
-    _exclude({"--check": check, "--explain": explain, "--graph": graph})
-    _exclude({"--explain": explain, "--graph": graph, "--output": output})
-    project = _project(here)
+    _refuse_together({"--for": text, "--task": task})
+    _refuse_together({"--check": check, "--explain": explain, "--graph": graph})
+    _refuse_together({"--explain": explain, "--graph": graph, "--output": output})
+    project = _project(edge)
     settings = config.load(project, {"map.tokens": tokens or None}).settings
-    about = _about(project, settings, task) if task is not None else text or ""
-    health, warnings = mapfile.how_work_stands(project, settings)
-    here.warn(*warnings)
-    ask = build.Ask(about, 0 if tokens == 0 else settings.map.tokens, health)
+    about = _task_text(project, settings, task) if task is not None else text or ""
+    health, warnings = mapfile.describe_tasks(project, settings)
+    edge.warn(*warnings)
+    ask = build.MapRequest(about, 0 if tokens == 0 else settings.map.tokens, health)
     cache = Cache(None if no_cache else project.home())
-    progress = here.progress("reading the code")
+    progress = edge.progress("reading the code")
     with contextlib.closing(cache), contextlib.closing(progress):
         if explain is not None:
-            found = build.explain(project, ask, cache, explain, progress)
-            return Reply(found, lambda: _explained(found), cache.warnings)
+            rank = build.explain(project, ask, cache, explain, progress)
+            return Reply(rank, lambda: _describe_rank(rank), cache.warnings)
         if graph is not None:
-            drawn = build.drawing(project, ask, cache, progress)
+            drawn = build.draw_graph(project, ask, cache, progress)
             if graph == "-":
                 return Reply({"svg": drawn}, drawn, cache.warnings)
-            target = here.directory / graph
+            target = edge.directory / graph
             files.write_atomic(target, drawn.encode())
-            return Reply({"graph": str(target)}, f"{graph} is drawn", cache.warnings)
-        made = build.make(project, ask, cache, progress)
-    target = project.own(mapfile.FILE) if output is None else here.directory / output
+            return Reply({"graph": str(target)}, f"wrote {graph}", cache.warnings)
+        code_map = build.make_map(project, ask, cache, progress)
+    target = project.own(mapfile.FILE) if output is None else edge.directory / output
     if check:
-        return _checked(target, made)
-    if output == "-" or (here.json and output is None):
-        return Reply(made.data, made.text, made.warnings)
-    count = made.data["tokens"]
-    said = unchanged.answer(count) if output is None else f"{target}: {count} tokens"
-    if files.read_bytes(target) != made.text.encode():
+        return _check_reply(target, code_map)
+    if output == "-" or (edge.json and output is None):
+        return Reply(code_map.data, code_map.text, code_map.warnings)
+    count = code_map.data["tokens"]
+    place = f".kedge/{mapfile.FILE}" if output is None else target
+    if files.read_bytes(target) != code_map.text.encode():
         if output is None:
-            from kedge.context import setup
+            from kedge.context import setup_plan
 
-            setup.apply(project, setup.gitignore(project, map_in_git=settings.map.commit))
-        files.write_atomic(target, made.text.encode())
-    elif output is None and about == "" and tokens is None and not (no_cache or here.warnings):
-        mapfile.note(project, settings, made, begun)
-    return Reply(made.data, said, made.warnings)
+            setup_plan.apply(
+                project, setup_plan.plan_gitignore(project, map_in_git=settings.map.commit)
+            )
+        files.write_atomic(target, code_map.text.encode())
+    return Reply(code_map.data, f"{place}: {count} tokens", code_map.warnings)
 
 
-def _exclude(options: dict[str, Any]) -> None:
+def _refuse_together(options: dict[str, Any]) -> None:
     given = [name for name, value in options.items() if value]
     if len(given) > 1:
-        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")
+        raise UsageError(
+            f"{given[0]} cannot be combined with {given[1]}", hint="give only one of them"
+        )
 
 
-def _checked(target: Path, made: Map) -> Reply:
-    if not mapfile.is_fresh(files.read_bytes(target), made.text):
+def _check_reply(target: Path, code_map: Map) -> Reply:
+    if not mapfile.is_fresh(files.read_bytes(target), code_map.text):
         raise CheckFound(f"{target} is stale", hint="kedge map", data={"stale": True})
-    return Reply({"stale": False}, "the map is fresh", made.warnings)
+    return Reply({"stale": False}, "the map is fresh", code_map.warnings)
 
 
-def _explained(found: dict[str, Any]) -> str:
-    lines = [f"{found['path']}: place {found['place']} of {found['of']}, score {found['score']}"]
-    lines += [f"  {value:7.3f}  {name}" for name, value in found["parts"].items() if value]
-    if found["factor"] != 1:
-        lines.append(f"  × {found['factor']}     because it is a test or a document")
+def _describe_rank(rank: dict[str, Any]) -> str:
+    lines = [f"{rank['path']}: place {rank['place']} of {rank['of']}, score {rank['score']}"]
+    lines += [f"  {value:7.3f}  {name}" for name, value in rank["parts"].items() if value]
+    if rank["factor"] != 1:
+        lines.append(f"  × {rank['factor']}     because it is a test or a document")
     for title in ("near", "changes_with"):
-        if found[title]:
-            lines.append(f"  {title.replace('_', ' ')}: " + ", ".join(found[title]))
+        if rank[title]:
+            lines.append(f"  {title.replace('_', ' ')}: " + ", ".join(rank[title]))
     return clean("\n".join(lines))
 
 
-def _project(here: Edge) -> Project:
+def _project(edge: Edge) -> Project:
     try:
-        return here.project()
+        return edge.project()
     except NoRepository:
-        if not here.directory.is_dir():
+        if not edge.directory.is_dir():
             raise
-        return Project(here.directory.resolve(), None)
+        return Project(edge.directory.resolve(), None)
 
 
-def _about(project: Project, settings: Settings, task_id: str) -> str:
+def _task_text(project: Project, settings: Settings, task_id: str) -> str:
     from kedge.tasks import choose
     from kedge.tasks.board import Board
 
-    task = Board(choose.backend(project, settings.tasks)).get(task_id)
+    task = Board(choose.open_backend(project, settings.tasks)).get(task_id)
     return "\n".join([task.title, task.description, *task.acceptance, *task.scope_in])

@@ -11,7 +11,7 @@ __all__ = ["clean", "table"]
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "") -> str:
-    """Rows for a terminal, with headers; for a pipe, one line each, cells between tabs."""
+    """Return a table with headers for a terminal, or tab-separated lines for a pipe."""
     if not sys.stdout.isatty():
         return clean("".join(_line(row) for row in rows))
     if not rows:

@@ -1,4 +1,4 @@
-"""A bar on a terminal, for work that takes more than a moment."""
+"""A progress bar for work that takes more than a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WIDTH = 30
 
 
 class Progress:
-    """Called with how much is done of how much; `close` takes the bar away again."""
+    """A bar on standard error. Call it with the amount done and the total; `close` removes it."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -35,7 +35,7 @@ class Progress:
 
 
 class Silent(Progress):
-    """For a stream that nobody watches."""
+    """Shows nothing: for `--quiet`, `--json` and output that is not a terminal."""
 
     def __call__(self, done: int, total: int) -> None:
         pass

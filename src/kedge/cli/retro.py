@@ -1,49 +1,54 @@
-"""`kedge retro`: what a finished feature or task teaches."""
+"""`kedge retro`: gather what a finished feature or task teaches, and apply the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from kedge import config
-from kedge.cli import syntax
+from kedge.cli import options
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean
 from kedge.errors import InvalidValue, UsageError
-from kedge.settings import MOST
+from kedge.settings import MAX_TOKENS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from kedge.knowledge.bank.bank import Bank
+    from kedge.knowledge.retro.apply import ApplyResult
+    from kedge.knowledge.retro.bundle import Bundle, ReadHandoff
+    from kedge.knowledge.retro.subject import Subject
 
-    from kedge.knowledge.bank import Bank
-    from kedge.knowledge.bundle import Bundle, Live
-    from kedge.knowledge.retro import Applied
-    from kedge.knowledge.work import Work
 
 TOKENS = 8000
-_LEAST = 500
+_MIN_TOKENS = 500
 _PARTS = ("tasks", "reviews", "log", "git", "drift", "checks", "knowledge", "stale", "answer")
 _VERBS = {"new": "added", "confirmed": "confirmed", "challenged": "challenged"}
 
 
-@syntax.command("Gather what finished work teaches, and apply the answer.")
-@syntax.argument("named", metavar="FEATURE|TASK")
-@syntax.option("--tokens", type=syntax.IntRange(_LEAST, MOST), help=f"The budget; {TOKENS}.")
-@syntax.option(
-    "--part", "parts", multiple=True, type=syntax.Choice(_PARTS), help="Only this; repeatable."
+@click.command(cls=Command)
+@click.argument("named", metavar="FEATURE|TASK")
+@click.option(
+    "--tokens",
+    type=click.IntRange(_MIN_TOKENS, MAX_TOKENS),
+    help=f"The token budget; {TOKENS} by default.",
 )
-@syntax.option("--since", metavar="COMMIT", help="The commit that the work was begun on.")
-@syntax.option(
+@click.option(
+    "--part", "parts", multiple=True, type=click.Choice(_PARTS), help="Only this part; repeatable."
+)
+@click.option("--since", metavar="COMMIT", help="The commit that the work started from.")
+@click.option(
     "--apply", "answer", metavar="FILE", help="Apply this answer; - reads standard input."
 )
-@syntax.option(
-    "--partial", is_flag=True, help="With --apply: what is right, although the rest is not."
+@click.option(
+    "--partial", is_flag=True, help="With --apply: apply the valid entries and skip the rest."
 )
-@syntax.option(
-    "--allow-secret", "allow", multiple=True, metavar="ID", help="Let this finding through."
-)
+@options.allow_secret
 def command(
-    here: Edge,
+    edge: Edge,
     named: str,
     tokens: int | None,
     parts: tuple[str, ...],
@@ -52,111 +57,124 @@ def command(
     partial: bool,
     allow: tuple[str, ...],
 ) -> Reply:
-    from kedge.knowledge import work as works
-    from kedge.knowledge.bank import Bank
+    """Gather what finished work teaches and apply the answer."""
+    from kedge.knowledge.bank.bank import Bank
+    from kedge.knowledge.retro import subject as works
 
     if answer is None and (partial or allow):
-        raise UsageError("--partial and --allow-secret go with --apply", hint="--apply FILE")
+        raise UsageError("--partial and --allow-secret need --apply", hint="--apply FILE")
     if answer is not None and (tokens or parts or since):
-        raise UsageError("--tokens, --part and --since are for printing", hint="leave out --apply")
-    project = here.project()
+        raise UsageError(
+            "--apply cannot be combined with --tokens, --part or --since",
+            hint="leave out --apply to print",
+        )
+    project = edge.project()
     loaded = config.load(project)
-    here.warn(*loaded.warnings)
+    edge.warn(*loaded.warnings)
     bank = Bank(project, loaded.settings)
-    work = works.find(bank, named)
-    here.warn(*bank.warnings, *_unfinished(work))
+    work = works.find_subject(bank, named)
+    edge.warn(*bank.warnings, *_warn_of_open_tasks(work))
     if answer is None:
-        return printed(bank, work, tokens or TOKENS, parts, since)
-    return _applied(here, bank, work, answer, partial=partial, allow=allow)
+        return bundle_reply(bank, work, tokens or TOKENS, parts, since)
+    return _apply(edge, bank, work, answer, partial=partial, allow=allow)
 
 
-def _unfinished(work: Work) -> list[str]:
-    left = [task.id for task in work.open_tasks]
-    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
-    return [f"not finished yet: {', '.join(left[:5])}{more}"] if left else []
+def _warn_of_open_tasks(work: Subject) -> list[str]:
+    tasks = [task.id for task in work.open_tasks]
+    more = f" and {len(tasks) - 5} more" if len(tasks) > 5 else ""
+    return [f"not finished yet: {', '.join(tasks[:5])}{more}"] if tasks else []
 
 
-def printed(
+def bundle_reply(
     bank: Bank,
-    work: Work,
+    work: Subject,
     budget: int = TOKENS,
     parts: tuple[str, ...] = (),
     since: str | None = None,
 ) -> Reply:
-    """The bundle, as data and as text."""
-    from kedge.context.budget import Part, enough, share
+    """Return what the work teaches, as data and as text."""
+    from kedge.context.budget import TextPart, fit_parts, suggest_budget
     from kedge.host.tokens import count
-    from kedge.knowledge import bundle, bundle_text
+    from kedge.knowledge.retro import bundle, bundle_text
 
-    made = bundle.gather(bank, work, _live(bank), since)
-    head = "" if parts else bundle_text.head(made)
+    gathered = bundle.gather_bundle(bank, work, _handoff_reader(bank), since)
+    head = "" if parts else bundle_text.render_head(gathered)
     pieces = []
-    for one in bundle_text.pieces(made, parts):
-        size = enough([Part(one.source, one.title, one.text, one.kept)])
-        pieces.append(Part(*one, more=_again(work, since, size, one.source)))
-    whole = _again(work, since, enough(pieces))
-    shared = share(pieces, budget, bundle_text.WEIGHTS, head, whole)
+    for one in bundle_text.render_parts(gathered, parts):
+        part = TextPart(one.source, one.title, one.text, one.kept)
+        again = _more_command(work, since, suggest_budget([part]), one.source)
+        pieces.append(replace(part, more=again))
+    whole = _more_command(work, since, suggest_budget(pieces))
+    shared = fit_parts(pieces, budget, bundle_text.WEIGHTS, head, whole)
     text = (head + shared.text).rstrip() + "\n"
-    warnings = list(made.warnings)
+    warnings = list(gathered.warnings)
     if count(text) > budget:
-        warnings.append(f"what may not be cut takes {count(text)} tokens, above {budget}")
+        warnings.append(
+            f"the parts that cannot be cut take {count(text)} tokens, more than {budget}"
+        )
     return Reply(
-        lambda: _data(made, text, budget, [one.data() for one in shared.given]), text, warnings
+        lambda: _bundle_data(gathered, text, budget, [one.data() for one in shared.parts]),
+        text,
+        warnings,
     )
 
 
-def _again(work: Work, since: str | None, tokens: int, part: str = "") -> str:
-    """The command that prints more of the same."""
+def _more_command(work: Subject, since: str | None, tokens: int, part: str = "") -> str:
+    """Return the command that prints the part in full."""
     import shlex
 
     words = ["kedge", "retro", work.id, *(["--since", since] if since else [])]
     words += ["--part", part] if part else []
-    return shlex.join([*words, "--tokens", str(max(tokens, _LEAST))])
+    return shlex.join([*words, "--tokens", str(max(tokens, _MIN_TOKENS))])
 
 
-def _data(made: Bundle, text: str, budget: int, sections: list[dict[str, Any]]) -> Any:
+def _bundle_data(gathered: Bundle, text: str, budget: int, sections: list[dict[str, Any]]) -> Any:
     from kedge.host.redact import redact_value
     from kedge.host.tokens import count
 
-    work = made.work
+    work = gathered.subject
     about = {"kind": work.kind, "id": work.id, "title": work.title, "label": work.label}
     sizes = {"tokens": count(text), "budget": budget, "sections": sections}
-    return {"work": about, "text": text, **sizes, "parts": redact_value(made.data())}
+    return {"work": about, "text": text, **sizes, "parts": redact_value(gathered.data())}
 
 
-def _live(bank: Bank) -> Live:
-    """The record of a handoff that has not ended."""
+def _handoff_reader(bank: Bank) -> ReadHandoff:
+    """Return a function that summarises a task's handoff, if it has one."""
     from kedge.handoff import lifecycle
-    from kedge.handoff.store import Store
+    from kedge.handoff.context_store import ContextStore
 
-    store = Store(bank.project)
+    store = ContextStore(bank.project)
 
-    def live(task: str) -> Mapping[str, Any] | None:
-        return lifecycle.record(store.read(task).context) if store.exists(task) else None
+    def read_handoff(task: str) -> Mapping[str, Any] | None:
+        return lifecycle.summarise(store.read(task).context) if store.exists(task) else None
 
-    return live
+    return read_handoff
 
 
-def _applied(
-    here: Edge, bank: Bank, work: Work, file: str, *, partial: bool, allow: tuple[str, ...]
+def _apply(
+    edge: Edge, bank: Bank, work: Subject, file: str, *, partial: bool, allow: tuple[str, ...]
 ) -> Reply:
-    from kedge.cli import task_input
-    from kedge.knowledge import answer, retro
+    from kedge.cli import text_input
+    from kedge.knowledge.retro import answer, apply
 
-    _, text = task_input.read(file, here.directory)
+    _, text = text_input.read_file(file, edge.directory)
     try:
-        done = retro.apply(bank, work, answer.read(text), partial=partial, allow=allow)
+        done = apply.apply_answer(
+            bank, work, answer.parse_answer(text), partial=partial, allow=allow
+        )
     except InvalidValue as error:
-        if isinstance(error.data, list) and not here.json:
+        if isinstance(error.data, list) and not edge.json:
             for row in error.data:
                 write(clean(str(answer.Problem(**row)).replace("\n", " ")) + "\n")
         raise
     problems = [f"not applied: {one}" for one in done.problems]
-    return Reply(_done(work, done), lambda: _told(done), [*problems, *done.warnings])
+    return Reply(
+        _result_data(work, done), lambda: _describe_result(done), [*problems, *done.warnings]
+    )
 
 
-def _done(work: Work, done: Applied) -> dict[str, Any]:
-    from kedge.knowledge.view import data
+def _result_data(work: Subject, done: ApplyResult) -> dict[str, Any]:
+    from kedge.knowledge.bank.view import entry_data
 
     return {
         "work": work.id,
@@ -168,15 +186,15 @@ def _done(work: Work, done: Applied) -> dict[str, Any]:
                 "kind": one.kind,
                 "where": one.item.where,
                 "changed": one.changed,
-                "entry": data(one.entry),
+                "entry": entry_data(one.entry),
             }
             for one in done.steps
         ],
-        "problems": [one._asdict() for one in done.problems],
+        "problems": [asdict(one) for one in done.problems],
     }
 
 
-def _told(done: Applied) -> str:
+def _describe_result(done: ApplyResult) -> str:
     lines = [
         f"{_VERBS[one.kind]}: {one.entry.name} ({one.entry.file})"
         for one in done.steps
@@ -184,8 +202,8 @@ def _told(done: Applied) -> str:
     ]
     same = sum(not one.changed for one in done.steps)
     if same and lines:
-        lines.append(f"there already: {same}")
+        lines.append(f"already present: {same}")
     if not lines:
-        recorded = "; the retro is on record" if done.recorded else ": all of it is there already"
+        recorded = "; the retro is recorded" if done.recorded else ": everything is present already"
         lines.append(f"nothing to write{recorded}")
     return clean("\n".join(lines))

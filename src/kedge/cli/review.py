@@ -1,54 +1,80 @@
-"""`kedge review`: who reviewed which tree, what came of it, and what the next reviewer is told."""
+"""`kedge review`: record reviews and summarise them for the next reviewer."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import click
+
 from kedge import config
-from kedge.cli import syntax
+from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.errors import GitError, InvalidValue, TaskNotFound, UsageError
-from kedge.knowledge.review_words import FAILED, MAJOR, MINOR, RESULTS
-from kedge.knowledge.reviews import KINDS, PHASES
+from kedge.knowledge.reviews.records import KINDS, PHASES
+from kedge.knowledge.reviews.vocabulary import FAILED, MAJOR, MINOR, RESULTS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.host.project import Project
-    from kedge.knowledge.review_answer import Answer
-    from kedge.knowledge.reviews import Claim, Review
+    from kedge.knowledge.reviews.answer import ReviewAnswer
+    from kedge.knowledge.reviews.records import Claim, Review
     from kedge.knowledge.topic import Topic
 
-_phase = syntax.option("--phase", type=syntax.Choice(PHASES), help="The phase of a feature.")
-_SHORT = 12  # digits of a tree in a table
+
+_phase = click.option("--phase", type=click.Choice(PHASES), help="The phase of a feature.")
+_TREE_DIGITS = 12  # digits of a tree in a table
 
 
-command = syntax.group("Record reviews, and tell the next reviewer what came of them.")
+command = Group(help="Record reviews and brief the next reviewer.")
 
 
-@command.command("Record a review of the working tree as it is.")
-@syntax.argument("subject", metavar="SUBJECT")
-@syntax.option("--reviewer", required=True, metavar="NAME", help="Who reviewed.")
-@syntax.option("--result", type=syntax.Choice(RESULTS), help="The verdict; else that of --from.")
+@command.command()
+@click.argument("subject", metavar="SUBJECT")
+@click.option("--reviewer", required=True, metavar="NAME", help="Who reviewed.")
+@click.option(
+    "--result", type=click.Choice(RESULTS), help="The verdict; by default the one in --from."
+)
 @_phase
-@syntax.option("--kind", type=syntax.Choice(KINDS), help="What was looked for; else by the name.")
-@syntax.option("--iteration", type=syntax.IntRange(1), help="Which look it is; else the next.")
-@syntax.option(
-    "--of", "cap", type=syntax.IntRange(1), help="How many there may be; else review.cap."
+@click.option(
+    "--kind", type=click.Choice(KINDS), help="The kind of review; by default from the name."
 )
-@syntax.option("--tree", metavar="ID", help="The tree that was reviewed; else the working tree's.")
-@syntax.option(
+@click.option("--iteration", type=click.IntRange(1), help="The iteration; the next by default.")
+@click.option(
+    "--of", "cap", type=click.IntRange(1), help="The most iterations; review.cap by default."
+)
+@click.option("--tree", metavar="ID", help="The reviewed tree; the working tree by default.")
+@click.option(
     "--finding", "findings", multiple=True, metavar="'[ID] [SEVERITY] TEXT'",
-    help="blocker, major, minor or note; repeatable.",
+    help="A finding; SEVERITY is blocker, major, minor or note; repeatable.",
 )  # fmt: skip
-@syntax.option(
-    "--verified", multiple=True, metavar="'CLAIM | SOURCE'", help="Looked up; repeatable."
+@click.option(
+    "--verified",
+    multiple=True,
+    metavar="'CLAIM | SOURCE'",
+    help="A claim that was verified; repeatable.",
 )
-@syntax.option("--unverified", multiple=True, metavar="CLAIM", help="Not looked up; repeatable.")
-@syntax.option("--no-external-claims", "no_claims", is_flag=True, help="There were none to verify.")
-@syntax.option("--tool-missing", "tools", multiple=True, metavar="NAME", help="Repeatable.")
-@syntax.option("--summary", default="", help="The review in a sentence.")
-@syntax.option("--from", "file", metavar="FILE", help="The reviewer's answer; - reads stdin.")
+@click.option(
+    "--unverified",
+    multiple=True,
+    metavar="CLAIM",
+    help="A claim that was not verified; repeatable.",
+)
+@click.option(
+    "--no-external-claims", "no_claims", is_flag=True, help="There were no claims to verify."
+)
+@click.option(
+    "--tool-missing",
+    "tools",
+    multiple=True,
+    metavar="NAME",
+    help="A tool that was missing; repeatable.",
+)
+@click.option("--summary", default="", help="The review in one sentence.")
+@click.option(
+    "--from", "file", metavar="FILE", help="The reviewer's answer; - reads standard input."
+)
 def record(
-    here: Edge,
+    edge: Edge,
     subject: str,
     reviewer: str,
     result: str | None,
@@ -65,85 +91,91 @@ def record(
     summary: str,
     file: str | None,
 ) -> Reply:
-    from kedge.knowledge import outcome, reviews
-    from kedge.knowledge.review_findings import finding
+    """Record a review of the working tree."""
+    from kedge.knowledge.reviews import outcome, records
+    from kedge.knowledge.reviews.findings import parse_finding
 
-    project = here.project()
+    project = edge.project()
     settings = config.load(project).settings
-    topic = _topic(here, project, subject)
-    past, _ = reviews.read(project, topic)
-    answer = _answer(here, file)
-    said = _result(here, result, answer)
+    topic = _find_topic(edge, project, subject)
+    past, _ = records.read_reviews(project, topic)
+    answer = _read_answer(edge, file)
+    verdict = _choose_result(edge, result, answer)
     claims = answer.claims
-    known = (*claims.verified, *map(_claim, verified))
+    known = (*claims.verified, *map(_parse_claim, verified))
     open_ = (*claims.unverified, *unverified)
     if no_claims and (known or open_):
-        raise UsageError("--no-external-claims, and claims", hint="leave one of them out")
+        raise UsageError(
+            "--no-external-claims cannot be combined with claims",
+            hint="leave out --no-external-claims, or the claims",
+        )
     none = no_claims or (claims.none and not known and not open_)
-    draft = reviews.Review(
+    draft = records.Review(
         subject=topic.key,
         reviewer=reviewer,
-        result=said,
-        tree=_tree(here, project, tree, _last(past, reviewer, phase)),
+        result=verdict,
+        tree=_choose_tree(edge, project, tree, _last_tree(past, reviewer, phase)),
         iteration=iteration or 0,
         cap=settings.review.cap,
         phase=phase,
-        kind=kind or reviews.kind_of(reviewer),
+        kind=kind or records.guess_kind(reviewer),
         summary=summary or answer.summary,
         findings=(
             *answer.findings,
-            *(finding(one, MAJOR if said == FAILED else MINOR) for one in findings),
+            *(parse_finding(one, MAJOR if verdict == FAILED else MINOR) for one in findings),
         ),
         verified=known,
         unverified=open_,
-        verification=reviews.NO_CLAIMS if none else reviews.NOT_STATED,
+        verification=records.NO_CLAIMS if none else records.NOT_STATED,
         tools_missing=(*claims.tools_missing, *tools),
     )
     timeout = settings.tasks.lock_timeout
-    made, warnings = reviews.record(project, draft, cap=cap, lock_timeout=timeout)
-    text = f"{made.reviewer}: {outcome.result(made)}, tree {made.tree}"
-    return Reply(made.data(), clean(text), [*topic.warnings, *warnings])
+    review, warnings = records.record_review(project, draft, cap=cap, lock_timeout=timeout)
+    text = f"{review.reviewer}: {outcome.describe_result(review)}, tree {review.tree}"
+    return Reply(review.data(), clean(text), [*topic.warnings, *warnings])
 
 
-@command.command("Print what came of the reviews, for the next reviewer's prompt.")
-@syntax.argument("subject", metavar="SUBJECT")
+@command.command("outcome")
+@click.argument("subject", metavar="SUBJECT")
 @_phase
-@syntax.option("--reviewer", metavar="NAME", help="Only this one's.")
-def outcome_(here: Edge, subject: str, phase: str | None, reviewer: str | None) -> Reply:
+@click.option("--reviewer", metavar="NAME", help="Only this reviewer.")
+def outcome_(edge: Edge, subject: str, phase: str | None, reviewer: str | None) -> Reply:
+    """Print the outcome of past reviews, for the next reviewer's prompt."""
     from kedge.host import tokens
-    from kedge.knowledge import outcome, reviews
+    from kedge.knowledge.reviews import outcome, records
 
-    project = here.project()
-    topic = _topic(here, project, subject)
-    past, warnings = reviews.read(project, topic)
-    found = outcome.standing(past, phase=phase, reviewer=reviewer)
-    if not found:
+    project = edge.project()
+    topic = _find_topic(edge, project, subject)
+    past, warnings = records.read_reviews(project, topic)
+    latest = outcome.latest_reviews(past, phase=phase, reviewer=reviewer)
+    if not latest:
         return Reply({"text": "", "tokens": 0, "reviews": []}, None, [*topic.warnings, *warnings])
-    now = _look(here, project)
-    same = {one.tree for one in found if now is not None and _same(project, one.tree, now)}
-    text = outcome.block(past, phase=phase, reviewer=reviewer, tree=now, same=same)
+    now = _read_tree(edge, project)
+    same = {one.tree for one in latest if now is not None and _is_same_tree(project, one.tree, now)}
+    text = outcome.render_outcome(past, phase=phase, reviewer=reviewer, tree=now, same=same)
     rows = [
         {
             **one.data(),
-            "outcome": outcome.result(one),
-            "unresolved": [finding.id for finding in outcome.unresolved(one)],
+            "outcome": outcome.describe_result(one),
+            "unresolved": [finding.id for finding in outcome.list_unresolved(one)],
             "tree_now": now,
             "changed": now is not None and one.tree not in same,
         }
-        for one in found
+        for one in latest
     ]
     data = {"text": text, "tokens": tokens.count(text), "reviews": rows}
     return Reply(data, clean(text), [*topic.warnings, *warnings])
 
 
-@command.command("List the reviews of a task or a feature, the oldest first.")
-@syntax.argument("subject", metavar="SUBJECT")
-def list_(here: Edge, subject: str) -> Reply:
-    from kedge.knowledge import reviews
+@command.command("list")
+@click.argument("subject", metavar="SUBJECT")
+def list_(edge: Edge, subject: str) -> Reply:
+    """List the reviews of a task or feature, oldest first."""
+    from kedge.knowledge.reviews import records
 
-    project = here.project()
-    topic = _topic(here, project, subject)
-    past, warnings = reviews.read(project, topic)
+    project = edge.project()
+    topic = _find_topic(edge, project, subject)
+    past, warnings = records.read_reviews(project, topic)
 
     def text() -> str:
         rows = [row for one in past for row in _rows(one)]
@@ -159,77 +191,77 @@ def _rows(one: Review) -> list[tuple[str, ...]]:
         one.phase or "",
         one.reviewer,
         one.result,
-        one.tree[:_SHORT],
+        one.tree[:_TREE_DIGITS],
     )
-    found = [f"{each.id} ({each.severity}): {each.text}" for each in one.findings]
-    return [(*head, what) for what in found or [one.summary]]
+    findings = [f"{each.id} ({each.severity}): {each.text}" for each in one.findings]
+    return [(*head, what) for what in findings or [one.summary]]
 
 
-def _topic(here: Edge, project: Project, subject: str) -> Topic:
-    """The task or the feature; one that is gone is known by its reviews."""
-    from kedge.knowledge import reviews
-    from kedge.knowledge.topic import Topic, find
+def _find_topic(edge: Edge, project: Project, subject: str) -> Topic:
+    """Return the task or feature; one that no longer exists is found by its reviews."""
+    from kedge.knowledge.reviews import records
+    from kedge.knowledge.topic import Topic, find_topic
 
     try:
-        return find(project, subject, here=here.directory)
+        return find_topic(project, subject, here=edge.directory)
     except TaskNotFound:
-        if not reviews.read(project, subject)[0]:
+        if not records.read_reviews(project, subject)[0]:
             raise
-        return Topic(reviews.key_of(subject))
+        return Topic(records.subject_key(subject))
 
 
-def _answer(here: Edge, file: str | None) -> Answer:
-    from kedge.cli import task_input
-    from kedge.knowledge import review_answer
+def _read_answer(edge: Edge, file: str | None) -> ReviewAnswer:
+    from kedge.cli import text_input
+    from kedge.knowledge.reviews.answer import ReviewAnswer, parse_answer
 
     if file is None:
-        return review_answer.Answer()
-    name, text = task_input.read(file, here.directory)
+        return ReviewAnswer()
+    name, text = text_input.read_file(file, edge.directory)
     if not text.strip():
         raise InvalidValue(f"{name} is empty", hint="ask the reviewer again")
-    return review_answer.read(text)
+    return parse_answer(text)
 
 
-def _result(here: Edge, told: str | None, answer: Answer) -> str:
-    if told is None and answer.result is None:
-        raise UsageError("there is no verdict", hint=f"--result {'|'.join(RESULTS)}")
-    if told is not None and answer.result not in (None, told):
-        here.warn(f"the answer says {answer.result}; it is recorded as {told}")
-    return told or answer.result or ""
+def _choose_result(edge: Edge, flag: str | None, answer: ReviewAnswer) -> str:
+    if flag is None and answer.result is None:
+        raise UsageError("no verdict given", hint=f"--result {'|'.join(RESULTS)}")
+    if flag is not None and answer.result not in (None, flag):
+        edge.warn(f"the answer says {answer.result}, but --result {flag} is recorded")
+    return flag or answer.result or ""
 
 
-def _claim(text: str) -> Claim:
-    from kedge.knowledge.reviews import Claim
+def _parse_claim(text: str) -> Claim:
+    from kedge.knowledge.reviews.records import Claim
 
     claim, bar, source = text.partition("|")
     if not bar or not claim.strip() or not source.strip():
         raise UsageError(
             f"--verified {text!r} has no source",
-            hint="--verified 'CLAIM | SOURCE', else --unverified",
+            hint="use --verified 'CLAIM | SOURCE', or --unverified CLAIM",
         )
     return Claim(claim.strip(), source.strip())
 
 
-def _last(past: list[Review], reviewer: str, phase: str | None) -> str | None:
+def _last_tree(past: list[Review], reviewer: str, phase: str | None) -> str | None:
     mine = [one for one in past if one.series == (reviewer.casefold(), phase)]
     return mine[-1].tree if mine else None
 
 
-def _tree(here: Edge, project: Project, named: str | None, last: str | None) -> str:
-    """The tree of the working tree, or the one that is named, if there is such a tree.
+def _choose_tree(edge: Edge, project: Project, named: str | None, last: str | None) -> str:
+    """Return the named tree, or the working tree's.
 
-    What is as it was in the review before, but for the records of the work, is that tree.
+    If only kedge's own records changed since the last review, its tree is the current one.
     """
-    from kedge.handoff import snapshots
+    from kedge.handoff.snapshot import snapshots
 
-    now: str = snapshots.look(project)
-    if last is not None and _same(project, last, now):
+    now: str = snapshots.read_tree(project)
+    if last is not None and _is_same_tree(project, last, now):
         now = last
-    return now if named is None else _named(here, project, named, now)
+    return now if named is None else _check_named_tree(edge, project, named, now)
 
 
-def _named(here: Edge, project: Project, named: str, now: str) -> str:
-    from kedge.handoff import snapshots
+def _check_named_tree(edge: Edge, project: Project, named: str, now: str) -> str:
+    from kedge.handoff.snapshot import snapshots
 
     if named == now:
         return now
@@ -237,32 +269,32 @@ def _named(here: Edge, project: Project, named: str, now: str) -> str:
         changes = snapshots.compare(project, named, now)
     except GitError as error:
         raise InvalidValue(
-            f"there is no tree {named} here",
-            hint="leave --tree out: kedge takes that of the working tree",
+            f"no tree {named} in this repository",
+            hint="leave out --tree to use the working tree",
         ) from error
     if not changes:
         return now
-    many = "1 path differs" if len(changes) == 1 else f"{len(changes)} paths differ"
-    here.warn(f"the working tree is not the tree that was reviewed: {many}")
+    count = "1 path differs" if len(changes) == 1 else f"{len(changes)} paths differ"
+    edge.warn(f"the working tree is not the reviewed tree: {count}")
     return named
 
 
-def _look(here: Edge, project: Project) -> str | None:
-    from kedge.handoff import snapshots
+def _read_tree(edge: Edge, project: Project) -> str | None:
+    from kedge.handoff.snapshot import snapshots
 
     try:
-        return snapshots.look(project)
+        return snapshots.read_tree(project)
     except GitError as error:
-        here.warn(f"whether the tree has changed cannot be told: {error.message}")
+        edge.warn(f"cannot tell whether the tree has changed: {error.message}")
         return None
 
 
-def _same(project: Project, tree: str, now: str) -> bool:
-    """Whether nothing but records of the work differ; a tree that is gone is another one."""
-    from kedge.handoff import snapshots
-    from kedge.knowledge.report_check import is_beside
+def _is_same_tree(project: Project, tree: str, now: str) -> bool:
+    """True if only kedge's own records differ; False if the tree no longer exists."""
+    from kedge.handoff.snapshot import snapshots
+    from kedge.knowledge.log.file_check import is_bookkeeping
 
     try:
-        return all(is_beside(one.path) for one in snapshots.compare(project, tree, now))
+        return all(is_bookkeeping(one.path) for one in snapshots.compare(project, tree, now))
     except GitError:
         return False

@@ -1,4 +1,4 @@
-"""How tasks look to people."""
+"""Output of `kedge task`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from kedge.cli.plain import clean, table
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
 from kedge.tasks import rules
-from kedge.tasks.board import Result
+from kedge.tasks.board import TaskResult
 
 
-def result(of: Result, text: str) -> Reply:
-    lines = [text, *(f"{epic.id} is {epic.status.value} with it" for epic in of.followed)]
-    return Reply(of.task.data(), "\n".join(lines), of.warnings)
+def task_reply(result: TaskResult, text: str) -> Reply:
+    """Return a changed task, with a line for each epic that changed with it."""
+    epics = [f"epic {epic.id} is now {epic.status.value}" for epic in result.followed]
+    return Reply(result.task.data(), "\n".join([text, *epics]), result.warnings)
 
 
-def listing(tasks: Sequence[Task], *, empty: str) -> Reply:
+def list_reply(tasks: Sequence[Task], *, empty: str) -> Reply:
     def text() -> str:
         rows = [(t.id, t.status.value, t.priority, t.type, t.title) for t in tasks]
         return table(("id", "status", "prio", "type", "title"), rows, empty=empty)
@@ -25,12 +26,13 @@ def listing(tasks: Sequence[Task], *, empty: str) -> Reply:
     return Reply(lambda: [task.data() for task in tasks], text)
 
 
-def brief(tasks: rules.Tasks, other: str) -> tuple[str, str, str]:
-    task = tasks.get(TaskId(other))
-    return (other, task.status.value, task.title) if task else (other, "missing", "")
+def summarise(tasks: rules.Tasks, name: str) -> tuple[str, str, str]:
+    """Return a task's id, status and title."""
+    task = tasks.get(TaskId(name))
+    return (name, task.status.value, task.title) if task else (name, "missing", "")
 
 
-def sheet(tasks: rules.Tasks, task: Task) -> str:
+def describe_task(tasks: rules.Tasks, task: Task) -> str:
     lines = [f"{task.id}  {task.title}", ""]
     status = task.status.value
     if task.assignee:
@@ -46,7 +48,7 @@ def sheet(tasks: rules.Tasks, task: Task) -> str:
         ("waits for", ", ".join(task.depends_on)),
         ("needed by", ", ".join(t.id for t in tasks.values() if task.id in t.depends_on)),
         ("scope", ", ".join(task.scope_in)),
-        ("not", ", ".join(task.scope_out)),
+        ("excluded", ", ".join(task.scope_out)),
     ]
     lines += [f"{name + ':':<11}{value}" for name, value in facts if value]
     if task.description:

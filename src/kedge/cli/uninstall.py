@@ -1,30 +1,35 @@
-"""`kedge uninstall`: put every byte back as it was."""
+"""`kedge uninstall`: restore the repository to what it was before `kedge init`."""
 
 from __future__ import annotations
 
-from kedge.cli import setup_view, syntax
+import click
+
+from kedge.cli import setup_view
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
 
 
-@syntax.command("Take out what kedge wrote, and leave what is yours.")
-@syntax.option("--yes", is_flag=True, help="Do it without asking.")
-@syntax.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
-def command(here: Edge, yes: bool, dry_run: bool) -> Reply:
-    from kedge.context import installed, setup
+@click.command(cls=Command)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
+def command(edge: Edge, yes: bool, dry_run: bool) -> Reply:
+    """Remove what kedge wrote and keep your own text."""
+    from kedge.context import installation, setup_plan
 
-    project = here.project()
-    plan = installed.removal(project)
+    project = edge.project()
+    plan = installation.plan_removal(project)
     if dry_run:
         patch = setup_view.diff(plan)
         return Reply(setup_view.data(plan, diff=patch), patch)
     if plan.changes and not yes:
-        asks, shown = "uninstall asks before it removes things", setup_view.text(plan, nothing="")
-        if not here.agreed("Remove all this?", asks, "kedge uninstall --yes", shown):
-            return Reply(setup_view.data(setup.Plan()), "nothing was removed")
-        plan = installed.removal(project)  # as things are after the answer
-    saved = setup.apply(project, plan)
-    plan += installed.removed_home(project)
-    nothing = "kedge has written nothing here"
+        refusal = "uninstall needs confirmation, and there is no terminal to ask on"
+        details = setup_view.text(plan, nothing="")
+        if not edge.confirm("Remove all this?", refusal, "kedge uninstall --yes", details):
+            return Reply(setup_view.data(setup_plan.SetupPlan()), "nothing was removed")
+        plan = installation.plan_removal(project)  # the files may have changed since
+    saved = setup_plan.apply(project, plan)
+    plan += installation.remove_home(project)
+    nothing = "kedge has not written anything here"
     return Reply(
         setup_view.data(plan, backups=saved), setup_view.text(plan, nothing=nothing, saved=saved)
     )

@@ -1,43 +1,50 @@
-"""`kedge update`: bring sections, map and hooks up to date."""
+"""`kedge update`: refresh the managed sections, the map and the hooks."""
 
 from __future__ import annotations
 
 import contextlib
 
-from kedge.cli import setup_view, syntax
+import click
+
+from kedge.cli import setup_view
+from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
 from kedge.errors import CheckFound, UsageError
 
 
-@syntax.command("Refresh the managed sections, the map and the hooks.")
-@syntax.option("--check", is_flag=True, help="Change nothing; exit 4 when something is stale.")
-@syntax.option("--dry-run", is_flag=True, help="Print the changes as a patch, and make none.")
-@syntax.option("--repair", is_flag=True, help="Mend markers that do not make one section.")
-@syntax.option(
+@click.command(cls=Command)
+@click.option("--check", is_flag=True, help="Write nothing; exit with 4 if anything is stale.")
+@click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
+@click.option("--repair", is_flag=True, help="Repair broken section markers.")
+@click.option(
     "--defaults",
-    type=syntax.Choice(["keep", "take"]),
-    help="Where a default that you edited has changed: keep yours, or take the new one.",
+    type=click.Choice(["keep", "take"]),
+    help="If a default file that you edited has changed: keep yours or take the new one.",
 )
-def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str | None) -> Reply:
+def command(edge: Edge, check: bool, dry_run: bool, repair: bool, defaults: str | None) -> Reply:
+    """Refresh the managed sections, the map and the hooks."""
     from kedge import config
-    from kedge.context import installed, setup
+    from kedge.context import installation, setup_plan
 
     if check and (repair or defaults):
-        raise UsageError("--check changes nothing", hint="give it alone")
-    project = here.project()
+        raise UsageError(
+            "--check cannot be combined with --repair or --defaults",
+            hint="run kedge update --check alone",
+        )
+    project = edge.project()
     settings = config.load(project).settings
-    installed.require(project)
-    plan = installed.stale(project, settings, repair=repair)
-    offers = setup.offered(project)
+    installation.require_setup(project)
+    plan = installation.plan_refresh(project, settings, repair=repair)
+    offers = setup_plan.find_changed_defaults(project)
     if offers and defaults:
-        plan += setup.decided(project, offers, take=defaults == "take")
+        plan += setup_plan.plan_changed_defaults(project, offers, take=defaults == "take")
     elif offers:
-        plan += installed.offers(project, offers)
+        plan += installation.show_default_changes(project, offers)
     look = check or dry_run
-    saved = [] if look else setup.apply(project, plan)
-    if installed.full(project) and installed.keeps_map(project, settings):
-        with contextlib.closing(here.progress("reading the code")) as progress:
-            plan += installed.refreshed_map(project, settings, progress, write=not look)
+    saved = [] if look else setup_plan.apply(project, plan)
+    if installation.is_full(project) and installation.keeps_map(project, settings):
+        with contextlib.closing(edge.progress("reading the code")) as progress:
+            plan += installation.refresh_map(project, settings, progress, write=not look)
     if check and plan.changes:
         names = ", ".join(change.path for change in plan.changes)
         raise CheckFound(f"stale: {names}", hint="kedge update", data=setup_view.data(plan))
@@ -46,5 +53,5 @@ def command(here: Edge, check: bool, dry_run: bool, repair: bool, defaults: str 
         return Reply(setup_view.data(plan, diff=patch), patch)
     return Reply(
         setup_view.data(plan, backups=saved),
-        setup_view.text(plan, nothing="all is up to date", saved=saved),
+        setup_view.text(plan, nothing="everything is up to date", saved=saved),
     )

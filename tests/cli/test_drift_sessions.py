@@ -51,7 +51,7 @@ def terminal(repo: Path, *args: str, columns: int = 120) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
-def test_nothing_is_watched_and_nothing_is_made(kedge: Kedge, repo: Path) -> None:
+def test_status_without_a_database_creates_none(kedge: Kedge, repo: Path) -> None:
     ran = kedge("drift", "status")
     assert ran.out == ""
     assert "no session is being watched" in ran.err
@@ -61,10 +61,10 @@ def test_nothing_is_watched_and_nothing_is_made(kedge: Kedge, repo: Path) -> Non
     assert not (repo / ".git" / "kedge").exists()
 
 
-def test_status_shows_what_is_live(kedge: Kedge, record: Recorded) -> None:
-    at = record.strayed()
+def test_status_shows_active_sessions(kedge: Kedge, record: Recorded) -> None:
+    at = record.add_drift()
     record.live()
-    record.strayed(OTHER)  # silent since long
+    record.add_drift(OTHER)  # silent since long
     (row,) = kedge.json("drift", "status")
     assert row["id"] == FIRST
     assert FIRST.startswith(row["short"])
@@ -81,9 +81,9 @@ def test_status_shows_what_is_live(kedge: Kedge, record: Recorded) -> None:
     assert "[kedge]" not in line
 
 
-def test_status_all_adds_what_ended_and_what_fell_silent(kedge: Kedge, record: Recorded) -> None:
-    record.strayed()
-    record.strayed(OTHER)
+def test_status_all_adds_ended_and_silent_sessions(kedge: Kedge, record: Recorded) -> None:
+    record.add_drift()
+    record.add_drift(OTHER)
     record.end(OTHER)
     found = {row["id"]: row for row in kedge.json("drift", "status", "--all")}
     assert {name: row["status"] for name, row in found.items()} == {
@@ -97,29 +97,29 @@ def test_status_all_adds_what_ended_and_what_fell_silent(kedge: Kedge, record: R
     assert "--all shows 2" in ran.err
 
 
-def test_status_is_about_this_project(kedge: Kedge, record: Recorded) -> None:
+def test_status_shows_only_this_project(kedge: Kedge, record: Recorded) -> None:
     record.session(project="/elsewhere")
     record.live()
     assert kedge.json("drift", "status", "--all") == []
     assert kedge.json("drift", "explain", FIRST)["id"] == FIRST
 
 
-def test_status_tells_of_guard_errors(kedge: Kedge, record: Recorded) -> None:
+def test_status_warns_of_guard_errors(kedge: Kedge, record: Recorded) -> None:
     for number in (1, 2):
         sessions.add_error(
             record.db, at=f"2026-01-31T12:00:0{number}.000000Z", agent="claude", session=FIRST,
-            event="PreToolUse", kedge="0", error=f"TooLate: {number} {KEY}",
+            event="PreToolUse", kedge="0", error=f"HookTimeout: {number} {KEY}",
         )  # fmt: skip
     (told,) = [line for line in kedge("drift", "status").err.splitlines() if "guard" in line]
     assert "2 guard errors" in told
     assert "12:00:02" in told
-    assert "TooLate: 2" in told
+    assert "HookTimeout: 2" in told
     assert "kedge doctor" in told
     assert KEY not in told
 
 
 def test_status_on_a_terminal(record: Recorded, repo: Path) -> None:
-    record.strayed()
+    record.add_drift()
     record.live()
     text = terminal(repo, "drift", "status")
     assert text.splitlines()[0].split() == [
@@ -131,8 +131,8 @@ def test_status_on_a_terminal(record: Recorded, repo: Path) -> None:
 
 
 def test_explain_a_session(kedge: Kedge, record: Recorded) -> None:
-    at = record.strayed()
-    record.said("Take the table out again.", forbids=[("no_touch", QUOTE)])
+    at = record.add_drift()
+    record.add_message("Take the table out again.", forbids=[("no_touch", QUOTE)])
     record.step("src/grammar.py", score=2, rules=[["constraint", EVIDENCE, 8]], decision="deny")
     found = kedge.json("drift", "explain", FIRST)
     assert [each["said"] for each in found["revisions"]] == [GOAL, "Take the table out again."]
@@ -158,7 +158,7 @@ def test_explain_a_session(kedge: Kedge, record: Recorded) -> None:
 
 
 def test_explain_draws_the_scores_on_a_terminal(record: Recorded, repo: Path) -> None:
-    record.strayed()
+    record.add_drift()
     (line,) = [
         line for line in terminal(repo, "drift", "explain", "last").splitlines() if "scores" in line
     ]
@@ -166,7 +166,7 @@ def test_explain_draws_the_scores_on_a_terminal(record: Recorded, repo: Path) ->
 
 
 def test_explain_a_step(kedge: Kedge, record: Recorded) -> None:
-    at = record.strayed()
+    at = record.add_drift()
     found = kedge.json("drift", "explain", f"last:{at}")
     assert found == kedge.json("drift", "explain", f"{FIRST}:toolu_{at:04}")
     assert found["what"] == "edit src/grammar.py"
@@ -185,18 +185,18 @@ def test_explain_a_step(kedge: Kedge, record: Recorded) -> None:
     assert "nothing against it" in kedge("drift", "explain", "last:1").out
 
 
-def test_what_is_not_there_is_said_with_what_is(kedge: Kedge, record: Recorded) -> None:
+def test_an_unknown_session_is_reported_with_candidates(kedge: Kedge, record: Recorded) -> None:
     assert_clear(kedge("drift", "explain", "last", code=1), code=1, says="no session is recorded")
-    record.strayed()
-    record.strayed(OTHER)
+    record.add_drift()
+    record.add_drift(OTHER)
     ran = kedge("drift", "explain", "3f2a", code=1)
-    assert_clear(ran, code=1, says="2 sessions begin with '3f2a'")
+    assert_clear(ran, code=1, says="2 sessions start with '3f2a'")
     for row in kedge.json("drift", "status", "--all"):
         assert row["short"] in ran.err
         assert kedge.json("drift", "explain", row["short"])["id"] == row["id"]
     for absent in ("zz", ":1", "\x1b[31m", "\udcff" * 200):
         ran = kedge("drift", "explain", absent, code=1)
-        assert_clear(ran, code=1, says="no session begins with")
+        assert_clear(ran, code=1, says="no session starts with")
         assert FIRST[:8] in ran.err
         assert "\x1b" not in ran.err
     for step in ("6", ""):
@@ -205,7 +205,7 @@ def test_what_is_not_there_is_said_with_what_is(kedge: Kedge, record: Recorded) 
         assert "1 to 5" in ran.err
 
 
-def test_an_id_that_begins_another_is_found_by_itself(kedge: Kedge, record: Recorded) -> None:
+def test_an_id_that_is_a_prefix_of_another_is_found(kedge: Kedge, record: Recorded) -> None:
     for name in ("run:1", "run:12"):
         record.session(name)
         record.step(name=name)
@@ -214,8 +214,8 @@ def test_an_id_that_begins_another_is_found_by_itself(kedge: Kedge, record: Reco
     assert kedge.json("drift", "explain", "run:12:1")["position"] == 1
 
 
-def test_the_report_is_kept_out_of_git(kedge: Kedge, record: Recorded, repo: Path) -> None:
-    record.strayed()
+def test_the_report_is_not_in_git(kedge: Kedge, record: Recorded, repo: Path) -> None:
+    record.add_drift()
     ran = kedge("drift", "report")
     page = repo.resolve() / ".git" / "kedge" / "drift.html"
     assert ran.out == f"{page}: 1 session\n"
@@ -223,9 +223,11 @@ def test_the_report_is_kept_out_of_git(kedge: Kedge, record: Recorded, repo: Pat
     assert git(repo, "status", "--porcelain") == ""
 
 
-def test_the_report_goes_where_it_is_told(kedge: Kedge, record: Recorded, repo: Path) -> None:
-    record.strayed()
-    record.strayed(OTHER)
+def test_the_report_is_written_to_the_given_file(
+    kedge: Kedge, record: Recorded, repo: Path
+) -> None:
+    record.add_drift()
+    record.add_drift(OTHER)
     data = kedge.json("drift", "report", "--output", "out/page.html")
     assert sorted(data["sessions"]) == [FIRST, OTHER]
     whole = (repo / "out" / "page.html").read_bytes()
@@ -237,17 +239,17 @@ def test_the_report_goes_where_it_is_told(kedge: Kedge, record: Recorded, repo: 
     assert chosen["sessions"] == [FIRST]
     assert OTHER not in chosen["html"]
     assert_clear(
-        kedge("drift", "report", "--session", "zz", code=1), code=1, says="no session begins with"
+        kedge("drift", "report", "--session", "zz", code=1), code=1, says="no session starts with"
     )
 
 
-def test_a_report_on_nothing_is_refused(kedge: Kedge, repo: Path) -> None:
+def test_a_report_without_sessions_is_refused(kedge: Kedge, repo: Path) -> None:
     assert_clear(kedge("drift", "report", code=1), code=1, says="no session is recorded")
     assert not (repo / ".git" / "kedge").exists()
 
 
 def test_the_same_record_gives_the_same_page(kedge: Kedge, record: Recorded) -> None:
-    record.strayed()
+    record.add_drift()
     pages = [
         kedge("drift", "report", "--output", "-", env={"PYTHONHASHSEED": seed}).out
         for seed in ("1", "2")
@@ -256,9 +258,9 @@ def test_the_same_record_gives_the_same_page(kedge: Kedge, record: Recorded) -> 
     assert "active" in pages[0]  # as of the last that was heard, whenever it is asked
 
 
-def test_hostile_and_secret_text_is_shown_as_text(kedge: Kedge, record: Recorded) -> None:
+def test_hostile_text_is_escaped_and_secrets_are_redacted(kedge: Kedge, record: Recorded) -> None:
     record.session(agent=HOSTILE, task=HOSTILE)
-    record.said(f"{HOSTILE} {KEY}", forbids=[("no_touch", HOSTILE)])
+    record.add_message(f"{HOSTILE} {KEY}", forbids=[("no_touch", HOSTILE)])
     at = record.step(
         HOSTILE, score=2, id=HOSTILE, tool=HOSTILE, command=f"{HOSTILE} {KEY}", reasoning=KEY,
         rules=[[HOSTILE, f"{HOSTILE} {KEY}", 8]], correction_given=f"{HOSTILE} {KEY}",
@@ -281,7 +283,7 @@ def test_hostile_and_secret_text_is_shown_as_text(kedge: Kedge, record: Recorded
 
 def test_a_goal_of_a_megabyte(kedge: Kedge, record: Recorded) -> None:
     record.session()
-    record.said("long " * 200_000)
+    record.add_message("long " * 200_000)
     record.step("x" * 9_000, score=3, command="y " * 500_000, rules=[["topic", "z" * 9_000, 7]])
     record.live()
     assert len(kedge("drift", "status").out) < 1_000
@@ -291,9 +293,9 @@ def test_a_goal_of_a_megabyte(kedge: Kedge, record: Recorded) -> None:
     assert kedge.json("drift", "status")[0]["goal"].count("long") == 200_000
 
 
-def test_long_sessions_are_cut_and_say_so(kedge: Kedge, record: Recorded) -> None:
+def test_long_sessions_are_cut_with_a_note(kedge: Kedge, record: Recorded) -> None:
     record.session()
-    with sessions.writing(record.db):
+    with sessions.transaction(record.db):
         for number in range(300):
             record.step(f"src/{number}.py", score=3, rules=[["topic", "far", 7]])
     text = kedge("drift", "explain", "last").out
@@ -303,13 +305,13 @@ def test_long_sessions_are_cut_and_say_so(kedge: Kedge, record: Recorded) -> Non
     assert len(kedge.json("drift", "explain", "last")["events"]) == 300
 
 
-def test_a_database_that_cannot_be_read_is_said(kedge: Kedge, record: Recorded) -> None:
-    record.strayed()
+def test_an_unreadable_database_is_reported(kedge: Kedge, record: Recorded) -> None:
+    record.add_drift()
     record.db.execute("ALTER TABLE step RENAME TO gone")
     assert_clear(kedge("drift", "explain", "last", code=1), code=1, says="cannot read")
 
 
-def test_what_hooks_heard_is_shown(kedge: Kedge, repo: Path) -> None:
+def test_a_session_recorded_by_hooks_is_shown(kedge: Kedge, repo: Path) -> None:
     (repo / "src").mkdir()
     hook = Path(package.__file__).parent / "hook.py"
     calls: list[tuple[str, str]] = [("a1", "src/lexer.py"), ("a2", "src/grammar.py")]

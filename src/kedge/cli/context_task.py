@@ -1,0 +1,80 @@
+"""What the commands of `kedge context` share: options, the task's handoff, and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from kedge import config
+from kedge.cli.edge import Edge, Reply, write
+from kedge.cli.plain import table
+from kedge.errors import CheckFound, TaskNotFound
+from kedge.handoff.operations import HandoffOperations
+from kedge.handoff.task_context import TaskContext
+from kedge.host import user
+from kedge.host.project import Project
+from kedge.model.ids import TaskId, task_id
+from kedge.model.task import Task
+
+agent_option = click.option("--agent", required=True, help="The agent: implementer, reviewer, …")
+actor_option = click.option(
+    "--actor", help="Who runs this command; by default the name that claims tasks."
+)
+
+
+class ContextTask:
+    """The handoff of one task. The task itself is read only when a command needs it."""
+
+    def __init__(self, edge: Edge, task: str, actor: str | None = None) -> None:
+        project = edge.project()
+        settings = config.load(project).settings
+        self.edge = edge
+        self.id = task_id(task)
+        name = actor or settings.tasks.actor or user.user_name()
+        self.handoff = HandoffOperations(project, settings, self.id, name)
+
+    def find_task(self) -> Task | None:
+        return read_tasks(self.edge, self.handoff.project).get(TaskId(self.id))
+
+    def require_task(self) -> Task:
+        task = self.find_task()
+        if task is None:
+            raise TaskNotFound(f"no task {self.id!r}", hint="kedge task list shows all ids")
+        return task
+
+    def list_commands(self) -> Sequence[Mapping[str, Any]]:
+        """Return the commands that the map detected in the project's configuration."""
+        from kedge.context.workspace import Workspace
+
+        commands: Sequence[Mapping[str, Any]]
+        commands = Workspace(self.handoff.project, self.handoff.settings).map_data["commands"]
+        return commands
+
+
+def read_tasks(edge: Edge, project: Project) -> dict[TaskId, Task]:
+    """Return all tasks, and warn about those that cannot be read."""
+    from kedge.tasks import choose
+    from kedge.tasks.board import Board
+
+    board = Board(choose.open_backend(project, config.load(project).settings.tasks))
+    tasks = board.tasks()
+    edge.warn(*board.warnings)
+    return tasks
+
+
+def agent_reply(context: TaskContext, name: str, handoff: HandoffOperations) -> Reply:
+    text = f"{name} is {context.agent(name).status.replace('_', ' ')}"
+    return Reply({"agent": name, **context.data()["coordination"][name]}, text, handoff.warnings)
+
+
+def print_drift(edge: Edge, error: CheckFound) -> None:
+    """Print every path that drifted, how it changed, and whether it is in scope."""
+    if edge.json or not isinstance(error.data, dict):
+        return
+    rows = [
+        (one["change"], one["scope"], one["path"], one.get("old_path", ""))
+        for one in error.data["drift"]
+    ]
+    write(table(("change", "scope", "path", "was"), rows))

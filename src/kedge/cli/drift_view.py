@@ -1,0 +1,237 @@
+"""Output of `kedge drift status` and `explain`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from kedge.cli.plain import clean, table
+from kedge.drift.report import account
+from kedge.drift.report.account import Account, DriftEvent, RecordedStep
+from kedge.drift.scoring import Penalty
+from kedge.host.text import shorten
+
+_GOAL = 80
+_PIPED = 400
+_LINE = 160
+_LONG = 2_000
+_MAX_ITEMS = 30  # of one section, the latest; --json shows all
+_WIDTH = 64  # of a line of scores
+_BARS = "▁▁▂▃▄▄▅▆▇█"
+_DECISIONS = {"ask": "the user was asked", "deny": "the call was denied"}
+
+
+def list_sessions(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table with corrections below it, or in a pipe one line for each session."""
+    if not sys.stdout.isatty():
+        return table(
+            (),
+            [
+                (
+                    *_cells(row),
+                    _describe_correction(row["last_correction"]),
+                    shorten(row["goal"], _PIPED),
+                )
+                for row in rows
+            ],
+        )
+    headers = ("session", "agent", "task", "state", "score", "steps", "review", "goal")
+    shown = []
+    for row in rows:
+        name, agent, task, status, course, *figures = _cells(row)
+        state = course if status == account.ACTIVE else status
+        shown.append((name, agent, task, state, *figures, shorten(row["goal"], _GOAL)))
+    corrections = [
+        f"{row['short']} was told: {_describe_correction(row['last_correction'])}"
+        for row in rows
+        if row["last_correction"]
+    ]
+    return table(headers, shown) + clean("".join(f"{line}\n" for line in corrections))
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        row["short"],
+        row["agent"],
+        row["task"] or "",
+        row["status"],
+        row["course"],
+        f"{row['score']:g}",
+        str(row["steps"]),
+        "review" if row["needs_review"] else "",
+    )
+
+
+def session_data(record: Account) -> dict[str, Any]:
+    """Return a session for `--json`: everything except the full steps."""
+    return {
+        **account.data(record.session),
+        "revisions": account.data(record.revisions),
+        "constraints": account.data(record.constraints),
+        "scores": [each.score for each in record.steps],
+        "events": account.data(record.events),
+        "decisions": [
+            {"step": each.position, "what": each.what, "reasoning": each.reasoning}
+            for each in record.decisions
+        ],
+        "files": record.files,
+    }
+
+
+def describe_session(record: Account) -> str:
+    """Describe a session, from what was asked to its current state."""
+    head = record.session
+    lines = [f"{head.short}  {shorten(head.goal, _LINE) or '(nothing asked yet)'}", ""]
+    review = "; ".join(shorten(each, _LINE) for each in head.why) or "yes"
+    facts = [
+        ("session", head.id),
+        ("agent", f"{head.agent}, policy {head.policy}"),
+        ("task", head.task or ""),
+        ("status", f"{head.status}, last heard from {_when(head.checked_at)}"),
+        ("course", f"{head.course}, {head.score:g} of 10 after {_count(record.steps, 'step')}"),
+        ("review", review if head.needs_review else ""),
+        ("scores", _scores([each.score for each in record.steps])),
+    ]
+    lines += _facts(facts)
+    messages = [
+        f"- {each.revision}  {_when(each.at)}  {shorten(each.said, _LINE)}"
+        for each in record.revisions
+    ]
+    lines += _section("Asked", messages)
+    lines += _section(
+        "In force", [f"- {_describe_constraint(each)}" for each in record.constraints]
+    )
+    lines += _section("Strayed", ["\n".join(_describe_event(each)) for each in record.events])
+    decisions = [f"- step {each.position}: {_describe_decision(each)}" for each in record.decisions]
+    lines += _section("Decisions", decisions)
+    lines += _section("Changed files", [f"- {shorten(path, _LINE)}" for path in record.files])
+    return clean("\n".join(lines))
+
+
+def step_data(record: Account, one: RecordedStep) -> dict[str, Any]:
+    """Return a step for `--json`, with the drift event it caused."""
+    event = _find_event(record, one)
+    return {
+        "session": record.session.id,
+        **account.data(one),
+        "result": one.result,
+        "event": account.data(event) if event else None,
+    }
+
+
+def describe_step(record: Account, one: RecordedStep) -> str:
+    """Describe a step: the action, the verdict with its evidence, the correction, the outcome."""
+    event = _find_event(record, one)
+    lines = [f"{record.session.short}:{one.position}  {shorten(one.what, _LINE)}", ""]
+    facts = [
+        ("call", f"{one.tool} {one.id}"),
+        ("at", _when(one.at)),
+        ("by", f"subagent {one.subagent}" if one.subagent else ""),
+        ("files", ", ".join(one.files)),
+        ("command", one.command),
+        ("reasons", one.reasoning),
+        ("verdict", f"{one.score} of 10, {event.level if event else one.level}"),
+        ("course", _describe_course(event) if event else ""),
+        ("policy", _DECISIONS.get(one.decision, "")),
+        ("result", one.result),
+        ("recovered", (event.recovered or "no") if event else ""),
+        ("lacking", ", ".join(one.lacks)),
+    ]
+    lines += _facts(facts)
+    lines += _section(
+        "Rules", [f"- {_describe_rule(each)}" for each in one.rules] or ["- nothing against it"]
+    )
+    recalled = [
+        f"- {_place(record, each)}: {shorten(each.what, _LINE)} ({each.why})"
+        for each in one.recalled
+    ]
+    lines += _section("Recalled", recalled)
+    if one.correction:
+        lines += ["", "Told:", *(f"  {line}" for line in one.correction.splitlines())]
+    return clean("\n".join(lines))
+
+
+def _find_event(record: Account, one: RecordedStep) -> DriftEvent | None:
+    return next((each for each in record.events if each.position == one.position), None)
+
+
+def _place(record: Account, one: account.RecalledStep) -> str:
+    own = one.session == record.session.id
+    return f"step {one.position}" if own else f"{one.session[:8]}:{one.position}"
+
+
+def _facts(facts: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{name + ':':<11}{shorten(value, _LONG)}" for name, value in facts if value]
+
+
+def _section(title: str, items: Sequence[str]) -> Iterator[str]:
+    """Yield a title and its items; of a long list only the latest, with a count of the others."""
+    if not items:
+        return
+    yield from ("", f"{title}:")
+    if len(items) > _MAX_ITEMS:
+        yield f"- {len(items) - _MAX_ITEMS} before these: --json shows all"
+    yield from items[-_MAX_ITEMS:]
+
+
+def _describe_event(event: DriftEvent) -> Iterator[str]:
+    place = "" if event.position is None else f"step {event.position}: "
+    yield f"- {place}{event.level}, {event.score} of 10: {shorten(event.what, _LINE)}"
+    yield from (f"    {_describe_rule(each)}" for each in event.evidence)
+    back = f"recovered: {event.recovered}" if event.recovered else "not recovered"
+    did = _DECISIONS.get(event.decision)
+    yield f"    {'; '.join(filter(None, (_describe_course(event), did, back)))}"
+    if event.correction:
+        yield f"    told: {_first_line(event.correction)}"
+
+
+def _describe_course(event: DriftEvent) -> str:
+    return event.after if event.before == event.after else f"{event.before} → {event.after}"
+
+
+def _describe_rule(rule: Penalty) -> str:
+    return f"{rule.rule} (−{rule.weight}): {shorten(rule.evidence, 2 * _LINE)}"
+
+
+def _describe_constraint(one: account.ConstraintInForce) -> str:
+    kind = f"{one.kind.replace('_', ' ')}: " if one.kind else ""
+    came = f" (message {one.revision})" if one.revision is not None else ""
+    return f"{kind}“{shorten(one.quote, _LINE)}”{came}"
+
+
+def _describe_decision(one: RecordedStep) -> str:
+    reasoning = f": {one.reasoning}" if one.reasoning else ""
+    return shorten(one.what + reasoning, _LINE)
+
+
+def _describe_correction(correction: Mapping[str, Any] | None) -> str:
+    if correction is None:
+        return ""
+    return f"{correction['level']}, {_when(correction['at'])}: {_first_line(correction['text'])}"
+
+
+def _first_line(text: str) -> str:
+    """Return the first line of a correction, without kedge's name."""
+    line = text.strip().split("\n", 1)[0]
+    return shorten(line.removeprefix("[kedge] "), _LINE)
+
+
+def _when(at: str) -> str:
+    return f"{at[:10]} {at[11:16]}"
+
+
+def _count(items: Sequence[object], what: str) -> str:
+    return f"1 {what}" if len(items) == 1 else f"{len(items)} {what}s"
+
+
+def _scores(scores: Sequence[int]) -> str:
+    """Each step's score as a bar, the lowest of several where there are many; figures in a pipe."""
+    if not sys.stdout.isatty():
+        runs = [(score, sum(1 for _ in group)) for score, group in groupby(scores)]
+        shown = [f"{score}×{times}" if times > 1 else str(score) for score, times in runs]
+        return " ".join(shown if len(shown) <= _WIDTH else ["…", *shown[-_WIDTH:]])
+    each = -(-len(scores) // _WIDTH) or 1
+    lowest = (min(scores[start : start + each]) for start in range(0, len(scores), each))
+    return "".join(_BARS[score - 1] for score in lowest)
