@@ -1,4 +1,4 @@
-"""The fake agent does what its script says, and keeps what it was asked."""
+"""The fake agent plays its script and records its calls."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from kedge.agents.run import claude, codex
-from kedge.agents.run.adapter import located
+from kedge.agents.launch import claude, codex
+from kedge.agents.launch.adapter import locate_program
 from kedge.errors import ProgramError
 from kedge.testing.fake_agent import DIALECTS, FAULTS, Denial, FakeAgent, Part, Replacement
-from kedge.testing.fake_agent.script import part, script
+from kedge.testing.fake_agent.script import parse_part, parse_script
 
 
 def run(
@@ -53,7 +53,7 @@ def test_each_call_plays_the_next_part(tmp_path: Path, work: Path) -> None:
     assert len(agent.calls) == 4
 
 
-def test_it_keeps_what_it_was_asked(tmp_path: Path, work: Path) -> None:
+def test_calls_are_recorded(tmp_path: Path, work: Path) -> None:
     agent = FakeAgent(tmp_path / "agent", "claude")
     env: dict[str, Any] = {"KEDGE_TASK": "T-1", "TASK_CONTEXT_PATH": "x", "SOME_KEY": "a-key"}
     run(agent, "-p", "--model", "m", "--flag=x y", cwd=work, input="lines\nof ‘é’\n", **env)
@@ -67,14 +67,14 @@ def test_it_keeps_what_it_was_asked(tmp_path: Path, work: Path) -> None:
     assert "a-key" not in Path(agent.directory, "script.calls.jsonl").read_text()
 
 
-def test_calls_at_once_get_a_part_each(tmp_path: Path, work: Path) -> None:
+def test_calls_at_the_same_time_get_a_part_each(tmp_path: Path, work: Path) -> None:
     agent = FakeAgent(tmp_path / "agent", "plain", [f"part {number}" for number in range(8)])
     with ThreadPoolExecutor(8) as pool:
-        said = list(pool.map(lambda _: run(agent, cwd=work).stdout.strip(), range(8)))
-    assert sorted(said) == [f"part {number}" for number in range(8)]
+        texts = list(pool.map(lambda _: run(agent, cwd=work).stdout.strip(), range(8)))
+    assert sorted(texts) == [f"part {number}" for number in range(8)]
 
 
-def test_it_edits(tmp_path: Path, work: Path) -> None:
+def test_files_are_edited(tmp_path: Path, work: Path) -> None:
     (work / "test_a.py").write_text("assert a == 1\n")
     (work / "old.txt").write_text("old\n")
     agent = FakeAgent(
@@ -97,27 +97,27 @@ def test_it_edits(tmp_path: Path, work: Path) -> None:
     assert used == ["Write", "Edit", "Bash", "Bash"]
 
 
-def test_a_script_that_cannot_be_played_says_so(tmp_path: Path, work: Path) -> None:
+def test_a_bad_script_is_reported(tmp_path: Path, work: Path) -> None:
     agent = FakeAgent(tmp_path / "agent", "claude", [{"replace": [["no.txt", "a", "b"]]}])
     assert "no.txt" in run(agent, cwd=work, code=70).stderr
     agent = FakeAgent(tmp_path / "other", "codex", [{"fault": "budget"}])
-    assert "no way to say 'budget'" in run(agent, cwd=work, code=70).stderr
+    assert "cannot report 'budget'" in run(agent, cwd=work, code=70).stderr
     for bad in ([{"sya": "x"}], [{"fault": "flat tyre"}], [7], {"say": "x"}, [{"deny": ["x"]}]):
         with pytest.raises(ValueError, match=r"\w"):
-            script(bad)
+            parse_script(bad)
     with pytest.raises(ValueError, match="dialect"):
         FakeAgent(tmp_path / "agent", "klingon")
 
 
-def test_short_forms_and_whole_parts_are_the_same() -> None:
-    assert part("x") == part({"say": ["x"]}) == Part(say=("x",))
+def test_short_forms_are_parsed() -> None:
+    assert parse_part("x") == parse_part({"say": ["x"]}) == Part(say=("x",))
     given = {"replace": [{"path": "a", "old": "b", "new": "c"}], "deny": [["Bash"]]}
-    assert part(given) == Part(replace=(Replacement("a", "b", "c"),), deny=(Denial("Bash"),))
+    assert parse_part(given) == Part(replace=(Replacement("a", "b", "c"),), deny=(Denial("Bash"),))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_fault_of_every_dialect_can_be_told(dialect: str, tmp_path: Path, work: Path) -> None:
-    faults = [fault for fault, told in FAULTS.items() if dialect in told]
+def test_every_dialect_reports_its_faults(dialect: str, tmp_path: Path, work: Path) -> None:
+    faults = [fault for fault, dialects in FAULTS.items() if dialect in dialects]
     agent = FakeAgent(tmp_path / "agent", dialect, [{"fault": fault} for fault in faults])
     for _ in faults:
         done = subprocess.run(agent.program, cwd=work, input=b"", capture_output=True)
@@ -125,23 +125,23 @@ def test_every_fault_of_every_dialect_can_be_told(dialect: str, tmp_path: Path, 
         assert [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_it_is_found_by_the_name_of_the_agent(
+def test_the_program_is_found_on_path_by_the_agents_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = FakeAgent(tmp_path / "agent", "claude")
     monkeypatch.setenv("PATH", agent.path)
-    assert located(claude) == agent.program
+    assert locate_program(claude) == agent.program
     assert shutil.which("claude") == agent.program[0]
     done = subprocess.run(["claude", "--version"], capture_output=True, text=True)
     assert "fake" in done.stdout
     assert agent.calls == []
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ProgramError) as caught:
-        located(codex)
+        locate_program(codex)
     assert "codex" in caught.value.message
 
 
-def test_as_a_command(tmp_path: Path, work: Path) -> None:
+def test_the_module_can_be_run_as_a_command(tmp_path: Path, work: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(json.dumps(["Hello."]))
     call = [sys.executable, "-m", "kedge.testing.fake_agent"]

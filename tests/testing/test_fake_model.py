@@ -1,4 +1,4 @@
-"""The fake model server, asked over plain HTTP."""
+"""The fake model server, called over plain HTTP."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from kedge.testing.fake_model import FakeModel, Request, Tool, Turn
 
 MESSAGES = "/v1/messages?beta=true"
 RESPONSES = "/v1/responses"
+PATIENCE = 60.0  # seconds: a guard against hanging, not a measurement
 ASK: dict[str, Any] = {
     "model": "m-1",
     "stream": True,
@@ -33,10 +34,10 @@ COMPACT = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task
 
 
 @contextmanager
-def asked(
+def ask(
     model: FakeModel, path: str = MESSAGES, body: Any = ASK, *, method: str = "POST", **headers: str
 ) -> Iterator[HTTPResponse]:
-    with closing(HTTPConnection("127.0.0.1", model.port, timeout=20)) as connection:
+    with closing(HTTPConnection("127.0.0.1", model.port, timeout=PATIENCE)) as connection:
         text = body if isinstance(body, bytes) or body is None else json.dumps(body)
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, text, names)
@@ -44,13 +45,13 @@ def asked(
 
 
 def events(model: FakeModel, path: str = MESSAGES, body: Any = ASK, **headers: str) -> list[Any]:
-    with asked(model, path, body, **headers) as answer:
+    with ask(model, path, body, **headers) as answer:
         assert answer.status == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
-        return parsed(answer.read())
+        return parse_events(answer.read())
 
 
-def parsed(stream: bytes) -> list[Any]:
+def parse_events(stream: bytes) -> list[Any]:
     found = []
     for part in stream.decode().split("\n\n"):
         if part:
@@ -61,13 +62,13 @@ def parsed(stream: bytes) -> list[Any]:
 
 
 def whole(model: FakeModel, path: str = MESSAGES, **more: Any) -> Any:
-    with asked(model, path, {**ASK, "stream": False, **more}) as answer:
+    with ask(model, path, {**ASK, "stream": False, **more}) as answer:
         assert answer.status == 200
         return json.loads(answer.read())
 
 
 def message(stream: list[Any]) -> dict[str, Any]:
-    """The message that a client of the Messages API puts together from its events."""
+    """Return the message that a client assembles from the events of the Messages API."""
     made: dict[str, Any] = {}
     for event in stream:
         match event["type"]:
@@ -114,7 +115,7 @@ def test_a_turn_of_text_and_tools_is_streamed_as_the_messages_api_does() -> None
     assert len({bash["id"], read["id"]}) == 2
 
 
-def test_the_message_in_one_piece_is_the_streamed_one() -> None:
+def test_the_whole_message_equals_the_streamed_one() -> None:
     turn = {"blocks": [{"thinking": "Hm."}, "So.", {"tool": "Bash", "id": "t1"}]}
     with FakeModel([turn, turn]) as model:
         streamed, piece = message(events(model)), whole(model)
@@ -123,7 +124,7 @@ def test_the_message_in_one_piece_is_the_streamed_one() -> None:
     assert [block["type"] for block in piece["content"]] == ["thinking", "text", "tool_use"]
 
 
-def test_a_turn_is_streamed_as_responses_does() -> None:
+def test_a_turn_is_streamed_as_the_responses_api_does() -> None:
     calls = Tool("exec_command", {"cmd": "ls"}), Tool("apply_patch", "*** Begin Patch")
     turn = Turn(("Look.", *calls), input_tokens=7, output_tokens=3)
     with FakeModel([turn, turn]) as model:
@@ -166,16 +167,16 @@ def test_ids_are_unique_in_a_script_and_among_servers() -> None:
     assert len(set(ids)) == 8
 
 
-def test_what_is_not_a_question_gets_its_answer_and_no_turn() -> None:
+def test_side_requests_are_answered_without_a_turn() -> None:
     with FakeModel(["the only turn"]) as model:
         with socket.create_connection(("127.0.0.1", model.port)) as raw:
             raw.sendall(b"HEAD / HTTP/1.1\r\nConnection: close\r\n\r\n")
             head, _, rest = b"".join(iter(lambda: raw.recv(4096), b"")).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 ")
         assert rest == b""
-        with asked(model, "/v1/messages/count_tokens?beta=true", ASK) as answer:
+        with ask(model, "/v1/messages/count_tokens?beta=true", ASK) as answer:
             assert json.loads(answer.read())["input_tokens"] > 0
-        with asked(model, "/v1/models", None, method="GET") as answer:
+        with ask(model, "/v1/models", None, method="GET") as answer:
             assert answer.status == 404
         assert [one.kind for one in model.requests] == ["other", "count", "other"]
         assert model.left == 1
@@ -184,15 +185,15 @@ def test_what_is_not_a_question_gets_its_answer_and_no_turn() -> None:
 def test_a_connection_is_used_again() -> None:
     with (
         FakeModel(["one", "two"]) as model,
-        closing(HTTPConnection("127.0.0.1", model.port, timeout=20)) as connection,
+        closing(HTTPConnection("127.0.0.1", model.port, timeout=PATIENCE)) as connection,
     ):
         for text in ("one", "two"):
             connection.request("POST", MESSAGES, json.dumps(ASK))
-            made = message(parsed(connection.getresponse().read()))
+            made = message(parse_events(connection.getresponse().read()))
             assert made["content"][0]["text"] == text
 
 
-def test_requests_are_kept_without_the_values_of_keys(tmp_path: Path) -> None:
+def test_requests_are_recorded_without_keys(tmp_path: Path) -> None:
     with FakeModel(log=tmp_path / "log") as model:
         events(model, x_api_key="sk-secret", Authorization="Bearer sk-secret", X_Run="42")
         (kept,) = model.requests
@@ -207,7 +208,7 @@ def test_requests_are_kept_without_the_values_of_keys(tmp_path: Path) -> None:
     assert "secret" not in file.read_text()
 
 
-def test_the_text_that_the_model_was_given_can_be_asked_for() -> None:
+def test_the_text_of_a_request_can_be_read() -> None:
     result = {"type": "tool_result", "content": [{"type": "text", "text": "R1"}]}
     anthropic: dict[str, Any] = {
         "system": [{"type": "text", "text": "S1"}],
@@ -246,29 +247,29 @@ def test_subagents_and_compactions_use_no_turn_of_the_main_script() -> None:
     codex = "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary"
     with FakeModel(["main one", "main two"], subagent=["sub"], summary="in short") as model:
 
-        def said(path: str = MESSAGES, **more: Any) -> str:
+        def answer_text(path: str = MESSAGES, **more: Any) -> str:
             answer = whole(model, path, **more)
             block = (
                 answer["content"][0] if "content" in answer else answer["output"][0]["content"][0]
             )
             return str(block["text"])
 
-        assert said() == "main one"
-        assert said(messages=compact) == "in short"
-        assert said(RESPONSES, messages=[], input=codex) == "in short"
+        assert answer_text() == "main one"
+        assert answer_text(messages=compact) == "in short"
+        assert answer_text(RESPONSES, messages=[], input=codex) == "in short"
         sub = message(events(model, x_claude_code_agent_id="a1"))
         assert sub["content"][0]["text"] == "sub"
         assert model.left == 1
-        assert said() == "main two"
-        assert said() == "Done."  # past the end, so that an agent ends
+        assert answer_text() == "main two"
+        assert answer_text() == "Done."  # past the end, so that an agent ends
         kinds = [one.kind for one in model.requests]
         assert kinds == ["main", "compaction", "compaction", "subagent", "main", "main"]
-        assert [one.number for one in model.asked("compaction")] == [2, 3]
-        assert len(model.asked()) == 3
+        assert [one.number for one in model.list_requests("compaction")] == [2, 3]
+        assert len(model.list_requests()) == 3
         assert model.requests[3].agent == "a1"
 
 
-def test_a_summary_is_asked_for_by_the_last_word_only() -> None:
+def test_only_the_last_message_asks_for_a_summary() -> None:
     quoted = [{"role": "user", "content": COMPACT}, {"role": "user", "content": "go on"}]
     with FakeModel(["a turn"]) as model:
         assert whole(model, messages=quoted)["content"][0]["text"] == "a turn"
@@ -283,14 +284,14 @@ def test_a_script_can_be_a_function_of_the_request() -> None:
         assert whole(model)["content"][0]["text"] == "2: ?"
 
 
-def test_a_fault_of_the_script_is_raised_when_the_server_closes() -> None:
+def test_an_exception_of_the_script_is_raised_on_close() -> None:
     def script(request: Request) -> str:
         raise KeyError("no such turn")
 
     with (
         pytest.raises(KeyError, match="no such turn"),
         FakeModel(script) as model,
-        asked(model) as answer,
+        ask(model) as answer,
     ):
         assert answer.status == 403
         assert "no such turn" in answer.read().decode()
@@ -300,35 +301,35 @@ def test_a_fault_of_the_script_is_raised_when_the_server_closes() -> None:
     ("step", "says"),
     [
         ({"txet": "x"}, "no field txet"),
-        ({"tools": [{"name": "Bash"}]}, "not a part of a turn"),
-        ({"blocks": [{"text": "x", "tool": "y"}]}, "not a part of a turn"),
-        (7, "a text or an object"),
+        ({"tools": [{"name": "Bash"}]}, "not a block of a turn"),
+        ({"blocks": [{"text": "x", "tool": "y"}]}, "not a block of a turn"),
+        (7, "a string or an object"),
     ],
 )
-def test_a_mistake_in_a_script_is_seen_at_once(step: Any, says: str) -> None:
+def test_a_mistake_in_a_script_is_reported_at_once(step: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         FakeModel(["fine", step])
 
 
-def test_a_status_comes_with_its_headers_in_the_words_of_the_api() -> None:
+def test_an_error_status_has_its_headers_and_the_format_of_the_api() -> None:
     fault = {"status": 429, "headers": {"retry-after": "2"}, "message": "slow down"}
     with FakeModel([fault, fault, "then"]) as model:
-        with asked(model) as answer:
+        with ask(model) as answer:
             assert (answer.status, answer.headers["retry-after"]) == (429, "2")
             error = {"type": "rate_limit_error", "message": "slow down"}
             assert json.loads(answer.read()) == {"type": "error", "error": error}
-        with asked(model, RESPONSES) as answer:
+        with ask(model, RESPONSES) as answer:
             assert answer.status == 429
             assert json.loads(answer.read())["error"]["message"] == "slow down"
         assert whole(model)["content"][0]["text"] == "then"
 
 
-def test_a_connection_is_dropped() -> None:
-    with FakeModel([{"drop": True}]) as model, pytest.raises(RemoteDisconnected), asked(model):
+def test_a_connection_can_be_dropped() -> None:
+    with FakeModel([{"drop": True}]) as model, pytest.raises(RemoteDisconnected), ask(model):
         pass
 
 
-def test_an_error_comes_inside_the_stream() -> None:
+def test_an_error_can_come_inside_the_stream() -> None:
     fault = {"text": "partial", "error": "overloaded_error", "message": "too much"}
     with FakeModel([fault, fault, {**fault, "after": 1}]) as model:
         stream = events(model)
@@ -343,23 +344,23 @@ def test_an_error_comes_inside_the_stream() -> None:
         assert [event["type"] for event in events(model)] == ["message_start", "error"]
 
 
-def test_a_stream_is_cut_off() -> None:
+def test_a_stream_can_be_cut_off() -> None:
     cut = {"text": "partial", "cut": True}
     with FakeModel([cut, {**cut, "after": 2}]) as model:
         for last in ("content_block_stop", "ping"):
-            with asked(model) as answer, pytest.raises(IncompleteRead) as caught:
+            with ask(model) as answer, pytest.raises(IncompleteRead) as caught:
                 answer.read()
-            assert parsed(caught.value.partial)[-1]["type"] == last
+            assert parse_events(caught.value.partial)[-1]["type"] == last
 
 
 def test_pauses_come_before_the_answer_and_between_events() -> None:
     with FakeModel([{"text": "x", "before": 0.3}, {"text": "x", "between": 0.1}]) as model:
         begin = time.monotonic()
-        with asked(model) as answer:
+        with ask(model) as answer:
             assert time.monotonic() - begin >= 0.3
             answer.read()
         begin = time.monotonic()
-        with asked(model) as answer:
+        with ask(model) as answer:
             answer.readline()
             first = time.monotonic() - begin
             answer.read()
@@ -383,16 +384,16 @@ def test_pauses_come_before_the_answer_and_between_events() -> None:
     | st.binary(max_size=20)
     | st.just(b"[" * 100_000)
 )
-def test_no_body_is_too_odd(body: bytes) -> None:
+def test_any_body_gets_an_answer(body: bytes) -> None:
     with FakeModel() as model:
         for path in (MESSAGES, RESPONSES, "/v1/messages/count_tokens"):
-            with asked(model, path, body) as answer:
+            with ask(model, path, body) as answer:
                 assert answer.status in (200, 400)
                 answer.read()
         assert all(one.given is not None for one in model.requests)
 
 
-def test_a_script_is_not_raced() -> None:
+def test_a_script_answers_one_request_at_a_time() -> None:
     turns = 0
 
     def script(_: Request) -> str:
@@ -415,15 +416,17 @@ def _descriptors() -> int:
 def test_closing_leaves_no_thread_and_no_socket() -> None:
     before = set(threading.enumerate())
     descriptors = _descriptors()
-    with FakeModel([{"text": "x", "before": 60}, {"text": "x", "between": 60}]) as model:
+    with FakeModel(
+        [{"text": "x", "before": PATIENCE}, {"text": "x", "between": PATIENCE}]
+    ) as model:
         idle = socket.create_connection(("127.0.0.1", model.port))
-        waiting = [HTTPConnection("127.0.0.1", model.port, timeout=20) for _ in range(2)]
+        waiting = [HTTPConnection("127.0.0.1", model.port, timeout=PATIENCE) for _ in range(2)]
         for connection in waiting:
             connection.request("POST", MESSAGES, json.dumps(ASK))
         while len(model.requests) < 2:
             time.sleep(0.01)
         begin = time.monotonic()
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < PATIENCE / 2  # not the pauses of the script
     assert set(threading.enumerate()) == before
     assert idle.recv(1) == b""
     idle.close()
@@ -432,10 +435,10 @@ def test_closing_leaves_no_thread_and_no_socket() -> None:
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", model.port))
     assert _descriptors() == descriptors
-    model.close()  # a second time is nothing
+    model.close()  # a second call does nothing
 
 
-def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
+def test_the_command_serves_until_a_signal(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"script": ["from a file"], "summary": "in short"}))
     command = [sys.executable, "-m", "kedge.testing.fake_model", "0", str(script)]
@@ -443,7 +446,7 @@ def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
     assert child.stdout is not None
     with child:
         url = child.stdout.readline().strip()
-        with closing(HTTPConnection(url.removeprefix("http://"), timeout=20)) as connection:
+        with closing(HTTPConnection(url.removeprefix("http://"), timeout=PATIENCE)) as connection:
             connection.request("POST", MESSAGES, json.dumps({**ASK, "stream": False}))
             made = json.loads(connection.getresponse().read())
             child.send_signal(signal.SIGTERM)
@@ -464,7 +467,7 @@ def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
         (["99999", "s", "l"], "[]", 1, "error: "),
     ],
 )
-def test_the_command_says_in_a_line_what_is_wrong(
+def test_the_command_reports_errors_in_one_line(
     tmp_path: Path, args: list[str], text: str, code: int, says: str
 ) -> None:
     (tmp_path / "s").write_text(text)

@@ -1,7 +1,7 @@
 """The conformance suite for adapters of agents.
 
-Subclass `AdapterSuite` in a pytest module, name the adapter and the dialect of the fake agent that
-speaks as the agent does, and run it:
+Subclass `AdapterSuite` in a pytest module, name the adapter and the dialect in which the fake
+agent imitates the agent, and run it:
 
     class TestMine(AdapterSuite):
         dialect = "claude"
@@ -9,8 +9,8 @@ speaks as the agent does, and run it:
         def adapter(self) -> Adapter:
             return mine
 
-The fake agent is a real program, so what is tested is all of it: the call, the pipes, the stream,
-the end. What an agent cannot say is switched off by name. A test method takes pytest's `tmp_path`.
+The fake agent is a real program, so the tests cover everything: the call, the pipes, the stream,
+the end. Class variables switch off what an agent cannot report. The tests use pytest's `tmp_path`.
 """
 
 from __future__ import annotations
@@ -21,29 +21,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from kedge.agents.run import adapter as running
-from kedge.agents.run.adapter import Adapter
-from kedge.agents.run.events import (
-    Answered,
-    Called,
-    Denied,
+from kedge.agents.launch.adapter import Adapter, read_events, start_agent
+from kedge.agents.launch.claims import find_stuck_reason, has_promise
+from kedge.agents.launch.events import (
     Event,
     Finished,
+    Message,
     Reason,
-    Said,
+    RetryWait,
     Started,
-    Used,
-    Waiting,
+    ToolDenied,
+    ToolFinished,
+    ToolStarted,
+    Usage,
 )
-from kedge.agents.run.heard import Heard
-from kedge.agents.run.marks import promise, stuck
-from kedge.agents.run.order import Order, Permissions
+from kedge.agents.launch.invocation import Invocation, Permissions
+from kedge.agents.launch.stream_state import StreamState
 from kedge.host import proc
 from kedge.host.running import Line
 from kedge.testing.fake_agent import FAULTS, Call, FakeAgent
 
-PATIENCE = 60.0  # seconds: a guard against hanging, not a measure
-# Lines that no agent means, and some that look as if.
+PATIENCE = 60.0  # seconds: a guard against hanging, not a measurement
+# Lines that no agent prints, some of them similar to real ones.
 HOSTILE = (
     b"",
     b"\xff\xfe\x00garbage",
@@ -67,7 +66,7 @@ HOSTILE = (
 )
 
 
-class Ran(NamedTuple):
+class AgentRun(NamedTuple):
     """One run of the fake agent."""
 
     events: list[Event]
@@ -85,14 +84,14 @@ class Ran(NamedTuple):
 
 
 class AdapterSuite:
-    """What every adapter must do."""
+    """The tests that every adapter must pass."""
 
     dialect: ClassVar[str]
-    tells_calls: ClassVar[bool] = True
-    tells_denials: ClassVar[bool] = True
-    tells_tokens: ClassVar[bool] = True
-    tells_cost: ClassVar[bool] = True
-    tells_waiting: ClassVar[bool] = True
+    reports_calls: ClassVar[bool] = True
+    reports_denials: ClassVar[bool] = True
+    reports_tokens: ClassVar[bool] = True
+    reports_cost: ClassVar[bool] = True
+    reports_waiting: ClassVar[bool] = True
 
     def adapter(self) -> Adapter:
         raise NotImplementedError
@@ -108,23 +107,23 @@ class AdapterSuite:
         cancel: bool = False,
         program: Sequence[str] = (),
         **order: Any,
-    ) -> Ran:
-        """Play a part, in a directory of its own."""
+    ) -> AgentRun:
+        """Play a part in its own directory."""
         agent = FakeAgent(place / "agent", self.dialect, [part or {}])
         directory = place / "work"
         directory.mkdir(exist_ok=True)
-        asked = Order(tuple(program) or agent.program, prompt, directory, **order)
-        with running.start(self.adapter(), asked) as child:
+        invocation = Invocation(tuple(program) or agent.program, prompt, directory, **order)
+        with start_agent(self.adapter(), invocation) as child:
             if cancel:
                 threading.Timer(0.5, child.stop).start()
             deadline = time.monotonic() + seconds
-            events = list(running.events(self.adapter(), child, deadline=deadline, idle=idle))
+            events = list(read_events(self.adapter(), child, deadline=deadline, idle=idle))
         assert [event for event in events if isinstance(event, Finished)] == events[-1:]
         calls = agent.calls
-        return Ran(events, calls[-1] if calls else None, directory)
+        return AgentRun(events, calls[-1] if calls else None, directory)
 
-    def stopped(self, place: Path, part: Any, limit: str) -> tuple[Ran, Call]:
-        """Run into a limit that is short, but leaves the agent the time to begin."""
+    def run_into_limit(self, place: Path, part: Any, limit: str) -> tuple[AgentRun, Call]:
+        """Run into a limit that is as short as possible, but long enough for the agent to start."""
         for seconds in (0.7, 3, 10):
             limits: dict[str, Any] = {limit: seconds}
             ran = self.run(place, part, **limits)
@@ -136,7 +135,7 @@ class AdapterSuite:
     def has(self, fault: str) -> bool:
         return self.dialect in FAULTS[fault]
 
-    def test_work_is_done_and_told(self, tmp_path: Path) -> None:
+    def test_work_is_done_and_reported(self, tmp_path: Path) -> None:
         part = {
             "write": {"src/a.py": "A = 1\n"},
             "run": "test -f src/a.py",
@@ -150,15 +149,15 @@ class AdapterSuite:
         assert ran.finished.text.endswith("Two.")
         assert isinstance(ran.events[0], Started)
         assert len(ran.of(Started)) == 1
-        if self.tells_calls:
+        if self.reports_calls:
             assert ran.call is not None
             assert ran.finished.session == ran.call.session == ran.events[0].session
-            said = "".join(one.text for one in ran.of(Said))
-            assert said.endswith("One.Two.")
-            wrote, ran_it = ran.of(Called)
+            text = "".join(one.text for one in ran.of(Message))
+            assert text.endswith("One.Two.")
+            wrote, ran_it = ran.of(ToolStarted)
             assert "a.py" in wrote.summary
             assert "test -f" in ran_it.summary
-            assert [(one.id, one.ok) for one in ran.of(Answered)] == [
+            assert [(one.id, one.ok) for one in ran.of(ToolFinished)] == [
                 (wrote.id, True),
                 (ran_it.id, True),
             ]
@@ -167,10 +166,10 @@ class AdapterSuite:
         ran = self.run(tmp_path, {"write": {"a.txt": "a"}})
         assert [path.name for path in ran.directory.iterdir()] == ["a.txt"]
 
-    def test_a_tool_that_fails_is_told_apart(self, tmp_path: Path) -> None:
-        if self.tells_calls:
+    def test_a_failed_tool_is_reported_as_failed(self, tmp_path: Path) -> None:
+        if self.reports_calls:
             ran = self.run(tmp_path, {"run": ["true", "false"]})
-            assert [one.ok for one in ran.of(Answered)] == [True, False]
+            assert [one.ok for one in ran.of(ToolFinished)] == [True, False]
 
     def test_a_long_prompt_arrives_whole(self, tmp_path: Path) -> None:
         hard = "$(touch x) `y` \"'\\ \u00e9 \u6f22 \U0001f6a2 \t-- --model x\n\n"
@@ -187,58 +186,58 @@ class AdapterSuite:
             assert sum("s" * size in one for one in (*ran.call.argv, ran.call.prompt)) == 1
             assert ran.call.prompt.endswith("PROMPT")
 
-    def test_the_environment_of_the_order_arrives(self, tmp_path: Path) -> None:
+    def test_the_environment_of_the_invocation_arrives(self, tmp_path: Path) -> None:
         ran = self.run(tmp_path, {}, environment={"TASK_CONTEXT_PATH": "a b", "KEDGE_TASK": "T-1"})
         assert ran.call is not None
         assert ran.call.env["TASK_CONTEXT_PATH"] == "a b"
         assert ran.call.env["KEDGE_TASK"] == "T-1"
 
-    def test_what_is_allowed_depends_on_the_order(self, tmp_path: Path) -> None:
+    def test_permissions_change_the_launch(self, tmp_path: Path) -> None:
         narrow = self.adapter().launch(self.order(tmp_path, Permissions(("make test",))))
         full = self.adapter().launch(self.order(tmp_path, Permissions(full=True)))
         if self.dialect != "plain":
             assert (narrow.argv, narrow.env) != (full.argv, full.env)
         assert narrow.stdin == full.stdin
 
-    def order(self, directory: Path, permissions: Permissions) -> Order:
-        return Order(("x",), "Do it.", directory, permissions=permissions)
+    def order(self, directory: Path, permissions: Permissions) -> Invocation:
+        return Invocation(("x",), "Do it.", directory, permissions=permissions)
 
     def test_claims_are_read_from_the_last_message(self, tmp_path: Path) -> None:
         done = "<promise>COMPLETE</promise>"
         ran = self.run(tmp_path, {"say": ["I begin.", f"All is well.\n\n{done}"]})
-        assert promise(ran.finished.text)
+        assert has_promise(ran.finished.text)
         ran = self.run(tmp_path, {"say": "<stuck>no key for the lock</stuck>"})
-        assert stuck(ran.finished.text) == "no key for the lock"
+        assert find_stuck_reason(ran.finished.text) == "no key for the lock"
         ran = self.run(tmp_path, {"say": f"I was told to print `{done}` at the end."})
-        assert not promise(ran.finished.text)
+        assert not has_promise(ran.finished.text)
 
     def test_tokens_are_counted_once(self, tmp_path: Path) -> None:
         part = {"tokens_in": 1234, "tokens_out": 56, "cached": 1000, "cost": 0.25, "run": "true"}
         ran = self.run(tmp_path, part)
-        if not self.tells_tokens:
+        if not self.reports_tokens:
             assert ran.finished.used is None
             return
-        used = Used(1234, 56, 1000, 0.25 if self.tells_cost else None)
+        used = Usage(1234, 56, 1000, 0.25 if self.reports_cost else None)
         assert ran.finished.used == used
-        assert ran.of(Used)[-1] == used
+        assert ran.of(Usage)[-1] == used
 
-    def test_tokens_of_a_run_that_was_cut_short(self, tmp_path: Path) -> None:
+    def test_tokens_of_a_crashed_run_are_counted(self, tmp_path: Path) -> None:
         ran = self.run(tmp_path, {"tokens_in": 1234, "tokens_out": 56, "run": "true", "crash": 0})
         if ran.finished.used is not None:
             assert (ran.finished.used.tokens_in, ran.finished.used.tokens_out) == (1234, 56)
 
-    def test_denials_are_told(self, tmp_path: Path) -> None:
-        if self.tells_denials:
+    def test_denials_are_reported(self, tmp_path: Path) -> None:
+        if self.reports_denials:
             ran = self.run(tmp_path, {"deny": [["Bash", "not here"]]})
-            (denied,) = ran.of(Denied)
+            (denied,) = ran.of(ToolDenied)
             assert denied.tool
             assert denied.reason
             assert ran.finished.ok
 
-    def test_waiting_is_told(self, tmp_path: Path) -> None:
-        if self.tells_waiting:
+    def test_waiting_is_reported(self, tmp_path: Path) -> None:
+        if self.reports_waiting:
             ran = self.run(tmp_path, {"wait": 2.5})
-            (waiting,) = ran.of(Waiting)
+            (waiting,) = ran.of(RetryWait)
             assert waiting.reason
             assert waiting.seconds in (2.5, None)
 
@@ -281,40 +280,40 @@ class AdapterSuite:
         assert ran.finished.reason in (Reason.CRASHED, Reason.FAILED)
         assert "out of tea" in ran.finished.message
 
-    def test_an_exit_code_is_not_passed_over(self, tmp_path: Path) -> None:
+    def test_a_failing_exit_code_is_a_failure(self, tmp_path: Path) -> None:
         ran = self.run(tmp_path, {"code": 3})
         assert not ran.finished.ok
 
-    def test_a_program_that_will_not_start(self, tmp_path: Path) -> None:
+    def test_a_program_that_refuses_to_start_says_why(self, tmp_path: Path) -> None:
         script = "echo 'not in this directory' >&2; exit 2"
         ran = self.run(tmp_path, program=("sh", "-c", script))
         assert ran.finished.reason in (Reason.NOT_STARTED, Reason.FAILED)
         assert ran.finished.message == "not in this directory"
 
-    def test_noise_is_passed_over(self, tmp_path: Path) -> None:
+    def test_noise_is_ignored(self, tmp_path: Path) -> None:
         part = {"flood": 20_000, "blob": 20 << 20, "binary": True, "say": "Done after all."}
         ran = self.run(tmp_path, part)
         assert ran.finished.reason is Reason.COMPLETED
         assert ran.finished.text.endswith("Done after all.")
 
-    def test_no_line_is_too_strange(self) -> None:
+    def test_hostile_lines_never_raise(self) -> None:
         adapter = self.adapter()
         for error in (False, True):
-            heard = Heard()
+            stream = StreamState()
             for data in HOSTILE:
-                heard, events = adapter.follow(heard, Line(data, error))
+                stream, events = adapter.follow(stream, Line(data, error))
                 for event in events:
                     str(event).encode()
 
-    def test_silence_is_ended(self, tmp_path: Path) -> None:
-        ran, call = self.stopped(tmp_path, {"hang": 3600}, "idle")
+    def test_a_silent_agent_is_ended(self, tmp_path: Path) -> None:
+        ran, call = self.run_into_limit(tmp_path, {"hang": 3600}, "idle")
         assert ran.finished.reason is Reason.KILLED
         assert "idle" in ran.finished.message
         _assert_gone(call.pid)
 
-    def test_time_ends_even_one_that_ignores_signals(self, tmp_path: Path) -> None:
+    def test_the_time_limit_ends_an_agent_that_ignores_signals(self, tmp_path: Path) -> None:
         part = {"hang": 3600, "noise": 0.1, "deaf": True, "children": 1, "daemons": 1}
-        ran, call = self.stopped(tmp_path, part, "seconds")
+        ran, call = self.run_into_limit(tmp_path, part, "seconds")
         assert ran.finished.reason is Reason.KILLED
         assert "time" in ran.finished.message
         assert len(call.started) == 2
@@ -325,7 +324,7 @@ class AdapterSuite:
         assert ran.finished.reason is Reason.KILLED
         assert "cancelled" in ran.finished.message
 
-    def test_what_outlives_it_is_ended(self, tmp_path: Path) -> None:
+    def test_processes_that_outlive_the_agent_are_ended(self, tmp_path: Path) -> None:
         ran = self.run(tmp_path, {"children": 2, "daemons": 2})
         assert ran.finished.reason is Reason.COMPLETED
         assert ran.call is not None
@@ -341,6 +340,6 @@ def _assert_gone(*pids: int) -> None:
 
 
 def _runs(pid: int) -> bool:
-    """Whether the process is there and no zombie that waits for its parent."""
+    """True if the process exists and is not a zombie."""
     state = proc.run(["ps", "-o", "stat=", "-p", str(pid)]).stdout.strip()
     return bool(state) and not state.startswith(b"Z")

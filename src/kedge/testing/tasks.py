@@ -1,13 +1,13 @@
 """The conformance suite for task backends.
 
-Subclass `BackendSuite` in a pytest module, say how a backend is made, and run it:
+Subclass `BackendSuite` in a pytest module, implement `make`, and run it:
 
     class TestMine(BackendSuite):
         def make(self, root: Path) -> Backend:
             return Mine(root)
 
-Each test opens the backend anew where it matters, so that an answer comes from what was kept and
-not from what was remembered. A test method takes pytest's `tmp_path`.
+Where it matters, a test opens the backend again, so that an answer comes from what was stored and
+not from a cache. A test method takes pytest's `tmp_path`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def draft(title: str, task_id: str = "", **fields: Any) -> Task:
 
 
 def essence(task: Task) -> dict[str, Any]:
-    """What must be the same on every backend: all but times and the backend's own fields."""
+    """Return what must be the same on every backend: all but times and unknown fields."""
     data = replace(task, extra={}).data()
     return {name: value for name, value in data.items() if name not in TIMES}
 
 
 class BackendSuite:
-    """What every backend that can be written must do."""
+    """What every writable backend must do."""
 
     def make(self, root: Path) -> Backend:
         raise NotImplementedError
@@ -45,7 +45,7 @@ class BackendSuite:
     def board(self, root: Path) -> Board:
         return Board(self.make(root))
 
-    def test_nothing_is_there_at_first(self, tmp_path: Path) -> None:
+    def test_a_new_backend_is_empty(self, tmp_path: Path) -> None:
         assert self.board(tmp_path).tasks() == {}
         assert self.board(tmp_path).ready() == []
 
@@ -72,7 +72,7 @@ class BackendSuite:
         assert essence(found) == essence(full)
         assert found.created_at is not None
 
-    def test_hard_texts_come_back(self, tmp_path: Path) -> None:
+    def test_unusual_text_comes_back_unchanged(self, tmp_path: Path) -> None:
         texts = [
             "-- starts like an option",
             "yes",
@@ -97,17 +97,17 @@ class BackendSuite:
             assert found.acceptance == (text,)
             assert found.checks == (text,)
 
-    def test_an_id_is_made_when_none_is_given(self, tmp_path: Path) -> None:
+    def test_a_task_without_id_gets_a_new_one(self, tmp_path: Path) -> None:
         ids = {self.board(tmp_path).add(draft(f"number {n}")).task.id for n in range(5)}
         assert len(ids) == 5
         assert set(self.board(tmp_path).tasks()) == ids
 
     def test_an_id_is_used_once(self, tmp_path: Path) -> None:
         self.board(tmp_path).add(draft("one", "T-1"))
-        _refused(TaskExists, lambda: self.board(tmp_path).add(draft("two", "T-1")))
+        _assert_raises(TaskExists, lambda: self.board(tmp_path).add(draft("two", "T-1")))
         assert self.board(tmp_path).get("T-1").title == "one"
 
-    def test_what_is_refused_leaves_no_trace(self, tmp_path: Path) -> None:
+    def test_an_invalid_task_changes_nothing(self, tmp_path: Path) -> None:
         board = self.board(tmp_path)
         board.add(draft("one", "T-1"))
         for bad in (
@@ -120,7 +120,7 @@ class BackendSuite:
             draft("x", "T-2", description="é" * (1 << 20)),
             draft("x", "T-2", epic=TaskId("T-1")),
         ):
-            _refused(InvalidValue, lambda bad=bad: board.add(bad))
+            _assert_raises(InvalidValue, lambda bad=bad: board.add(bad))
         assert list(self.board(tmp_path).tasks()) == ["T-1"]
 
     def test_the_life_of_a_task(self, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ class BackendSuite:
         assert (claimed.status, claimed.assignee) == (Status.IN_PROGRESS, "ada")
         assert self.board(tmp_path).get("T-1").assignee == "ada"
         assert self.board(tmp_path).claim("T-1", "ada").task.assignee == "ada"
-        _refused(WrongState, lambda: self.board(tmp_path).claim("T-1", "bob"))
+        _assert_raises(WrongState, lambda: self.board(tmp_path).claim("T-1", "bob"))
         why = Block(BlockType.SPEC_UNCLEAR, "which tide?")
         self.board(tmp_path).block("T-1", why)
         assert self.board(tmp_path).get("T-1").blocked == why
@@ -141,8 +141,8 @@ class BackendSuite:
         self.board(tmp_path).close("T-1", "tied up")
         done = self.board(tmp_path).get("T-1")
         assert (done.status, done.close_reason) == (Status.DONE, "tied up")
-        _refused(WrongState, lambda: self.board(tmp_path).block("T-1", why))
-        _refused(WrongState, lambda: self.board(tmp_path).claim("T-1", "ada"))
+        _assert_raises(WrongState, lambda: self.board(tmp_path).block("T-1", why))
+        _assert_raises(WrongState, lambda: self.board(tmp_path).claim("T-1", "ada"))
 
     def test_a_failed_task_keeps_its_dependents_unready(self, tmp_path: Path) -> None:
         self.board(tmp_path).add(draft("one", "T-1"))
@@ -152,23 +152,23 @@ class BackendSuite:
         self.board(tmp_path).close("T-1", "no way", failed=True)
         assert self.board(tmp_path).get("T-1").status is Status.FAILED
         assert self.board(tmp_path).ready() == []
-        _refused(WrongState, lambda: self.board(tmp_path).claim("T-2", "ada"))
+        _assert_raises(WrongState, lambda: self.board(tmp_path).claim("T-2", "ada"))
         self.board(tmp_path).reopen("T-1")
         self.board(tmp_path).close("T-1")
         assert [task.id for task in self.board(tmp_path).ready()] == ["T-2"]
 
-    def test_circles_are_refused(self, tmp_path: Path) -> None:
+    def test_dependency_cycles_are_assert_raises(self, tmp_path: Path) -> None:
         board = self.board(tmp_path)
         board.add(draft("epic", "E-1", type="epic"))
         for number in (1, 2, 3):
             board.add(draft(f"number {number}", f"T-{number}"))
         board.depend("T-2", ["T-1"], [])
         board.depend("T-3", ["T-2"], [])
-        _refused(DependencyCycle, lambda: board.depend("T-1", ["T-3"], []))
-        _refused(DependencyCycle, lambda: board.depend("T-1", ["T-1"], []))
+        _assert_raises(DependencyCycle, lambda: board.depend("T-1", ["T-3"], []))
+        _assert_raises(DependencyCycle, lambda: board.depend("T-1", ["T-1"], []))
         board.update("T-1", lambda task: replace(task, epic=TaskId("E-1")))
-        _refused(DependencyCycle, lambda: board.depend("E-1", ["T-3"], []))
-        _refused(DependencyCycle, lambda: board.depend("T-1", ["E-1"], []))
+        _assert_raises(DependencyCycle, lambda: board.depend("E-1", ["T-3"], []))
+        _assert_raises(DependencyCycle, lambda: board.depend("T-1", ["E-1"], []))
         assert self.board(tmp_path).get("T-1").depends_on == ()
         board.depend("T-3", [], ["T-2"])
         assert self.board(tmp_path).get("T-3").depends_on == ()
@@ -180,7 +180,7 @@ class BackendSuite:
         self.board(tmp_path).add(draft("epic", "E-1", type="epic"))
         for number in (1, 2):
             self.board(tmp_path).add(draft(f"number {number}", f"T-{number}", epic=epic))
-        _refused(WrongState, lambda: self.board(tmp_path).close("E-1"))
+        _assert_raises(WrongState, lambda: self.board(tmp_path).close("E-1"))
         self.board(tmp_path).close("T-1")
         assert self.board(tmp_path).get("E-1").status is Status.OPEN
         result = self.board(tmp_path).close("T-2")
@@ -207,7 +207,7 @@ class BackendSuite:
         assert found.labels == ("b", "c")
         assert found.acceptance == ("x",)
 
-    def test_ready_comes_by_urgency_then_age(self, tmp_path: Path) -> None:
+    def test_ready_tasks_are_sorted_by_priority_then_age(self, tmp_path: Path) -> None:
         for name, priority in (("T-1", "P3"), ("T-2", "P1"), ("T-3", "P1"), ("T-10", "P0")):
             self.board(tmp_path).add(draft("x", name, priority=priority))
         assert [task.id for task in self.board(tmp_path).ready()] == ["T-10", "T-2", "T-3", "T-1"]
@@ -233,9 +233,9 @@ class BackendSuite:
         assert list(again.skipped) == ["E-1", "T-2", "T-1", "T-3"]
 
 
-def _refused(kind: type[KedgeError], call: Any) -> None:
+def _assert_raises(kind: type[KedgeError], call: Any) -> None:
     try:
         call()
     except kind:
         return
-    raise AssertionError(f"{kind.__name__} was expected")
+    raise AssertionError(f"{kind.__name__} was not raised")

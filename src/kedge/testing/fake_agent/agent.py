@@ -1,4 +1,4 @@
-"""A fake agent from outside: its program, its script, and the calls that were made of it."""
+"""A fake agent from outside: its program, its script, and the calls of it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kedge.testing.fake_agent.script import DIALECTS, Part, part
+from kedge.testing.fake_agent.script import DIALECTS, Part, parse_part
 
-_KEPT = ("KEDGE_", "TASK_")  # variables that are kept of a call; a key is none of them
+_KEPT = ("KEDGE_", "TASK_")  # variables that are recorded; none of them is a key
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the program: what it was asked, and what it started."""
+    """One call of the program: its prompt, its arguments, and the processes it started."""
 
     number: int
     dialect: str
@@ -32,7 +32,7 @@ class Call:
     started: tuple[int, ...] = ()  # children and daemons
 
     def flag(self, name: str) -> str | None:
-        """What follows an argument, as in `--model NAME` or `--model=NAME`."""
+        """Return the value of an option, as in `--model NAME` or `--model=NAME`."""
         for at, word in enumerate(self.argv):
             if word == name and at + 1 < len(self.argv):
                 return self.argv[at + 1]
@@ -42,7 +42,7 @@ class Call:
 
 
 class FakeAgent:
-    """An agent that plays a script. All that it keeps is in `directory`, best not a repository."""
+    """An agent that plays a script. Its files are in `directory`, outside the repository."""
 
     def __init__(
         self, directory: Path, dialect: str = "claude", parts: Sequence[Any] = (), *, name: str = ""
@@ -62,49 +62,49 @@ class FakeAgent:
 
     @property
     def program(self) -> tuple[str, ...]:
-        """The program, to be started by its path."""
+        """The program, with its full path."""
         return (str(self._program),)
 
     @property
     def path(self) -> str:
-        """A PATH that has the program in front, by the name that the agent has."""
+        """A PATH on which the program is found under the agent's name."""
         return os.pathsep.join([str(self._program.parent), os.environ.get("PATH", os.defpath)])
 
     def plays(self, *parts: Any) -> None:
-        """Play these from the next call on."""
+        """Play these parts from the next call on."""
         skip = len(self.calls)
-        given = [Part()] * skip + [part(one) for one in parts]
-        self._script.write_text(json.dumps([asdict(one) for one in given]), encoding="utf-8")
+        script = [Part()] * skip + [parse_part(one) for one in parts]
+        self._script.write_text(json.dumps([asdict(one) for one in script]), encoding="utf-8")
 
     @property
     def calls(self) -> list[Call]:
-        """The calls so far, in their order."""
-        return recorded(self._script)
+        """The calls so far, in order."""
+        return read_calls(self._script)
 
     @property
     def prompts(self) -> list[str]:
         return [call.prompt for call in self.calls]
 
 
-def recorded(script: Path) -> list[Call]:
+def read_calls(script: Path) -> list[Call]:
     try:
-        lines = _record(script).read_text(encoding="utf-8").splitlines()
+        text = _calls_file(script).read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
     calls: dict[int, dict[str, Any]] = {}
-    for line in lines:
+    for line in text[: text.rfind("\n") + 1].splitlines():  # the last one may be half written
         data = json.loads(line)
         calls.setdefault(data["number"], {}).update(data)
-    made = []
+    result = []
     for data in calls.values():
         data |= {"argv": tuple(data["argv"]), "started": tuple(data.get("started", ()))}
-        made.append(Call(**data))
-    return made
+        result.append(Call(**data))
+    return result
 
 
-def record(script: Path, dialect: str, argv: Sequence[str], prompt: str, session: str) -> int:
-    """Keep a call; the answer is its number, from 0. Two at once get two numbers."""
-    with _record(script).open("a+", encoding="utf-8") as file:
+def record_call(script: Path, dialect: str, argv: Sequence[str], prompt: str, session: str) -> int:
+    """Record a call and return its number, from 0. Calls at the same time get different ones."""
+    with _calls_file(script).open("a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         number = len({json.loads(line)["number"] for line in file})
@@ -122,12 +122,12 @@ def record(script: Path, dialect: str, argv: Sequence[str], prompt: str, session
     return number
 
 
-def add(script: Path, number: int, started: Sequence[int]) -> None:
-    """Keep what a call has started."""
-    with _record(script).open("a", encoding="utf-8") as file:
+def record_children(script: Path, number: int, started: Sequence[int]) -> None:
+    """Record the processes that a call has started."""
+    with _calls_file(script).open("a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(json.dumps({"number": number, "started": list(started)}) + "\n")
 
 
-def _record(script: Path) -> Path:
+def _calls_file(script: Path) -> Path:
     return script.with_name(script.stem + ".calls.jsonl")

@@ -1,15 +1,15 @@
-"""As Claude Code speaks with `--output-format stream-json`."""
+"""The output of Claude Code with `--output-format stream-json`."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from kedge.testing.fake_agent.voice import Voice
+from kedge.testing.fake_agent.dialect import Dialect
 
 _STATUSES = {"rate-limit": 429, "auth": 401, "overloaded": 529}
 _KINDS = {429: "rate_limit", 401: "authentication_failed", 529: "overloaded"}
-# Fault: terminal_reason, is_error, subtype, what is said.
+# Fault: terminal_reason, is_error, subtype, message.
 _ENDS = {
     "too-long": ("prompt_too_long", True, "success", "Prompt is too long"),
     "max-turns": ("max_turns", True, "error_max_turns", "Reached maximum number of turns"),
@@ -19,27 +19,27 @@ _ENDS = {
 }
 
 
-class Claude(Voice):
+class ClaudeDialect(Dialect):
     model = "claude-fake-1"
-    _told = False
+    _reported_usage = False
     _text = ""
     _denials: tuple[dict[str, Any], ...] = ()
 
-    def started(self) -> None:
-        self._tell("system", subtype="init", model=self.model, permissionMode="acceptEdits")
+    def start(self) -> None:
+        self._write("system", subtype="init", model=self.model, permissionMode="acceptEdits")
 
-    def called(self, tool: str, arguments: dict[str, Any], *, ok: bool = True) -> None:
-        call = self.name("toolu")
+    def call_tool(self, tool: str, arguments: dict[str, Any], *, ok: bool = True) -> None:
+        call = self.make_id("toolu")
         block = {"type": "tool_use", "id": call, "name": tool, "input": arguments}
-        self._message({"type": "text", "text": f"I use {tool}."}, block)
+        self._write_message({"type": "text", "text": f"I use {tool}."}, block)
         result = {"type": "tool_result", "tool_use_id": call, "content": "", "is_error": not ok}
-        self._tell("user", message={"role": "user", "content": [result]})
+        self._write("user", message={"role": "user", "content": [result]})
 
-    def denied(self, tool: str, reason: str) -> None:
-        call = self.name("toolu")
-        self._message({"type": "tool_use", "id": call, "name": tool, "input": {}})
+    def deny_tool(self, tool: str, reason: str) -> None:
+        call = self.make_id("toolu")
+        self._write_message({"type": "tool_use", "id": call, "name": tool, "input": {}})
         self._denials += ({"tool_name": tool, "tool_use_id": call, "tool_input": {}},)
-        self._tell(
+        self._write(
             "system",
             subtype="permission_denied",
             tool_name=tool,
@@ -49,10 +49,10 @@ class Claude(Voice):
         result = {"type": "tool_result", "tool_use_id": call, "content": reason, "is_error": True}
         meta = [{"id": call, "permission_decision": {"decision": "reject", "source": "config"}}]
         message = {"role": "user", "content": [result]}
-        self._tell("user", message=message, tool_result_meta=meta)
+        self._write("user", message=message, tool_result_meta=meta)
 
-    def waiting(self, seconds: float) -> None:
-        self._tell(
+    def wait(self, seconds: float) -> None:
+        self._write(
             "system",
             subtype="api_retry",
             attempt=1,
@@ -62,14 +62,14 @@ class Claude(Voice):
             error="overloaded",
         )
 
-    def said(self, text: str) -> None:
+    def say(self, text: str) -> None:
         self._text = text
-        self._message({"type": "text", "text": text})
+        self._write_message({"type": "text", "text": text})
 
-    def ended(self) -> int:
+    def end(self) -> int:
         fault = self.part.fault
         if fault in _STATUSES:
-            return self._refused(_STATUSES[fault])
+            return self._refuse(_STATUSES[fault])
         reason, error, subtype, text = _ENDS.get(fault, ("completed", False, "success", self._text))
         more: dict[str, Any] = {"result": text} if subtype == "success" else {"errors": [text]}
         stop = "refusal" if fault == "refused" else "end_turn"
@@ -78,15 +78,15 @@ class Claude(Voice):
         )
         return int(error)
 
-    def _refused(self, status: int) -> int:
+    def _refuse(self, status: int) -> int:
         kind, text = _KINDS[status], f"API Error: {status}"
         if status == 429 and self.part.resets_in is not None:
             at = int(time.time() + self.part.resets_in)
             info = {"status": "rejected", "resetsAt": at, "rateLimitType": "five_hour"}
-            self._tell("rate_limit_event", rate_limit_info=info)
+            self._write("rate_limit_event", rate_limit_info=info)
             text = "You've hit your 5-hour limit"
-        message = self._made("<synthetic>", {"type": "text", "text": text}, {})
-        self._tell("assistant", message=message, error=kind, is_api_error_message=True)
+        message = self._make_message("<synthetic>", {"type": "text", "text": text}, {})
+        self._write("assistant", message=message, error=kind, is_api_error_message=True)
         self._result(
             terminal_reason="api_error",
             is_error=True,
@@ -96,24 +96,28 @@ class Claude(Voice):
         )
         return 1
 
-    def _message(self, *blocks: dict[str, Any]) -> None:
-        """One event for each block, each with the usage that the message began with."""
-        message = self.name("msg")
+    def _write_message(self, *blocks: dict[str, Any]) -> None:
+        """Write one event for each block, each with the usage at the start of the message."""
+        message = self.make_id("msg")
         usage, whole = self._usage(1), self._usage(self.part.tokens_out)
         for block in blocks:
-            self._tell("assistant", message={**self._made(self.model, block, usage), "id": message})
+            self._write(
+                "assistant", message={**self._make_message(self.model, block, usage), "id": message}
+            )
         part = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": whole}
-        self._tell("stream_event", event=part, api_message_id=message)
-        self._told = True
+        self._write("stream_event", event=part, api_message_id=message)
+        self._reported_usage = True
 
-    def _made(self, model: str, block: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
-        role = {"id": self.name("msg"), "type": "message", "role": "assistant", "model": model}
+    def _make_message(
+        self, model: str, block: dict[str, Any], usage: dict[str, Any]
+    ) -> dict[str, Any]:
+        role = {"id": self.make_id("msg"), "type": "message", "role": "assistant", "model": model}
         return {**role, "content": [block], "stop_reason": None, "usage": usage}
 
     def _usage(self, out: int) -> dict[str, int]:
-        """The first message has used all of it, and the others nothing."""
+        """Return the usage of a message: the first one has used everything."""
         part = self.part
-        if self._told:
+        if self._reported_usage:
             return {"input_tokens": 0, "output_tokens": 0}
         return {
             "input_tokens": part.tokens_in - part.cached,
@@ -124,14 +128,14 @@ class Claude(Voice):
 
     def _result(self, **fields: Any) -> None:
         part = self.part
-        spent = self._told
+        spent = self._reported_usage
         used = {
             "inputTokens": part.tokens_in - part.cached,
             "outputTokens": part.tokens_out,
             "cacheReadInputTokens": part.cached,
             "cacheCreationInputTokens": 0,
         }
-        self._tell(
+        self._write(
             "result",
             num_turns=1,
             duration_ms=1,
@@ -142,5 +146,7 @@ class Claude(Voice):
             **fields,
         )
 
-    def _tell(self, kind: str, **fields: Any) -> None:
-        self.tell({"type": kind, **fields, "session_id": self.session, "parent_tool_use_id": None})
+    def _write(self, kind: str, **fields: Any) -> None:
+        self.write_event(
+            {"type": kind, **fields, "session_id": self.session, "parent_tool_use_id": None}
+        )

@@ -1,29 +1,29 @@
-"""As a program speaks that is no agent: text alone."""
+"""The output of a program that prints text only."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from kedge.testing.fake_agent.voice import Voice
+from kedge.testing.fake_agent.dialect import Dialect
 
 
-class Plain(Voice):
-    def started(self) -> None:
-        """It just starts."""
+class PlainDialect(Dialect):
+    def start(self) -> None:
+        """Print nothing."""
 
-    def called(self, tool: str, arguments: dict[str, Any], *, ok: bool = True) -> None:
-        """It keeps to itself what it does."""
+    def call_tool(self, tool: str, arguments: dict[str, Any], *, ok: bool = True) -> None:
+        """Print nothing."""
 
-    def denied(self, tool: str, reason: str) -> None:
-        self.complain(f"{tool}: {reason}")
+    def deny_tool(self, tool: str, reason: str) -> None:
+        self.write_error(f"{tool}: {reason}")
 
-    def waiting(self, seconds: float) -> None:
-        self.complain(f"waiting for {seconds:g} s")
+    def wait(self, seconds: float) -> None:
+        self.write_error(f"waiting for {seconds:g} s")
 
-    def said(self, text: str) -> None:
+    def say(self, text: str) -> None:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
-    def ended(self) -> int:
+    def end(self) -> int:
         return 0

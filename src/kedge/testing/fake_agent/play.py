@@ -1,4 +1,4 @@
-"""A fake agent at work: one part of its script, played in the current directory."""
+"""Play one part of a fake agent's script in the current directory."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kedge.testing.fake_agent.claude import Claude
-from kedge.testing.fake_agent.codex import Codex
-from kedge.testing.fake_agent.gemini import Gemini
-from kedge.testing.fake_agent.opencode import Opencode
-from kedge.testing.fake_agent.plain import Plain
+from kedge.testing.fake_agent.claude import ClaudeDialect
+from kedge.testing.fake_agent.codex import CodexDialect
+from kedge.testing.fake_agent.dialect import Dialect
+from kedge.testing.fake_agent.gemini import GeminiDialect
+from kedge.testing.fake_agent.opencode import OpencodeDialect
+from kedge.testing.fake_agent.plain import PlainDialect
 from kedge.testing.fake_agent.script import Part
-from kedge.testing.fake_agent.voice import Voice
 
-VOICES: dict[str, type[Voice]] = {
-    "claude": Claude,
-    "codex": Codex,
-    "gemini": Gemini,
-    "opencode": Opencode,
-    "plain": Plain,
+DIALECT_CLASSES: dict[str, type[Dialect]] = {
+    "claude": ClaudeDialect,
+    "codex": CodexDialect,
+    "gemini": GeminiDialect,
+    "opencode": OpencodeDialect,
+    "plain": PlainDialect,
 }
 _SLEEP = "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
 
 
-def play(part: Part, voice: Voice, starting: Callable[[Sequence[int]], None]) -> int:
-    """Do what the part says; the answer is the exit code. `starting` gets the pids of children."""
+def play(part: Part, dialect: Dialect, on_start: Callable[[Sequence[int]], None]) -> int:
+    """Do what the part says and return the exit code. `on_start` gets the pids of children."""
     if part.deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if part.children or part.daemons:
-        starting(_children(part))
+        on_start(_children(part))
     if part.errors:
-        voice.complain(part.errors)
-    voice.started()
+        dialect.write_error(part.errors)
+    dialect.start()
     _noise(part)
-    _edit(part, voice)
+    _edit(part, dialect)
     for denial in part.deny:
-        voice.denied(denial.tool, denial.reason)
+        dialect.deny_tool(denial.tool, denial.reason)
     if part.wait is not None:
-        voice.waiting(part.wait)
+        dialect.wait(part.wait)
     for text in part.say:
-        voice.said(text)
+        dialect.say(text)
     _hang(part)
     if part.crash is not None:
         if part.crash:
             os.kill(os.getpid(), part.crash)
         return 1 if part.code is None else part.code
-    code = voice.ended()
+    code = dialect.end()
     return code if part.code is None else part.code
 
 
 def _children(part: Part) -> list[int]:
-    """Processes that nobody waits for. A daemon is deaf, mute and in a session of its own."""
+    """Start processes that nobody waits for. A daemon has its own session and no output."""
     argv = [sys.executable, "-I", "-S", "-c", _SLEEP]
     inherited = [subprocess.Popen(argv) for _ in range(part.children)]
     quiet = {
@@ -84,25 +84,25 @@ def _noise(part: Part) -> None:
     out.flush()
 
 
-def _edit(part: Part, voice: Voice) -> None:
+def _edit(part: Part, dialect: Dialect) -> None:
     for name, text in part.write.items():
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        voice.called("Write", {"file_path": name})
+        dialect.call_tool("Write", {"file_path": name})
     for path_name, old, new in part.replace:
         path = Path(path_name)
         text = path.read_text(encoding="utf-8")
         if old not in text:
             raise ValueError(f"{path_name} does not have {old!r}")
         path.write_text(text.replace(old, new), encoding="utf-8")
-        voice.called("Edit", {"file_path": path_name})
+        dialect.call_tool("Edit", {"file_path": path_name})
     for name in part.delete:
         Path(name).unlink()
-        voice.called("Bash", {"command": f"rm {name}"})
+        dialect.call_tool("Bash", {"command": f"rm {name}"})
     for command in part.run:
         done = subprocess.run(command, shell=True, capture_output=True, check=False)  # noqa: S602
-        voice.called("Bash", {"command": command}, ok=done.returncode == 0)
+        dialect.call_tool("Bash", {"command": command}, ok=done.returncode == 0)
 
 
 def _hang(part: Part) -> None:

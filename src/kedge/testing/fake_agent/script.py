@@ -1,4 +1,4 @@
-"""What a fake agent does in one call."""
+"""The script of a fake agent: what it does in each call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-# What can go wrong between an agent and its provider, and which agents have a way to say it.
+# Errors between an agent and its provider, and the dialects that can report them.
 FAULTS = {
     "rate-limit": ("claude", "codex", "gemini", "opencode"),
     "auth": ("claude", "codex", "gemini", "opencode"),
@@ -22,7 +22,7 @@ DONE = "Done."
 
 
 class Replacement(NamedTuple):
-    """A text in a file that becomes another; it must be there."""
+    """Replace a text in a file; it must be there."""
 
     path: str
     old: str
@@ -30,7 +30,7 @@ class Replacement(NamedTuple):
 
 
 class Denial(NamedTuple):
-    """A call that was not allowed."""
+    """A tool call that was not allowed."""
 
     tool: str
     reason: str = "not allowed"
@@ -41,12 +41,12 @@ class Part:
     """What the agent does in one call, in the order of the fields.
 
     `deaf` ignores SIGTERM. `children` outlive it in its process group, `daemons` in sessions of
-    their own. `flood` is a number of senseless lines, `blob` the length of one long line.
-    `write`, `replace` and `delete` edit files of its directory; `run` is for commands of the
-    shell. `hang` is a number of seconds, after all that and before the end is told; with `noise`
-    it prints a line every so many seconds meanwhile. `crash` ends it without a word, by the signal
-    of that number or, if it is 0, with `code`. `fault` is one of `FAULTS`, told in the words of
-    the dialect. `code` is an exit code that does not come from what it did.
+    their own. `flood` is a number of meaningless lines, `blob` the length of one long line.
+    `write`, `replace` and `delete` edit files in its directory; `run` runs shell commands.
+    `hang` waits that many seconds before the end, and with `noise` prints a line every so many
+    seconds meanwhile. `crash` ends it without a result, by the signal of that number or, if it is
+    0, with `code`. `fault` is one of `FAULTS`, reported as the dialect does. `code` replaces the
+    exit code.
     """
 
     deaf: bool = False
@@ -61,12 +61,12 @@ class Part:
     delete: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     deny: tuple[Denial, ...] = ()
-    wait: float | None = None  # seconds that it says it waits for its provider
+    wait: float | None = None  # seconds that it reports to wait for its provider
     say: tuple[str, ...] = (DONE,)
     tokens_in: int = 1000
     tokens_out: int = 50
     cached: int = 0
-    cost: float | None = 0.01  # told where the dialect can
+    cost: float | None = 0.01  # reported if the dialect can
     hang: float = 0.0
     noise: float = 0.0
     crash: int | None = None
@@ -75,21 +75,21 @@ class Part:
     code: int | None = None
 
 
-def script(value: Any) -> list[Part]:
-    """A script from JSON: a list of parts. A part is an object, or a text that is said."""
+def parse_script(value: Any) -> list[Part]:
+    """Return a script from JSON: a list of parts, each an object or a string to say."""
     if not isinstance(value, list | tuple):
-        raise ValueError("a script is a list of parts")
-    return [part(one) for one in value]
+        raise ValueError("a script must be a list of parts")
+    return [parse_part(one) for one in value]
 
 
-def part(value: Any) -> Part:
-    """A part from its short forms: lists may be single values, tuples lists or objects."""
+def parse_part(value: Any) -> Part:
+    """Return a part from its short forms: single values for lists, objects for tuples."""
     if isinstance(value, Part):
         return value
     if isinstance(value, str):
         return Part(say=(value,))
     if not isinstance(value, Mapping):
-        raise ValueError(f"a part is a text or an object, not {value!r}")
+        raise ValueError(f"a part must be a string or an object, not {value!r}")
     rest = dict(value)
     unknown = sorted(rest.keys() - {one.name for one in fields(Part)})
     if unknown:
@@ -99,7 +99,7 @@ def part(value: Any) -> Part:
             rest[name] = _texts(rest[name])
     for name, make in (("replace", Replacement), ("deny", Denial)):
         if name in rest:
-            rest[name] = tuple(_made(make, one) for one in rest[name])
+            rest[name] = tuple(_make(make, one) for one in rest[name])
     if rest.get("fault") and rest["fault"] not in FAULTS:
         raise ValueError(f"no fault {rest['fault']!r}: one of {', '.join(FAULTS)}")
     return Part(**rest)
@@ -109,7 +109,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(map(str, value))
 
 
-def _made(make: Any, value: Any) -> Any:
+def _make(make: Any, value: Any) -> Any:
     if isinstance(value, Mapping):
         return make(**value)
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""A fake model server: it plays a script to the agents that ask it, and keeps what they asked.
+"""A fake model server: it plays a script to agents, and records their requests.
 
     with FakeModel([{"tool": "Bash", "input": {"command": "ls"}}, "That is all."]) as model:
         ...  # run an agent with model.url as its base URL
@@ -8,8 +8,8 @@ It speaks the Anthropic Messages API and OpenAI Responses on 127.0.0.1. Standard
 As a command: `python -m kedge.testing.fake_model PORT SCRIPT.json LOGDIR`.
 """
 
-from kedge.testing.fake_model.request import Request, Text
-from kedge.testing.fake_model.script import Script, Step, Thinking, Tool, Turn
-from kedge.testing.fake_model.server import FakeModel
+from kedge.agents.scripted_model.request import Request, Text
+from kedge.agents.scripted_model.script import Script, Step, Thinking, Tool, Turn
+from kedge.agents.scripted_model.server import ScriptedModel as FakeModel
 
 __all__ = ["FakeModel", "Request", "Script", "Step", "Text", "Thinking", "Tool", "Turn"]

@@ -1,4 +1,4 @@
-"""`python -m kedge.testing.fake_model PORT SCRIPT.json LOGDIR`: serve until it is ended.
+"""`python -m kedge.testing.fake_model PORT SCRIPT.json LOGDIR`: serve until a signal ends it.
 
 PORT 0 takes a free one; the base URL is printed when the server listens. The script is a list of
 turns, or an object with `script`, `subagent` and `summary`.
@@ -18,7 +18,7 @@ def main(args: list[str]) -> int:
     if len(args) != 3 or not args[0].isdecimal():
         print("usage: python -m kedge.testing.fake_model PORT SCRIPT.json LOGDIR", file=sys.stderr)
         return 2
-    # Held back before any thread starts, so that it comes to nobody but `sigwait`.
+    # Blocked before any thread starts, so that only `sigwait` gets the signals.
     ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     try:

@@ -1,4 +1,4 @@
-"""What every dialect has to say, and the pipes that it says it to."""
+"""The interface of a dialect: what every fake agent reports, in its own format."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from kedge.testing.fake_agent.script import Part
 
 
-class Voice(ABC):
-    """One dialect, in one call. `ended` is told last; its answer is the exit code."""
+class Dialect(ABC):
+    """One dialect, in one call. `end` comes last and returns the exit code."""
 
     model = "fake-model"
 
@@ -21,32 +21,32 @@ class Voice(ABC):
         self._ids = 0
 
     @abstractmethod
-    def started(self) -> None: ...
+    def start(self) -> None: ...
 
     @abstractmethod
-    def called(self, tool: str, arguments: dict[str, Any], *, ok: bool = True) -> None: ...
+    def call_tool(self, tool: str, arguments: dict[str, Any], *, ok: bool = True) -> None: ...
 
     @abstractmethod
-    def denied(self, tool: str, reason: str) -> None: ...
+    def deny_tool(self, tool: str, reason: str) -> None: ...
 
     @abstractmethod
-    def waiting(self, seconds: float) -> None: ...
+    def wait(self, seconds: float) -> None: ...
 
     @abstractmethod
-    def said(self, text: str) -> None: ...
+    def say(self, text: str) -> None: ...
 
     @abstractmethod
-    def ended(self) -> int: ...
+    def end(self) -> int: ...
 
-    def name(self, kind: str) -> str:
-        """An id that this call has not had."""
+    def make_id(self, kind: str) -> str:
+        """Return an id that this call has not used."""
         self._ids += 1
         return f"{kind}_{self.session[:8]}{self._ids:04}"
 
-    def tell(self, event: dict[str, Any]) -> None:
+    def write_event(self, event: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
-    def complain(self, text: str) -> None:
+    def write_error(self, text: str) -> None:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
