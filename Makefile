@@ -3,12 +3,14 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types layers suite bench clean
+.PHONY: help demo test test-long mutants lint types layers suite bench clean
 
 help:
-	@echo "make demo   set up $(VENV) and show kedge at work"
-	@echo "make test   set up $(VENV) and run lint, types, layers and all tests"
-	@echo "make bench  run the benchmarks"
+	@echo "make demo        set up $(VENV) and show kedge at work"
+	@echo "make test        set up $(VENV) and run lint, types, layers and the tests"
+	@echo "make test-long   run the tests that take very long"
+	@echo "make mutants     break the code on purpose and see whether the tests notice"
+	@echo "make bench       run the benchmarks"
 
 demo: $(VENV)/.kedge
 	@$(BIN)/kedge demo
@@ -27,7 +29,13 @@ layers: $(VENV)/.dev
 
 suite: $(VENV)/.dev
 	@tools/clients $(VENV)
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto -m "not long"
+
+test-long: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto -m long
+
+mutants: $(VENV)/.dev
+	@$(BIN)/python tools/mutants
 
 bench: $(VENV)/.dev
 	@for file in benchmarks/[a-z]*.py benchmarks/scope/measure.py benchmarks/knowledge/relevance.py; do $(BIN)/python $$file || exit 1; done
