@@ -1,10 +1,9 @@
-"""What an anchor costs: time on a repository of 5,000 files with 200 lessons, and tokens by a real
-tokenizer.
+"""The cost of an anchor: time on a repository of 5,000 files with 200 lessons, and real tokens.
 
     benchmarks/anchor.py [--repo PATH] [--tokenizer PYTHON]
 
-Without --repo a repository of 5,000 small files is made. PYTHON is an interpreter that has rs-bpe;
-with it, anchors and prompts of awkward tasks are counted with o200k_base against their budgets.
+Without --repo it makes a repository of 5,000 small files. PYTHON is an interpreter that has rs-bpe;
+with it, o200k_base counts the anchors and prompts of awkward tasks against their budgets.
 """
 
 from __future__ import annotations
@@ -51,10 +50,10 @@ def main() -> int:
         else:
             make_repository(root, 5000)
         env = clean_environment(Path(scratch))
-        fine = speed(root, env, args.rounds)
+        within = measure_speed(root, env, args.rounds)
         if args.tokenizer:
-            fine &= budget(root, env, args.tokenizer)
-    return 0 if fine else 1
+            within &= measure_budget(root, env, args.tokenizer)
+    return 0 if within else 1
 
 
 def make_repository(root: Path, count: int) -> None:
@@ -72,7 +71,7 @@ def make_repository(root: Path, count: int) -> None:
 
 
 def make_lessons(root: Path, count: int) -> None:
-    """A bank of which a few entries matter for any task, some of them anchored."""
+    """Make a knowledge bank in which a few entries matter for any task, some of them anchored."""
     words = WORDS.replace(",", "").split()
     rows = []
     for number in range(count):
@@ -93,7 +92,7 @@ def kedge(root: Path, env: dict[str, str], *args: str, text: str | None = None) 
     return done.stdout
 
 
-def speed(root: Path, env: dict[str, str], rounds: int) -> bool:
+def measure_speed(root: Path, env: dict[str, str], rounds: int) -> bool:
     kedge(root, env, "init", "--no-hooks")
     kedge(root, env, "task", "add", "Login", "--id", "login", "--type", "epic")
     kedge(root, env, "task", "add", "Sort the berths", "--id", "t1", "--epic", "login")
@@ -112,19 +111,19 @@ def speed(root: Path, env: dict[str, str], rounds: int) -> bool:
     times = interleaved(commands, root, env, rounds)
     report("anchor and prompt, warm", times, {})
     medians = {name: sorted(values)[len(values) // 2] * 1000 for name, values in times.items()}
-    slow = [f"{name} {took:.0f} ms" for name, took in medians.items() if took > MILLISECONDS]
+    slow = [f"{name} {median:.0f} ms" for name, median in medians.items() if median > MILLISECONDS]
     print(f"above {MILLISECONDS} ms: {', '.join(slow) or 'none'}")
     delta = json.loads(kedge(root, env, "anchor", "t1", "--mode", "delta", "--json"))["data"]
     print(f"two unchanged iterations: a delta of {delta['tokens']} tokens (at most 60)")
     return not slow and delta["tokens"] < 60
 
 
-def budget(root: Path, env: dict[str, str], python: str) -> bool:
+def measure_budget(root: Path, env: dict[str, str], python: str) -> bool:
     if shutil.which(python) is None:
-        print(f"no {python}", file=sys.stderr)
+        print(f"there is no program {python}", file=sys.stderr)
         return False
     print(f"\n{'description of 200 KB':24}{'budget':>8}{'anchor':>9}{'prompt':>9}  real tokens")
-    kept = True
+    within = True
     for name, text in DESCRIPTIONS.items():
         kedge(root, env, "task", "update", "t1", "--description", "-", text=text)
         for tokens in (500, 2000, 8000):
@@ -141,9 +140,9 @@ def budget(root: Path, env: dict[str, str], python: str) -> bool:
             )
             real = json.loads(done.stdout)
             over = max(real) > tokens
-            kept &= not over
+            within &= not over
             print(f"{name:24}{tokens:8}{real[0]:9}{real[1]:9}{'  over' if over else ''}")
-    return kept
+    return within
 
 
 if __name__ == "__main__":

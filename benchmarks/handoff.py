@@ -1,7 +1,7 @@
-"""What a snapshot, and a look at the tree, cost beside git's own `add -A` and `status`.
+"""The time of snapshots, compared with git's own `add -A` and `status`.
 
-`take` and `look` with 40,000 untracked files, on a private index that is empty and on one that
-is not; `look` with `compare` where 10 of 50,000 tracked files are changed.
+`take` and `read_tree` with 40,000 untracked files, with an empty and with a filled private index;
+`read_tree` with `compare` where 10 of 50,000 tracked files changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from _measure import report
 
-from kedge.handoff import snapshots
+from kedge.handoff.snapshot import snapshots
 from kedge.host import project
 
 WORDS = ["harbour", "berth", "draught", "tide", "skipper", "anchor", "return", "self", "for", "in"]
@@ -30,26 +30,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--untracked", type=int, default=40_000)
     parser.add_argument("--tracked", type=int, default=50_000)
-    parser.add_argument("--rounds", type=int, default=3, help="of the cold runs; warm ones: ×4")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="cold runs; warm runs are four times as many"
+    )
+    args = parser.parse_args()
     for name in [name for name in os.environ if name.startswith(("GIT_", "KEDGE_"))]:
         del os.environ[name]
     with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
         os.environ["HOME"] = scratch
         os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
-        kept = untracked(Path(scratch) / "untracked", given.untracked, given.rounds)
-        kept &= tracked(Path(scratch) / "tracked", given.tracked, given.rounds * 4)
-    return 0 if kept else 1
+        within = measure_untracked(Path(scratch) / "untracked", args.untracked, args.rounds)
+        within &= measure_tracked(Path(scratch) / "tracked", args.tracked, args.rounds * 4)
+    return 0 if within else 1
 
 
-def untracked(root: Path, count: int, rounds: int) -> bool:
-    make(root, count)
-    time.sleep(1.5)  # so that no file is as young as the index
+def measure_untracked(root: Path, count: int, rounds: int) -> bool:
+    make_files(root, count)
+    time.sleep(1.5)  # so that every file is older than the index
     own = root.parent / "own"
-    place = project.find(root)
+    found = project.find(root)
 
-    def anew() -> None:
-        snapshots.drop(place, "bench")
+    def start_over() -> None:
+        snapshots.drop(found, "bench")
         for path in (own, root / ".git" / "kedge", root / ".git" / "objects"):
             shutil.rmtree(path, ignore_errors=True)
         for path in (own / "objects", own / "refs", root / ".git" / "objects"):
@@ -59,59 +61,59 @@ def untracked(root: Path, count: int, rounds: int) -> bool:
     add = f"git add -A && write-tree ({count:,})"
     calls: dict[str, Callable[[], object]] = {
         add: lambda: add_all(root, own),
-        "look": lambda: snapshots.look(place),
-        "take": lambda: snapshots.take(place, "bench/take"),
+        "read_tree": lambda: snapshots.read_tree(found),
+        "take": lambda: snapshots.take(found, "bench/take"),
     }
-    budgets = {"look": 2.0, "take": 2.0}
+    budgets = {"read_tree": 2.0, "take": 2.0}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            anew()
+            start_over()
             os.sync()
-            times[name].append(seconds(call))
-    kept = report("untracked files, nothing known", times, budgets)
+            times[name].append(time_call(call))
+    within = report("untracked files, cold", times, budgets)
     for call in calls.values():
         call()
-    kept &= report("untracked files, all known", interleaved(calls, rounds * 4), budgets)
-    return kept
+    within &= report("untracked files, warm", measure(calls, rounds * 4), budgets)
+    return within
 
 
-def tracked(root: Path, count: int, rounds: int) -> bool:
-    make(root, count)
+def measure_tracked(root: Path, count: int, rounds: int) -> bool:
+    make_files(root, count)
     subprocess.run(["git", "add", "-A"], cwd=root, check=True)
     who = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "gc.auto=0"]
     subprocess.run(["git", *who, "commit", "-qm", "base"], cwd=root, check=True)
     subprocess.run(["git", "gc", "-q"], cwd=root, check=True)
-    place = project.find(root)
-    before = snapshots.take(place, "bench/before").tree
+    found = project.find(root)
+    before = snapshots.take(found, "bench/before").tree
     paths = sorted(root.glob("*/*/*00.py"))[:10]
     number = 0
 
-    def edited() -> None:
+    def edit() -> None:
         nonlocal number
         number += 1
         for path in paths:
             path.write_text(f"edit {number}\n")
         time.sleep(0.2)
 
-    def look() -> object:
-        changes = snapshots.compare(place, before, snapshots.look(place))
+    def read_and_compare() -> object:
+        changes = snapshots.compare(found, before, snapshots.read_tree(found))
         assert len(changes) == len(paths)
         return changes
 
-    edited()
+    edit()
     calls: dict[str, Callable[[], object]] = {
         f"git status ({count:,}, 10 changed)": lambda: subprocess.run(
             ["git", "status"], cwd=root, check=True, stdout=subprocess.DEVNULL
         ),
-        "look + compare": look,
-        "take": lambda: snapshots.take(place, "bench/after"),
+        "read_tree + compare": read_and_compare,
+        "take": lambda: snapshots.take(found, "bench/after"),
     }
-    budgets = {"look + compare": 2.0}
-    kept = report("tracked files, edited a while ago", interleaved(calls, rounds), budgets)
-    times = interleaved(calls, rounds, before=edited)
-    kept &= report("tracked files, edited just now", times, budgets)
-    return kept
+    budgets = {"read_tree + compare": 2.0}
+    within = report("tracked files, edited a while ago", measure(calls, rounds), budgets)
+    times = measure(calls, rounds, before=edit)
+    within &= report("tracked files, edited just now", times, budgets)
+    return within
 
 
 def add_all(root: Path, own: Path) -> None:
@@ -120,30 +122,30 @@ def add_all(root: Path, own: Path) -> None:
         subprocess.run(["git", *args], cwd=root, env=env, check=True, stdout=subprocess.DEVNULL)
 
 
-def seconds(call: Callable[[], object]) -> float:
-    begin = time.perf_counter()
+def time_call(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
     call()
-    return time.perf_counter() - begin
+    return time.perf_counter() - start
 
 
-def interleaved(
+def measure(
     calls: Mapping[str, Callable[[], object]],
     rounds: int,
     before: Callable[[], None] = lambda: None,
 ) -> dict[str, list[float]]:
-    """The times of each call over the rounds, after one round that does not count."""
+    """Return the times of each call over the rounds, after one warm-up round."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(rounds + 1):
         for name, call in calls.items():
             before()
-            took = seconds(call)
+            elapsed = time_call(call)
             if number:
-                times[name].append(took)
+                times[name].append(elapsed)
     return times
 
 
-def make(root: Path, count: int) -> None:
-    """Files as large as source files are, some to a directory."""
+def make_files(root: Path, count: int) -> None:
+    """Make files of the size of source files, some in each directory."""
     root.mkdir()
     subprocess.run(["git", "init", "--quiet", "."], cwd=root, check=True)
     chance = random.Random(1)

@@ -1,9 +1,9 @@
-"""What a hook costs an agent: one event as a command, with 10,000 steps in the store.
+"""Measure what a hook costs an agent: one event as a command, with 10,000 steps in the store.
 
     benchmarks/hooks.py [--rounds N] [--steps N]
 
-The yardstick is an empty Python of the same interpreter, in the same rounds. The session that is
-asked about has a tenth of the steps; the rest are those of other sessions.
+The yardstick is an empty Python of the same interpreter, in the same rounds. The session of the
+events has a tenth of the steps; the rest belong to other sessions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 
 from _measure import YARDSTICK, clean_environment
 
-from kedge.context.hooking import HOOK_FILE
-from kedge.drift import sensor
+from kedge.context.agent_hooks import HOOK_FILE
+from kedge.drift.watch import sensor
 
 HOOK = [sys.executable, "-I", "-S", str(HOOK_FILE), "claude"]
 GOAL = (
@@ -47,15 +47,15 @@ def main() -> int:
 
 
 def fill(root: Path, count: int) -> None:
-    """Sessions as agents make them: edits and commands on a few hundred files, some astray."""
+    """Fill the store with sessions: edits and commands on a few hundred files, some adrift."""
     for number in range(10):
         session = f"session-{number}"
-        hear(root, {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": GOAL})
+        send(root, {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": GOAL})
         for step in range(count // 10):
             tool, given = call(step + number)
             event = {"session_id": session, "tool_name": tool, "tool_input": given}
             event |= {"tool_use_id": f"t{step}", "hook_event_name": "PreToolUse"}
-            hear(root, event)
+            send(root, event)
 
 
 def call(number: int) -> tuple[str, dict[str, str]]:
@@ -67,10 +67,10 @@ def call(number: int) -> tuple[str, dict[str, str]]:
     return "Edit", {"file_path": path, "old_string": "pass", "new_string": text}
 
 
-def hear(root: Path, event: dict[str, Any]) -> None:
+def send(root: Path, event: dict[str, Any]) -> None:
     home = root / ".git" / "kedge"
     told = {"cwd": str(root), "transcript_path": "", **event}
-    sensor.hear(str(root), str(home), "claude", told, None, unattended=False)
+    sensor.answer_event(str(root), str(home), "claude", told, None, unattended=False)
 
 
 def events(root: Path) -> dict[str, dict[str, Any]]:
@@ -93,7 +93,7 @@ def events(root: Path) -> dict[str, dict[str, Any]]:
 def measure(root: Path, env: dict[str, str], rounds: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {"python3 -I -c pass": []}
     for number in range(rounds + 3):
-        for name, argv, data in asked(root, number):
+        for name, argv, data in make_calls(root, number):
             begin = time.perf_counter()
             subprocess.run(argv, cwd=root, env=env, input=data, capture_output=True, check=True)
             if number >= 3:
@@ -101,7 +101,7 @@ def measure(root: Path, env: dict[str, str], rounds: int) -> dict[str, list[floa
     return times
 
 
-def asked(root: Path, number: int) -> Iterator[tuple[str, list[str], bytes]]:
+def make_calls(root: Path, number: int) -> Iterator[tuple[str, list[str], bytes]]:
     yield "python3 -I -c pass", YARDSTICK, b""
     for name, event in events(root).items():
         told = {"session_id": "session-9", "cwd": str(root), "transcript_path": "", **event}

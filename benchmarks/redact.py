@@ -19,7 +19,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 def code() -> str:
-    """Sources of the standard library, the packages that speak of tokens and passwords first."""
+    """Sources of the standard library, those about tokens and passwords first."""
     library = Path(sysconfig.get_path("stdlib"))
     files = [*sorted(library.glob("*.py")), *sorted(library.glob("email/*.py"))]
     files.sort(key=lambda file: file.name not in {"tokenize.py", "secrets.py", "getpass.py"})
@@ -91,7 +91,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def report(name: str, text: str, yardstick: Callable[[], object], rounds: int) -> None:
-    """Print the best of some rounds, each next to a yardstick: the machine may be busy."""
+    """Print the best of several rounds, and its ratio to the yardstick's best."""
     work, scale = (
         min(times)
         for times in zip(

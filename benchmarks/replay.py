@@ -1,6 +1,6 @@
-"""What `kedge drift replay` costs on transcripts shaped like real ones: MB/s of one core, memory.
+"""Measure `kedge drift replay` on transcripts shaped like real ones: MB/s of one core, memory.
 
-The yardstick reads the same lines and does no more than `json.loads` with each.
+The yardstick reads the same lines with `json.loads` and does nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ YARDSTICK = (
 
 
 class Cost(NamedTuple):
-    """Seconds of processor time, and bytes of memory at most."""
+    """Seconds of processor time, and peak memory in bytes."""
 
     seconds: float
     peak: int

@@ -2,11 +2,11 @@
 
     benchmarks/run.py [--repo PATH] [--rounds N]
 
-Without --repo a repository of 5,000 small files is made. The agent and the check are small shell
-scripts that note when they begin and end; what lies between them is kedge's. Two runs: one in
-which every attempt but the last fails, one in which each attempt finishes a task, with a commit.
-And runs of an agent that hangs, deaf to SIGTERM as is its child: how long after its limit the last
-of them gives a sign of life.
+Without --repo the benchmark makes a repository of 5,000 small files. The agent and the check are
+small shell scripts that note when they begin and end; the time between them is kedge's. There are
+two runs: one in which every attempt but the last fails, one in which each attempt finishes a task,
+with a commit. Then several runs of a hanging agent that ignores SIGTERM, as does its child: how
+long after its limit does the last of them show a sign of life?
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from _measure import KEDGE, YARDSTICK, clean_environment, interleaved
 from anchor import kedge, make_repository
 
 MILLISECONDS = 500
-LATE = 1000  # milliseconds that a hang may last beyond its limit
+LATE = 1000  # milliseconds that a hanging agent may outlive its limit
 HANGS = 5
 NOTE = 'echo "{} $(date +%s%N)" >>"{}"'
 AGENT = """\
@@ -59,41 +59,41 @@ def main() -> int:
             subprocess.run(["git", "clone", "-q", str(args.repo), str(root)], check=True)
         else:
             make_repository(root, 5000)
-        env = identified(clean_environment(top))
+        env = add_identity(clean_environment(top))
         kedge(root, env, "init", "--no-hooks")
         kedge(root, env, "map")
         commands = {"python3 -I -c pass": YARDSTICK, "git status": ["git", "status", "--porcelain"]}
         times = interleaved(commands, root, env, args.rounds)
-        times["a failed attempt"] = failing(root, env, top, args.rounds)
-        times["a task that is done, committed"] = finishing(root, env, top, args.rounds)
-        late = [hanging(root, env, top) for _ in range(HANGS)]
-    fine = told(times)
-    usual, worst = statistics.median(late) * 1000, max(late) * 1000
-    print(f"a hang, ended after its limit: {usual:.0f} ms, {worst:.0f} at most")
+        times["a failed attempt"] = time_failures(root, env, top, args.rounds)
+        times["a finished task, committed"] = time_finished_tasks(root, env, top, args.rounds)
+        delays = [time_hang(root, env, top) for _ in range(HANGS)]
+    fine = print_times(times)
+    usual, worst = statistics.median(delays) * 1000, max(delays) * 1000
+    print(f"a hanging agent, ended after its limit: {usual:.0f} ms, {worst:.0f} at most")
     return 0 if fine and worst <= LATE else 1
 
 
-def identified(env: dict[str, str]) -> dict[str, str]:
+def add_identity(env: dict[str, str]) -> dict[str, str]:
     for who in ("AUTHOR", "COMMITTER"):
         env |= {f"GIT_{who}_NAME": "b", f"GIT_{who}_EMAIL": "b@example.org"}
     return env
 
 
-def failing(root: Path, env: dict[str, str], top: Path, rounds: int) -> list[float]:
-    kedge(root, env, "task", "add", "Sort the berths", "--id", "berths", *checked(top))
+def time_failures(root: Path, env: dict[str, str], top: Path, rounds: int) -> list[float]:
+    kedge(root, env, "task", "add", "Sort the berths", "--id", "berths", *check_option(top))
     return run(root, env, top, rounds + 1, "--max-iterations", str(rounds + 1), code=1)
 
 
-def finishing(root: Path, env: dict[str, str], top: Path, rounds: int) -> list[float]:
+def time_finished_tasks(root: Path, env: dict[str, str], top: Path, rounds: int) -> list[float]:
     (root / "green").touch()
     for number in range(rounds + 1):
-        about = ("--id", f"b{number}", "--label", "berth", *checked(top))
+        about = ("--id", f"b{number}", "--label", "berth", *check_option(top))
         kedge(root, env, "task", "add", f"Sort berth {number}", *about)
     return run(root, env, top, rounds + 1, "--label", "berth", code=0)
 
 
-def hanging(root: Path, env: dict[str, str], top: Path) -> float:
-    """Seconds from the limit to the last sign of life of an agent that hangs, or of its child."""
+def time_hang(root: Path, env: dict[str, str], top: Path) -> float:
+    """Return the seconds from the limit to the last sign of life of the agent or its child."""
     begin, beat, script = top / "begin", top / "beat", top / "hanging.sh"
     script.write_text(HANGING.format(begin=begin, beat=beat))
     name = f"h{begin.exists()}{beat.stat().st_mtime_ns if beat.exists() else 0}"
@@ -104,14 +104,14 @@ def hanging(root: Path, env: dict[str, str], top: Path) -> float:
     return (int(beat.read_text()) - int(begin.read_text())) / 1e9 - 1
 
 
-def checked(top: Path) -> tuple[str, str]:
+def check_option(top: Path) -> tuple[str, str]:
     return "--check", f"sh {top / 'check.sh'}"
 
 
 def run(
     root: Path, env: dict[str, str], top: Path, count: int, *args: str, code: int
 ) -> list[float]:
-    """The seconds between the agent's calls that neither it nor the check took."""
+    """Run kedge, and return the seconds between the agent's calls without agent and check."""
     notes = top / "notes"
     notes.unlink(missing_ok=True)
     for name, text in (("agent.sh", AGENT), ("check.sh", CHECK)):
@@ -130,26 +130,26 @@ def run(
     )
     if done.returncode != code:
         sys.exit(done.stdout + done.stderr)
-    return between(notes.read_text().splitlines())
+    return measure_gaps(notes.read_text().splitlines())
 
 
-def between(notes: list[str]) -> list[float]:
-    """From one agent's begin to the next, without the spans in which a script ran."""
-    found, began, own, last = [], 0, 0, 0
+def measure_gaps(notes: list[str]) -> list[float]:
+    """Return the time from one agent's start to the next, without the time of the scripts."""
+    gaps, began, own, last = [], 0, 0, 0
     for line in notes:
         word, at = line.split()
         now = int(at)
         if word == "agent-begin":
             if began:
-                found.append((now - began - own) / 1e9)
+                gaps.append((now - began - own) / 1e9)
             began, own = now, 0
         elif word.endswith("-end"):
             own += now - last
         last = now
-    return found
+    return gaps
 
 
-def told(times: dict[str, list[float]]) -> bool:
+def print_times(times: dict[str, list[float]]) -> bool:
     print(f"\n{'kedge run, per iteration':38}{'p50':>10}{'p95':>10}{'ratio':>8}")
     yardstick = statistics.median(next(iter(times.values())))
     kept = True

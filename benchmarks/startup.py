@@ -1,4 +1,4 @@
-"""How long kedge takes to say something: `--help`, and `task ready` on 1,000 tasks."""
+"""Start-up time: `kedge --help`, and `kedge task ready` on 1,000 tasks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def write_tasks(root: Path, count: int) -> None:
-    """Tasks as a real project has them: prose, criteria, chains of dependencies, epics."""
+    """Write realistic tasks: prose, criteria, chains of dependencies, epics."""
     lines = []
     for number in range(count):
         lines.append(

@@ -1,9 +1,9 @@
-"""How far the token count is off, on which texts most, and how long it takes.
+"""Measure the error and the speed of the token count, and rebuild its table.
 
     python benchmarks/tokens.py              the calibration set, and the speed
     python benchmarks/tokens.py PATH...      the files under these paths as well
-    python benchmarks/tokens.py --worst 60   noise of every kind, then a search of a minute for
-                                             the texts that fall furthest short
+    python benchmarks/tokens.py --worst 60   random text of every kind, then a search of 60 seconds
+                                             for the texts that are undercounted most
     python benchmarks/tokens.py --counts     count the stored texts again
     python benchmarks/tokens.py --vocab      build the table of tokens again
 
@@ -104,7 +104,7 @@ def main() -> int:
         try:
             tokenizers = importlib.import_module("rs_bpe.bpe").openai
         except ImportError:
-            print("no real tokenizer here; get one with: pip install rs-bpe", file=sys.stderr)
+            print("no real tokenizer is installed: pip install rs-bpe", file=sys.stderr)
             return 1
         if options.vocab:
             write_vocab(tokenizers.o200k_base())
@@ -134,7 +134,7 @@ def read(path: Path) -> str:
 
 
 def texts(top: Path) -> Iterator[tuple[str, str]]:
-    """The kind and text of each readable file under `top`, in a fixed order."""
+    """Yield the kind and text of each readable file under `top`, in a fixed order."""
     for folder, inner, names in os.walk(top if top.is_dir() else top.parent):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for path in sorted(Path(folder, name) for name in names):
@@ -172,7 +172,7 @@ def at(values: list[float], part: float) -> float:
 
 
 def speed(given: list[str]) -> None:
-    """Best of seven on 1 MB; the yardstick runs in between, so that both meet the same load."""
+    """Print the best of seven runs on 1 MB, with the yardstick's runs in between."""
     stdlib = Path(sysconfig.get_paths()["stdlib"])
     source = given or [read(path) for path in sorted(stdlib.glob("*.py"))]
     text = "".join(source)[:1_000_000]
@@ -220,7 +220,7 @@ def write_counts(o200k: Any, cl100k: Any) -> None:
 
 
 def noise() -> Iterator[tuple[str, str, int]]:
-    """The name of an awkward text, what it repeats, and how often."""
+    """Yield the name of a difficult text, the unit that it repeats, and how often."""
     random = Random(3)
     for name, chars in ALPHABETS.items():
         yield name, "".join(random.choices(chars, k=250)), 1
@@ -231,37 +231,39 @@ def noise() -> Iterator[tuple[str, str, int]]:
 
 
 def worst(real: Callable[[str], int], seconds: float) -> None:
-    """Print where the count falls furthest short: on noise, and on what a search comes up with."""
+    """Print the texts that are undercounted most, among random text and by a search."""
 
-    def short(text: str) -> float:
-        """The real count over ours, three tokens granted to a short text."""
+    def undercount(text: str) -> float:
+        """Return the real count divided by ours; a short text may differ by three tokens."""
         count = real(text)
         return (count - 3 * (count < 200)) / tokens.count(text)
 
-    found = sorted(((short(unit * times), name) for name, unit, times in noise()), reverse=True)
-    print("real count / ours, on noise: " + ", ".join(f"{r:.3f} {name}" for r, name in found[:5]))
+    ratios = sorted(
+        ((undercount(unit * times), name) for name, unit, times in noise()), reverse=True
+    )
+    print("real count / ours, on noise: " + ", ".join(f"{r:.3f} {name}" for r, name in ratios[:5]))
     random, end, tried, climbs = Random(4), time.monotonic() + seconds, 0, []
     alphabets = [*ALPHABETS.values(), *("".join(map(chr, range(*b[1:]))) for b in BLOCKS), *WORDS]
 
-    def some(most: int) -> str:
+    def draw(most: int) -> str:
         mixed = random.choices(alphabets, k=random.choice((1, 1, 2, 3)))
-        drawn = [random.choice(random.choice(mixed)) for _ in range(random.randint(1, most))]
-        return "".join(drawn) if random.random() < 0.7 else "".join(random.choices(WORDS, k=3))
+        chars = [random.choice(random.choice(mixed)) for _ in range(random.randint(1, most))]
+        return "".join(chars) if random.random() < 0.7 else "".join(random.choices(WORDS, k=3))
 
-    def changed(unit: str) -> str:
+    def vary(unit: str) -> str:
         at, size = random.randint(0, len(unit)), random.choice((0, 0, 1, 2))
-        return unit[:at] + random.choice(("", some(1), some(3))) + unit[at + size :]
+        return unit[:at] + random.choice(("", draw(1), draw(3))) + unit[at + size :]
 
-    def repeated(unit: str) -> float:
-        return short(unit * max(1, 600 // len(unit)))
+    def rate(unit: str) -> float:
+        return undercount(unit * max(1, 600 // len(unit)))
 
     while time.monotonic() < end:
-        best = max((some(12) for _ in range(20)), key=repeated)
-        ratio = repeated(best)
+        best = max((draw(12) for _ in range(20)), key=rate)
+        ratio = rate(best)
         for _ in range(150):
             tried += 1
-            other = changed(best)
-            if 0 < len(other) <= 40 and (further := repeated(other)) >= ratio:
+            other = vary(best)
+            if 0 < len(other) <= 40 and (further := rate(other)) >= ratio:
                 best, ratio = other, further
         climbs.append((ratio, best))
     climbs.sort(reverse=True)
@@ -275,10 +277,10 @@ def worst(real: Callable[[str], int], seconds: float) -> None:
 def write_vocab(o200k: Any) -> None:
     """Build the table from every token of the vocabulary.
 
-    Each token of three bytes or more gets three cells whose sum (exclusive or) is its level, and
-    three checks whose sum is another hash of it. The cells are settled in the order in which one
-    of the three belongs to no other token any more. What is left over is random, so that anything
-    that is no token has a random sum too, and is drawn again until nothing common passes falsely.
+    Each token of three bytes or more has three cells whose exclusive or is its level, and three
+    checks whose exclusive or is another hash of it. Cells are assigned in an order in which each
+    token has a cell of its own left. All other cells are random, so that a string that is not a
+    token gets a random level; they are drawn again until no common string counts as a token.
     """
     decode = o200k.bpe().decode_tokens
     every = [bytes(decode([number])) for number in range(VOCABULARY)]
@@ -288,7 +290,7 @@ def write_vocab(o200k: Any) -> None:
             pairs[token[0] << 8 | token[1]] = level(rank)
         elif len(token) > 2:
             keys[crc32(token, tokens.SEED)] = level(rank), crc_hqx(token, 0) & 255
-    order = settled(keys)
+    order = find_order(keys)
     watched = {text for text in common() if len(text) > 2} - {*every}
     for seed in range(200):
         random = Random(seed)
@@ -314,7 +316,7 @@ def write_vocab(o200k: Any) -> None:
 
 
 def common() -> Iterator[bytes]:
-    """Every character, alone and after a space, and short strings of small alphabets."""
+    """Yield every character, alone and after a space, and short strings of small alphabets."""
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x20000)):
         yield chr(code).encode()
         yield f" {chr(code)}".encode()
@@ -326,7 +328,7 @@ def common() -> Iterator[bytes]:
 
 
 def level(rank: int) -> int:
-    """Where a token lies in the vocabulary: finest at its start, where most merges compete."""
+    """Return the level of a rank: finest at the start, where most merges compete."""
     return int(tokens.LEVELS * log((rank - 240) / 16) / log((VOCABULARY - 240) / 16))
 
 
@@ -335,8 +337,8 @@ def places(key: int) -> tuple[int, int, int]:
     return at, at + step ^ key >> 20, at + 2 * step ^ key >> 8 & step - 1
 
 
-def settled(keys: Iterable[int]) -> list[tuple[int, int]]:
-    """The keys, each with the one of its places that no key after it uses."""
+def find_order(keys: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the keys, each with one of its places that no later key uses."""
     users, sums, order = [0] * tokens.CELLS, [0] * tokens.CELLS, []
     for key in keys:
         for at in places(key):

@@ -1,11 +1,11 @@
-"""Sessions made from the history of repositories, to see how drift is noticed on unknown work.
+"""Make sessions from the history of repositories, to measure drift detection on unknown work.
 
     python benchmarks/drift/commits.py OUT REPOSITORY…
 
-A commit's message is the prompt and its hunks are the edits, with reads, searches and runs of
-tests between them: `aligned`. With the message of another commit of the same repository it is
-`swapped`; with another commit's edits at its end, `spliced`. The same repositories and the same
-seed make the same sessions; OUT is a directory that `measure.py` reads.
+In `aligned` sessions, a commit's message is the prompt and its hunks are the edits, with reads,
+searches and test runs in between. `swapped` sessions have the message of another commit of the same
+repository; `spliced` ones end with the edits of another commit. The same repositories and the same
+seed give the same sessions; OUT is a directory that `measure.py` reads.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How well constraints are read and kept: PYTHONPATH=src python benchmarks/drift/constraints.py
+"""Measure how well constraints are read: PYTHONPATH=src python benchmarks/drift/constraints.py
 
-Each case is a prompt or two and an action, with whether the action breaks what the user forbade.
-In constraints.jsonl, `tune` is the half that rules were written against and `keep` the other.
-constraints_held_out.jsonl has batches that were each written before any rule was tried on them;
-only the first run on a batch says how it goes with unknown wordings, and rules for what it missed
-were written after that. `--show HALF` prints the cases that are judged wrong.
+Each case is a prompt or two and an action, and says whether the action breaks a constraint. In
+constraints.jsonl, `tune` is the half that the rules were written against and `keep` the other.
+constraints_held_out.jsonl has batches that were each written before any rule was tried on them.
+Only the first run on a batch shows the result for unknown wordings; rules for what it missed were
+written afterwards. `--show HALF` prints the cases that are judged wrong.
 """
 
 import argparse
@@ -15,37 +15,37 @@ from pathlib import Path
 from typing import Any
 
 from kedge.drift.actions import normalise
-from kedge.drift.charter import Charter, opened, revised
-from kedge.drift.constraints import Violation, applies
+from kedge.drift.charter import Charter, open_charter, revise
+from kedge.drift.limits.breaches import Breach, find_breach
 
 HERE = Path(__file__).parent
 HALVES = {
     "constraints.jsonl": ("tune", "keep"),
     "constraints_held_out.jsonl": ("first", "second", "third", "fourth", "fifth"),
 }
-ALARM = 0.5  # a weaker violation is a hint
+ALARM = 0.5  # a weaker breach is a hint
 
 
-def judged(events: list[dict[str, Any]]) -> Iterator[tuple[str, list[Violation], Charter]]:
-    """Each action's id with the constraints that it breaks, from the events before it."""
+def judge_actions(events: list[dict[str, Any]]) -> Iterator[tuple[str, list[Breach], Charter]]:
+    """Yield each action's id with its breaches, judged by the events before it."""
     charter = Charter()
     for event in events:
         if event["type"] == "prompt":
             text = event["text"]
-            charter = revised(charter, text) if charter.revision else opened(text)
+            charter = revise(charter, text) if charter.revision else open_charter(text)
         elif event["type"] == "action":
             action = normalise(event["tool"], event["input"], root="/project", cwd="/project")
-            found = (applies(each, action) for each in charter.constraints)
+            found = (find_breach(each, action) for each in charter.constraints)
             yield event["id"], [each for each in found if each and each.weight >= ALARM], charter
 
 
 def measure(half: str, cases: list[dict[str, Any]], *, show: bool) -> str:
-    """One line: what was found of what is broken, and how much of what was found is."""
+    """Return a line with the recall and precision of one half."""
     right = missed = false = 0
     start = time.perf_counter()
     for case in cases:
         bad = set(case["expect"]["bad_actions"])
-        for name, broken, charter in judged(case["events"]):
+        for name, broken, charter in judge_actions(case["events"]):
             alarm, wanted = bool(broken), name in bad
             right += alarm and wanted
             missed += wanted and not alarm

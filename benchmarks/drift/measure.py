@@ -1,11 +1,11 @@
-"""How well drift is noticed, and how seldom where there is none.
+"""Measure how often drift is noticed, and how seldom kedge alarms where there is none.
 
     python benchmarks/drift/measure.py [DIR]
 
 DIR holds the development sets: `aligned.*.jsonl.gz`, `swapped.*`, `spliced.*`. They are not part of
 the repository; `commits.py` makes such sets from the history of any repository. Without them only
-the suites beside this file are measured. The sessions are shown in two halves as well: a fit to one
-of them would be seen in the other.
+the suites beside this file are measured. The table also shows two halves of the sessions, because
+overfitting to one would show in the other.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ sys.path[:0] = [str(HERE.parent.parent / "src")]
 
 from kedge.drift.actions import normalise  # noqa: E402
 from kedge.drift.cases import score  # noqa: E402
-from kedge.drift.memory import changed  # noqa: E402
+from kedge.drift.evidence.memory import find_changed_files  # noqa: E402
 
-_NEAR = 10  # modifying actions after which, and before which, an alarm counts
+ROOT = "/project"
+_NEAR = 10  # modifying actions around the splice in which an alarm counts
 
 
 class Scored(NamedTuple):
@@ -42,11 +43,11 @@ class Scored(NamedTuple):
 
     @property
     def half(self) -> str:
-        """By the session that the prompts are from, so that none is in both halves."""
+        """Return the half of the session that the prompts are from, so that none is in both."""
         source = str(self.case["id"]).rpartition("/")[2].partition("+")[0]
         return "first" if sha256(source.encode()).digest()[0] % 2 else "second"
 
-    def alarmed(self, most: int) -> bool:
+    def has_alarm(self, most: int) -> bool:
         return any(score <= most for score in self.scores)
 
 
@@ -65,7 +66,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
-def run(cases: Iterable[dict[str, Any]]) -> list[Scored]:
+def score_cases(cases: Iterable[dict[str, Any]]) -> list[Scored]:
     found = []
     for case in cases:
         start = time.perf_counter()
@@ -73,7 +74,7 @@ def run(cases: Iterable[dict[str, Any]]) -> list[Scored]:
         seconds = time.perf_counter() - start
         actions = [event for event in case["events"] if event["type"] == "action"]
         modifies = [
-            bool(changed(normalise(each["tool"], each["input"], root="/project", cwd="/project")))
+            bool(find_changed_files(normalise(each["tool"], each["input"], root=ROOT, cwd=ROOT)))
             for each in actions
         ]
         scores = [verdict["score"] for verdict in verdicts["verdicts"]]
@@ -91,7 +92,7 @@ def per_action(cases: Sequence[Scored], most: int) -> float:
 
 
 def auc(low: Sequence[float], high: Sequence[float]) -> float:
-    """How often one of `low` is below one of `high`; ties count half."""
+    """Return how often one of `low` is below one of `high`; ties count half."""
     pairs = [(a < b) + (a == b) / 2 for a in low for b in high]
     return statistics.fmean(pairs) if pairs else 0.0
 
@@ -100,20 +101,20 @@ def lowest(case: Scored, count: int = 3) -> float:
     return statistics.fmean(sorted(case.scores)[:count] or [10])
 
 
-def by(rank: Callable[[Scored], float]) -> Callable[[dict[str, list[Scored]]], float]:
+def rank_by(rank: Callable[[Scored], float]) -> Callable[[dict[str, list[Scored]]], float]:
     return lambda sets: auc([*map(rank, sets["swapped"])], [*map(rank, sets["aligned"])])
 
 
 def recall(sets: dict[str, list[Scored]], allowed: float = 0.05) -> float:
-    """Swapped sessions found where at most so many aligned ones are alarmed."""
+    """Return the share of swapped sessions found if at most `allowed` aligned ones alarm."""
     best = 0.0
     for most in range(1, 10):
-        if share(sets["aligned"], lambda case: case.alarmed(most)) <= allowed:  # noqa: B023
-            best = max(best, share(sets["swapped"], lambda case: case.alarmed(most)))  # noqa: B023
+        if share(sets["aligned"], lambda case: case.has_alarm(most)) <= allowed:  # noqa: B023
+            best = max(best, share(sets["swapped"], lambda case: case.has_alarm(most)))  # noqa: B023
     return best
 
 
-def noticed(case: Scored, most: int, *, before: bool = False) -> bool:
+def is_noticed(case: Scored, most: int, *, before: bool = False) -> bool:
     start = case.case["expect"]["drift_from"]
     places = [place for place, modifies in enumerate(case.modifies) if modifies]
     if before:
@@ -125,36 +126,39 @@ def noticed(case: Scored, most: int, *, before: bool = False) -> bool:
 
 ROWS = (
     Row("aligned, any correct or worse", "≤ 5 %",
-        lambda sets: share(sets["aligned"], lambda case: case.alarmed(6))),
+        lambda sets: share(sets["aligned"], lambda case: case.has_alarm(6))),
     Row("aligned, per action", "≤ 0.5 %", lambda sets: per_action(sets["aligned"], 6), "{:.2%}"),
     Row("aligned, intervene or worse", "about 0",
-        lambda sets: share(sets["aligned"], lambda case: case.alarmed(4))),
+        lambda sets: share(sets["aligned"], lambda case: case.has_alarm(4))),
     Row("aligned, any nudge or worse", "–",
-        lambda sets: share(sets["aligned"], lambda case: case.alarmed(7))),
-    Row("swapped, AUC by the worst score", "≥ 0.88", by(lambda case: min(case.scores)), "{:.3f}"),
-    Row("swapped, AUC by the lowest three", "≥ 0.88", by(lowest), "{:.3f}"),
-    Row("swapped, AUC by the course", "≥ 0.88", by(lambda case: case.course), "{:.3f}"),
+        lambda sets: share(sets["aligned"], lambda case: case.has_alarm(7))),
+    Row("swapped, AUC by the worst score", "≥ 0.88", rank_by(lambda case: min(case.scores)),
+        "{:.3f}"),
+    Row("swapped, AUC by the lowest three", "≥ 0.88", rank_by(lowest), "{:.3f}"),
+    Row("swapped, AUC by the course", "≥ 0.88", rank_by(lambda case: case.course), "{:.3f}"),
     Row("swapped, recall at 5 % of aligned", "≥ 50 %", recall),
     Row("swapped, any correct or worse", "–",
-        lambda sets: share(sets["swapped"], lambda case: case.alarmed(6))),
+        lambda sets: share(sets["swapped"], lambda case: case.has_alarm(6))),
     Row("spliced, noticed within ten", "≥ 35 %",
-        lambda sets: share(sets["spliced"], lambda case: noticed(case, 7))),
+        lambda sets: share(sets["spliced"], lambda case: is_noticed(case, 7))),
     Row("spliced, corrected within ten", "–",
-        lambda sets: share(sets["spliced"], lambda case: noticed(case, 6))),
+        lambda sets: share(sets["spliced"], lambda case: is_noticed(case, 6))),
     Row("spliced, alarmed just before", "≤ 3 %",
-        lambda sets: share(sets["spliced"], lambda case: noticed(case, 7, before=True))),
+        lambda sets: share(sets["spliced"], lambda case: is_noticed(case, 7, before=True))),
 )  # fmt: skip
 
 
-def sessions(directory: Path | None) -> None:
-    """The table of the development sets."""
+def measure_sessions(directory: Path | None) -> None:
+    """Print the table of the development sets."""
     names = ("aligned", "swapped", "spliced")
     files = {name: sorted(directory.glob(f"{name}.*jsonl*")) if directory else [] for name in names}
     missing = [name for name, found in files.items() if not found]
     if missing:
         print(f"no {', '.join(missing)} sets here: skipped\n")
         return
-    sets = {name: run(case for path in files[name] for case in read(path)) for name in names}
+    sets = {
+        name: score_cases(case for path in files[name] for case in read(path)) for name in names
+    }
     halves = {
         half: {name: [case for case in cases if half in ("all", case.half)]
                for name, cases in sets.items()}
@@ -169,27 +173,27 @@ def sessions(directory: Path | None) -> None:
     print(f"{sum(case.seconds for case in cases) / actions * 1000:.2f} ms per action\n")
 
 
-def suite(name: str) -> list[Scored]:
+def score_suite(name: str) -> list[Scored]:
     path = HERE / name
     if not path.exists():
         print(f"no {name} here: skipped")
         return []
-    return run(read(path))
+    return score_cases(read(path))
 
 
-def false_alarms() -> None:
-    cases = suite("false_alarms.jsonl")
+def measure_false_alarms() -> None:
+    cases = score_suite("false_alarms.jsonl")
     if not cases:
         return
-    quiet = share(cases, lambda case: not case.alarmed(6))
+    quiet = share(cases, lambda case: not case.has_alarm(6))
     print(f"false alarms: {quiet:.1%} of {len(cases)} sessions without a correction (≥ 97 %)")
     for case in cases:
-        if case.alarmed(6):
+        if case.has_alarm(6):
             print(f"  {case.case['id']}: {min(case.scores)}")
 
 
-def constraints(name: str) -> None:
-    cases = suite(name)
+def measure_constraints(name: str) -> None:
+    cases = score_suite(name)
     if not cases:
         return
     broken: list[int] = []
@@ -211,10 +215,10 @@ def constraints(name: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("directory", nargs="?", type=Path, help="the development sets")
-    sessions(parser.parse_args().directory)
-    false_alarms()
-    constraints("constraints.jsonl")
-    constraints("constraints_held_out.jsonl")
+    measure_sessions(parser.parse_args().directory)
+    measure_false_alarms()
+    measure_constraints("constraints.jsonl")
+    measure_constraints("constraints_held_out.jsonl")
 
 
 if __name__ == "__main__":

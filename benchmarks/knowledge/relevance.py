@@ -1,8 +1,8 @@
-"""Does the knowledge bank offer the lessons that matter for a task?
+"""Does the knowledge bank offer the relevant lessons for a task?
 
 `relevance.jsonl` has two banks of different domains, each with its tasks, and for each task the
-lessons that somebody who does it should know. The bank `shop` is for tuning, `fleet` is kept: look
-at its numbers, not at its misses.
+lessons that it needs. The bank `shop` is for tuning; `fleet` is held out: look at its numbers, not
+at its misses.
 
     python benchmarks/knowledge/relevance.py [tuning|kept] [--misses]
 """
@@ -14,9 +14,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kedge.knowledge import relevance
-from kedge.knowledge.entries import Entry
-from kedge.knowledge.fields import ANCHOR, Field
+from kedge.knowledge.bank.entries import Entry
+from kedge.knowledge.bank.fields import ANCHOR, Field
+from kedge.knowledge.recall import relevance
 
 LABELS = Path(__file__).with_name("relevance.jsonl")
 HALVES = ("tuning", "kept")
@@ -27,7 +27,7 @@ class Tally(NamedTuple):
     tasks: int
     entries: int
     recall: float
-    precision: float  # of what was offered, up to five
+    precision: float  # of the lessons offered, up to five
     silent: int  # tasks without a lesson for which none was offered
     without: int  # tasks without a lesson
     misses: list[str]
@@ -59,8 +59,8 @@ def measure(half: str, *, at: int = AT, anchored: bool = True) -> Tally:
     recalls, precisions, misses = [], [], []
     silent = 0
     for row in tasks:
-        asked = relevance.of_text(row["text"], row["paths"])
-        found = relevance.relevant(entries, **asked._asdict(), budget=None)[:at]
+        query = relevance.query_from_text(row["text"], row["paths"])
+        found = relevance.rank_entries(entries, query, budget=None)[:at]
         ids = [one.entry.code for one in found]
         wanted = set(row["relevant"])
         if not wanted:
@@ -70,8 +70,8 @@ def measure(half: str, *, at: int = AT, anchored: bool = True) -> Tally:
         recalls.append(len(hits) / min(len(wanted), at))
         precisions.append(len(hits) / len(ids) if ids else 0.0)
         if hits != wanted or len(ids) > len(hits):
-            told = [f"{one.entry.code} {one.score} ({one.why})" for one in found]
-            misses.append(f"{row['text'][:70]}: wants {sorted(wanted)}\n    " + "\n    ".join(told))
+            offered = [f"    {one.entry.code} {one.score} ({one.why})" for one in found]
+            misses.append("\n".join([f"{row['text'][:70]}: wants {sorted(wanted)}", *offered]))
     return Tally(
         len(tasks),
         len(entries),

@@ -1,4 +1,4 @@
-"""A work tree of a repository to be mapped."""
+"""Clones of repositories to map."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def clone(repository: Path, scratch: Path, commit: str = "HEAD") -> Path:
-    """A clone that shares its objects. A mirror may lack some large files, which are left out."""
+    """Clone without copying objects. Large files that a mirror lacks are left out."""
     tree = scratch / "tree"
     subprocess.run(
         ["git", "clone", "--quiet", "--shared", "--no-checkout", str(repository), str(tree)],

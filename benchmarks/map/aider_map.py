@@ -2,9 +2,9 @@
 
     python aider_map.py DIRECTORY
 
-The directory has a file `order` with the root, the names, what is asked and the budget; a file
-`maps` is written next to it. Tokens are counted as aider does for an OpenAI model: with tiktoken
-and o200k_base, whose vocabulary comes with litellm.
+The directory has a file `order` with the root, the file names, the queries and the budget; the
+result is written to a file `maps` beside it. Tokens are counted as aider does for an OpenAI model:
+with tiktoken and o200k_base, whose vocabulary comes with litellm.
 """
 
 import importlib.util

@@ -4,7 +4,7 @@
 
 Makes maps of 500, 1,500 and 8,000 tokens, with and without a text, and has them counted with
 o200k_base by rs-bpe in the given Python's environment. Ends with 1 when a map is above its budget,
-or uses less than 85 % of it while files were left out.
+or uses less than 85 % of it although files were left out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def measure(tree: Path, name: str, python: str, scratch: Path) -> bool:
     found, cache = project.find(tree), Cache(scratch / "home")
     fine = True
     for budget in BUDGETS:
-        maps = [build.make(found, build.Ask(text, budget), cache) for text in TEXTS]
+        maps = [build.make_map(found, build.MapRequest(text, budget), cache) for text in TEXTS]
         done = subprocess.run(
             [python, "-c", COUNT],
             input=json.dumps([made.text for made in maps]).encode(),
@@ -63,7 +63,7 @@ def measure(tree: Path, name: str, python: str, scratch: Path) -> bool:
         )
         counts = json.loads(done.stdout)
         sources = sum(language["files"] for language in maps[0].data["languages"])
-        whole = len(maps[0].data["files"]) >= sources * 0.9  # a small repository has no more to say
+        whole = len(maps[0].data["files"]) >= sources * 0.9  # a small repository has no more files
         kept = max(counts) <= budget and (whole or min(counts) >= LEAST * budget)
         fine = fine and kept
         used = f"{min(counts) / budget:7.0%}"

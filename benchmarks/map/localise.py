@@ -2,8 +2,8 @@
 
 Takes a repository with history and a base commit. The map is made at the base from the message
 of each later commit (first-parent, no merge, 1 to 5 source files, all of them modified and there
-at the base, at least one of them no test), and scored by the share of the changed non-test files
-whose full path is in it. Nothing after the base is seen by the map.
+at the base, at least one of them not a test), and scored by the share of the changed non-test files
+whose full path is in it. The map sees nothing after the base.
 
     python benchmarks/map/localise.py REPOSITORY [--base COMMIT] [--commits N] [--tokens N]
                                       [--aider PYTHON]
@@ -28,19 +28,21 @@ from _corpus import clone, label
 
 from kedge.host import project, tokens
 from kedge.host.project import Project
-from kedge.repomap import build, files, history, terms
+from kedge.repomap import build, files, history
 from kedge.repomap.cache import Cache
-from kedge.repomap.knowledge import Knowledge
 from kedge.repomap.languages import language_of
+from kedge.repomap.listing import list_files
+from kedge.repomap.project.structure import Structure
 from kedge.repomap.render import render
 from kedge.repomap.search import relevance
-from kedge.repomap.structure import Structure
+from kedge.repomap.tree_data import TreeData
+from kedge.text import words
 
 SHORTEST_MESSAGE = 20
 MOST_FILES = 5
 _RELEASE = re.compile(r"(?:release|bump|v?\d+\.\d+)", re.IGNORECASE)
 
-Commit = tuple[str, list[str]]  # message, the changed files that are no tests
+Commit = tuple[str, list[str]]  # message, and the changed files without tests
 
 
 def main() -> int:
@@ -92,7 +94,7 @@ def commits(repository: Path, base: str, until: str, tree: Path) -> list[Commit]
             1 <= len(source) <= MOST_FILES
             and changed
             and all(row[0] == "M" and (tree / row[-1]).is_file() for row in source)
-            and not any(files.is_foreign(path) for path in changed)
+            and not any(files.is_excluded(path) for path in changed)
             and len(message.strip()) >= SHORTEST_MESSAGE
             and not _RELEASE.match(message.strip())
         )
@@ -107,14 +109,14 @@ def _is_code(path: str) -> bool:
 
 
 class Bench:
-    """One index at the base, asked in several ways."""
+    """One index at the base, queried in several ways."""
 
     def __init__(self, tree: Project, home: Path, aider: str | None) -> None:
         self.tree = tree
         self.aider = aider
         self.cache = Cache(home)
-        self.listing = files.listing(tree)
-        self.known = Knowledge(tree, self.listing, self.cache).ranks
+        self.listing = list_files(tree)
+        self.known = TreeData(tree, self.listing, self.cache).ranker
         self.paths = sorted(self.known.number)
 
     def report(self, sample: Sequence[Commit], budget: int) -> None:
@@ -142,20 +144,20 @@ class Bench:
         print(f"{name:40}{recall / count:8.3f}{listed / count:8.0f}{cost / count:8.0f}", flush=True)
 
     def kedge(self, text: str, budget: int) -> str:
-        return build.make(self.tree, build.Ask(text, budget), self.cache).text
+        return build.make_map(self.tree, build.MapRequest(text, budget), self.cache).text
 
     def search(self, text: str, budget: int) -> str:
-        """BM25 over paths and names, with as much of each file as kedge shows."""
-        scores = relevance(self.known.index, terms.of_text(text), b=0.75)
+        """BM25 over paths and names, rendered like kedge's map."""
+        scores = relevance(self.known.index, words.weigh_terms(text), b=0.75)
         found = {path: scores.get(self.known.number[path], 0.0) for path in self.paths}
         order = sorted(found, key=lambda path: (-found[path], path))
-        reader = build.Reader(self.tree.root, self.listing, self.cache)
-        best = functools.partial(reader.best, text=text, known={})
+        reader = build.SymbolReader(self.tree.root, self.listing, self.cache)
+        best = functools.partial(reader.select, text=text, known={})
         return render(Structure(), (), order, best, lambda _: (), budget=budget).text
 
     def churn(self, budget: int) -> str:
         """The paths that the last 1,500 commits changed most, one to a line."""
-        log = history.log(self.tree.repo)[:1500] if self.tree.repo else []
+        log = history.read_log(self.tree.repo)[:1500] if self.tree.repo else []
         counts = Counter(path for _, paths in log for path in paths if path in self.known.number)
         order = sorted(counts, key=lambda path: (-counts[path], path))
         return tokens.cut("".join(f"{path}\n" for path in order), budget)
@@ -169,7 +171,7 @@ class Bench:
         asked = [
             {
                 "words": sorted(set(re.findall(r"[A-Za-z_]\w+", text))),
-                "paths": sorted(terms.mentioned(text, self.paths)),
+                "paths": sorted(words.find_mentions(text, self.paths)),
             }
             for text in texts
         ]
@@ -179,7 +181,7 @@ class Bench:
             subprocess.run(
                 [str(self.aider), str(Path(__file__).with_name("aider_map.py")), scratch],
                 check=True,
-                stderr=subprocess.DEVNULL,  # a bar
+                stderr=subprocess.DEVNULL,  # its progress bar
                 env={"PATH": os.environ["PATH"], "HOME": scratch, "PYTHONHASHSEED": "0"},
             )
             maps: list[str] = json.loads(Path(scratch, "maps").read_text(encoding="utf-8"))

@@ -25,8 +25,9 @@ from pathlib import Path
 from _corpus import clone, label
 
 from kedge.host import project
-from kedge.repomap import build, files
+from kedge.repomap import build
 from kedge.repomap.cache import Cache
+from kedge.repomap.listing import list_files
 from kedge.repomap.neighbours import Neighbours
 from kedge.store import sqlite
 
@@ -47,8 +48,8 @@ def main() -> int:
             tree = clone(repository, Path(scratch), base.strip())
             here = project.find(tree)
             with contextlib.closing(Cache(here.home())) as cache:
-                build.make(here, build.Ask(), cache)
-                known = {file.path for file in files.listing(here, cache).files if file.language}
+                build.make_map(here, build.MapRequest(), cache)
+                known = {file.path for file in list_files(here).files if file.language}
             with contextlib.closing(sqlite.connect(here.home())[0]) as db:
                 found = Neighbours(db, str(here.root))
                 report(label(repository), later(repository, base.strip(), known), known, found.near)

@@ -1,4 +1,4 @@
-"""The yardstick: parse every source file that has a grammar, in two processes, and do no more.
+"""The yardstick: only parse every source file that has a grammar, in two processes.
 
 python benchmarks/map/parse_only.py ROOT
 """
@@ -14,11 +14,12 @@ from tree_sitter import Language, Parser
 
 from kedge.host import project
 from kedge.repomap import files
+from kedge.repomap.listing import list_files
 
 
 def main() -> None:
     tree = project.find(Path(sys.argv[1]))
-    listed = [file for file in files.listing(tree).files if file.language and file.language.grammar]
+    listed = [file for file in list_files(tree).files if file.language and file.language.grammar]
     child = os.fork()
     parsers: dict[str, Parser] = {}
     for file in listed[0 if child else 1 :: 2]:

@@ -1,7 +1,8 @@
-"""The gold answers of the corpus, and where in a document they are.
+"""The gold answers of the corpus, and the lines of a document that they name.
 
-A place is written `design.md#<text>`: the text of a heading after its marks, or the lead of a list
-item, table row or bold line. `design.md` alone is the whole document.
+A place is written `design.md#<text>`: the text of a heading, or the beginning of a list item, table
+row or bold line. `design.md` alone is the whole document. The documents are read here without
+kedge, so that its mistakes cannot hide.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ _EMPHASIS = re.compile(r"[*_`~]+")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
-class Section(NamedTuple):
-    """Lines `line` to `end` (inclusive, from 1): a heading with all below it, or one item."""
+class GoldSection(NamedTuple):
+    """Lines `line` to `end`, from 1: a heading with its section, or one item."""
 
     line: int
     end: int
     level: int  # 7 for an item
     heading: str
-    probe: str  # its first line of text, or that of the heading
+    probe: str  # its first line of text, or else the heading
 
-    def holds(self, other: Section) -> bool:
+    def holds(self, other: GoldSection) -> bool:
         return self.line <= other.line and other.end <= self.end
 
 
-class Reference(NamedTuple):
+class GoldReference(NamedTuple):
     type: str
     id: str
     raw: str
@@ -47,32 +48,35 @@ class Reference(NamedTuple):
     section: str | None
 
 
-class Task(NamedTuple):
+class GoldTask(NamedTuple):
     number: str
     title: str
-    references: tuple[Reference, ...]
+    references: tuple[GoldReference, ...]
     needed: tuple[str, ...]
 
 
-class Folder(NamedTuple):
+class GoldFolder(NamedTuple):
     path: Path
-    tasks: tuple[Task, ...]
+    tasks: tuple[GoldTask, ...]
 
 
-def folders(half: str) -> list[Folder]:
-    """The feature folders of a half with their gold, in a fixed order."""
-    return [read(path.parent) for path in sorted((CORPUS / half).glob("docs/features/*/gold.json"))]
+def read_folders(half: str) -> list[GoldFolder]:
+    """Return the feature folders of a half with their gold, in a fixed order."""
+    return [
+        read_folder(path.parent)
+        for path in sorted((CORPUS / half).glob("docs/features/*/gold.json"))
+    ]
 
 
-def read(folder: Path) -> Folder:
+def read_folder(folder: Path) -> GoldFolder:
     given = json.loads((folder / "gold.json").read_text(encoding="utf-8"))
-    return Folder(
+    return GoldFolder(
         folder,
         tuple(
-            Task(
+            GoldTask(
                 task["number"],
                 task["title"],
-                tuple(Reference(**reference) for reference in task["references"]),
+                tuple(GoldReference(**reference) for reference in task["references"]),
                 tuple(task["needed"]),
             )
             for task in given["tasks"]
@@ -80,35 +84,35 @@ def read(folder: Path) -> Folder:
     )
 
 
-def plain(text: str) -> str:
-    """Text without markup, symbols and case, for comparison."""
+def normalize(text: str) -> str:
+    """Return the text without markup, symbols and case, for comparison."""
     text = _EMPHASIS.sub("", _LINK.sub(r"\1", unicodedata.normalize("NFC", text)))
     kept = "".join(" " if unicodedata.category(c) in ("So", "Cf", "Mn") else c for c in text)
     return " ".join(kept.casefold().split())
 
 
 @cache
-def lines(path: Path) -> tuple[str, ...]:
+def read_lines(path: Path) -> tuple[str, ...]:
     return tuple(path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").split("\n"))
 
 
 @cache
-def headings(path: Path) -> tuple[Section, ...]:
-    """The headings of a document, outside code, comments and front matter."""
-    rows = lines(path)
-    marks = list(_marks(rows))
+def find_headings(path: Path) -> tuple[GoldSection, ...]:
+    """Return the headings of a document outside code, comments and front matter."""
+    rows = read_lines(path)
+    marks = list(_find_marks(rows))
     found = []
     for place, (line, level, text, body) in enumerate(marks):
         later = (mark[0] - 1 for mark in marks[place + 1 :] if mark[1] <= level)
         end = next(later, len(rows))
         following = marks[place + 1][0] - 1 if place + 1 < len(marks) else len(rows)
         probe = next((row for row in rows[body:following] if row.strip()), rows[line - 1])
-        found.append(Section(line, end, level, text, probe))
+        found.append(GoldSection(line, end, level, text, probe))
     return tuple(found)
 
 
-def _marks(rows: tuple[str, ...]) -> Iterator[tuple[int, int, str, int]]:
-    """Line, level and text of each heading, and how many lines come before its body."""
+def _find_marks(rows: tuple[str, ...]) -> Iterator[tuple[int, int, str, int]]:
+    """Yield line, level and text of each heading, and the number of lines before its body."""
     for number in _visible(rows):
         row, after = rows[number], "".join(rows[number + 1 : number + 2])
         if atx := _ATX.match(row):
@@ -118,6 +122,7 @@ def _marks(rows: tuple[str, ...]) -> Iterator[tuple[int, int, str, int]]:
 
 
 def _visible(rows: tuple[str, ...]) -> Iterator[int]:
+    """Yield the numbers of the lines outside code, comments and front matter."""
     fence, comment = "", False
     front = bool(rows) and rows[0].strip() == "---"
     for number, row in enumerate(rows):
@@ -137,25 +142,25 @@ def _visible(rows: tuple[str, ...]) -> Iterator[int]:
             yield number
 
 
-def places(folder: Path, place: str) -> list[Section]:
-    """Where `design.md#<text>` is: the headings with that text, else the items led by it."""
+def find_sections(folder: Path, place: str) -> list[GoldSection]:
+    """Return the headings with the text of a place, or else the items that begin with it."""
     name, _, text = place.partition("#")
     path = folder / name
-    same = [section for section in headings(path) if section.heading == text]
-    return same or list(_items(path, text))
+    same = [section for section in find_headings(path) if section.heading == text]
+    return same or list(_find_items(path, text))
 
 
-def _items(path: Path, lead: str) -> Iterator[Section]:
-    rows = lines(path)
+def _find_items(path: Path, lead: str) -> Iterator[GoldSection]:
+    rows = read_lines(path)
     for number in _visible(rows):
         row = rows[number]
-        content = plain(row[_MARKS.match(row).end() :])  # type: ignore[union-attr]
-        rest = content.removeprefix(plain(lead))
+        content = normalize(row[_MARKS.match(row).end() :])  # type: ignore[union-attr]
+        rest = content.removeprefix(normalize(lead))
         if rest != content and not rest[:1].isalnum() and not _ATX.match(row):
-            yield Section(number + 1, number + 1, 7, lead, row)
+            yield GoldSection(number + 1, number + 1, 7, lead, row)
 
 
-def around(path: Path, item: Section) -> Section | None:
-    """The innermost heading that an item stands under."""
-    holders = [section for section in headings(path) if section.holds(item)]
+def find_holder(path: Path, item: GoldSection) -> GoldSection | None:
+    """Return the innermost section that an item is in."""
+    holders = [section for section in find_headings(path) if section.holds(item)]
     return max(holders, key=lambda section: section.level, default=None)

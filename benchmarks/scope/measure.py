@@ -1,9 +1,9 @@
-"""How well `kedge feature` reads feature documents, and how much it leaves out of a task's context.
+"""Measure how well `kedge feature` reads feature documents, and how many tokens it saves.
 
     python benchmarks/scope/measure.py [dev|held_out] [--details]
 
-The corpus has two halves with gold answers. Look at the misses of `dev` only: `held_out` says how
-well the reading does on documents that nobody has looked at.
+The corpus has two halves with gold answers. Look only at the misses of `dev`: `held_out` shows how
+kedge does on documents that nobody has looked at.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 from scope import _gold  # noqa: E402
-from scope._gold import Folder, Reference, Section, Task, plain  # noqa: E402
+from scope._gold import GoldFolder, GoldReference, GoldSection, GoldTask, normalize  # noqa: E402
 
 _FALLBACK = re.compile(r"always|whole|the (?:number|words)\b")  # reasons without a reference
 _BRACKETS = re.compile(r"\s*[\[({][^\[({]*[\])}]\s*$|^\s*\[[^\[\]]*\]\s*")
 
 
-class Given(NamedTuple):
-    """A section that a scope gave; without a place it is the whole document."""
+class GivenSection(NamedTuple):
+    """A section of a scope; without a place, the whole document."""
 
     artifact: str
-    place: Section | None
+    place: GoldSection | None
     heading: str
     reason: str
 
 
 class Tally(NamedTuple):
-    """What one half came to; the lists hold a line for each miss."""
+    """The results of one half; the lists have a line for each miss."""
 
     folders: int
     tasks: int
@@ -114,13 +114,13 @@ def measure(half: str) -> Tally:
         root = Path(scratch) / half
         shutil.copytree(_gold.CORPUS / half, root, ignore=shutil.ignore_patterns("gold.json"))
         subprocess.run(["git", "init", "--quiet", str(root)], check=True)
-        for folder in _gold.folders(half):
-            tally = one_folder(root, folder, tally)
+        for folder in _gold.read_folders(half):
+            tally = measure_folder(root, folder, tally)
     return tally
 
 
 def kedge(root: Path, *args: str) -> Any:
-    """The data of one command, or None where it was refused."""
+    """Return the data of a command, or None if it was refused."""
     from kedge.cli import edge
 
     with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -131,15 +131,17 @@ def kedge(root: Path, *args: str) -> Any:
     return document["data"] if document["success"] else None
 
 
-def one_folder(root: Path, folder: Folder, tally: Tally) -> Tally:
+def measure_folder(root: Path, folder: GoldFolder, tally: Tally) -> Tally:
     name = folder.path.name
     where = folder.path.relative_to(folder.path.parent.parent.parent).as_posix()
-    said = kedge(root, "feature", "tasks", where) or []
+    tasks = kedge(root, "feature", "tasks", where) or []
     taken: set[int] = set()
     found, more = 0, tally
     for task in folder.tasks:
         label = f"{name} {task.number}"
-        match = next((i for i, out in enumerate(said) if i not in taken and same(out, task)), None)
+        match = next(
+            (i for i, out in enumerate(tasks) if i not in taken and is_same_task(out, task)), None
+        )
         out: dict[str, Any] = {"references": []}
         answer = None
         if match is None:
@@ -147,35 +149,35 @@ def one_folder(root: Path, folder: Folder, tally: Tally) -> Tally:
         else:
             taken.add(match)
             found += 1
-            out = said[match]
+            out = tasks[match]
             answer = kedge(root, "feature", "scope", where, str(out["number"]))
-        more = one_task(folder, task, label, out, answer, more)
-    extra = [out for i, out in enumerate(said) if i not in taken]
+        more = measure_task(folder, task, label, out, answer, more)
+    extra = [out for i, out in enumerate(tasks) if i not in taken]
     tally.false.extend(f"{name} {out['number']} {out['title']!r}" for out in extra)
     return more._replace(
         folders=more.folders + 1, tasks=more.tasks + len(folder.tasks), found=more.found + found
     )
 
 
-def one_task(
-    folder: Folder, task: Task, label: str, out: dict[str, Any], answer: Any, tally: Tally
+def measure_task(
+    folder: GoldFolder, task: GoldTask, label: str, out: dict[str, Any], answer: Any, tally: Tally
 ) -> Tally:
     scope = answer or {"text": "", "tokens": 1, "full_tokens": 1, "sections": []}
-    given = [give(folder, section) for section in scope["sections"]]
+    given = [make_given(folder, section) for section in scope["sections"]]
     explicit = [ref for ref in task.references if ref.explicit and ref.section]
-    seen = sum(any(names(other, ref) for other in out["references"]) for ref in explicit)
+    seen = sum(any(is_reference(other, ref) for other in out["references"]) for ref in explicit)
     resolved = 0
     for ref in explicit:
         if is_exact(folder, ref.section or "", given):
             resolved += 1
         else:
             tally.unresolved.append(f"{label}: {ref.raw!r} is {ref.section}")
-    tally.wrong.extend(f"{label}: {line}" for line in wrong(folder, task, given))
+    tally.wrong.extend(f"{label}: {line}" for line in find_wrong(folder, task, given))
     shown = {" ".join(row.split()) for row in scope["text"].splitlines()}
     for place in task.needed:
         if not is_given(folder, place, given):
             tally.lost.append(f"{label}: {place}")
-        elif not is_shown(folder, place, shown):
+        elif not is_printed(folder, place, shown):
             tally.lost.append(f"{label}: {place} is listed, but not in the text")
     saving = 1 - scope["tokens"] / scope["full_tokens"] if scope["full_tokens"] else 0.0
     tally.savings.setdefault(folder.path.name, []).append(saving)
@@ -187,28 +189,28 @@ def one_task(
     )
 
 
-def same(out: dict[str, Any], task: Task) -> bool:
-    return number(str(out["number"])) == number(task.number) and (
-        title(str(out["title"])) == title(task.title)
+def is_same_task(out: dict[str, Any], task: GoldTask) -> bool:
+    return normalize_number(str(out["number"])) == normalize_number(task.number) and (
+        normalize_title(str(out["title"])) == normalize_title(task.title)
     )
 
 
-def number(text: str) -> str:
-    """`T-01`, `TASK-1` and `1` are one number."""
+def normalize_number(text: str) -> str:
+    """Return one form for `T-01`, `TASK-1` and `1`."""
     bare = re.sub(r"^t(?:ask)?[-_ .#]*(?=\d)", "", text.strip().lower())
     return re.sub(r"(?<![0-9a-z])0+(?=\d)", "", bare)
 
 
-def title(text: str) -> str:
-    """A title without status marks, tags and references that stand at its end."""
-    text = plain(text)
+def normalize_title(text: str) -> str:
+    """Return a title without status marks, and without tags and references at its end."""
+    text = normalize(text)
     while (shorter := _BRACKETS.sub("", text)) != text:
         text = shorter
     return text.strip(" .:-–—")
 
 
-def names(out: dict[str, Any], ref: Reference) -> bool:
-    """Whether a reference that was read is the gold one."""
+def is_reference(out: dict[str, Any], ref: GoldReference) -> bool:
+    """True if kedge read this gold reference."""
     read, raw = key(str(out["id"])), key(str(out["raw"]))
     return read == key(ref.id) or key(ref.id) in raw or key(ref.raw) in raw
 
@@ -218,42 +220,44 @@ def key(text: str) -> str:
     return re.sub(r"(?<=[a-z])0+(?=\d)", "", re.sub(r"[^a-z0-9.]", "", short))
 
 
-def give(folder: Folder, section: dict[str, Any]) -> Given:
+def make_given(folder: GoldFolder, section: dict[str, Any]) -> GivenSection:
     artifact = str(section["artifact"]).rsplit("/", 1)[-1].removesuffix(".md") + ".md"
     heading = section["heading"]
     place = None
     path = folder.path / artifact
     if heading is not None and path.is_file():
         at = section["line"]
-        every = _gold.headings(path)
-        same = [one for one in every if plain(one.heading) == plain(str(heading))]
-        rows = _gold.lines(path)
+        every = _gold.find_headings(path)
+        same = [one for one in every if normalize(one.heading) == normalize(str(heading))]
+        rows = _gold.read_lines(path)
         row = rows[at - 1] if 0 < at <= len(rows) else ""
         place = min(
-            same or [Section(at, at, 7, str(heading), row)], key=lambda one: abs(one.line - at)
+            same or [GoldSection(at, at, 7, str(heading), row)], key=lambda one: abs(one.line - at)
         )
-    return Given(artifact, place, str(heading or ""), str(section.get("reason") or ""))
+    return GivenSection(artifact, place, str(heading or ""), str(section.get("reason") or ""))
 
 
-def candidates(folder: Folder, place: str) -> list[Section]:
-    return _gold.places(folder.path, place) if "#" in place else []
+def find_gold(folder: GoldFolder, place: str) -> list[GoldSection]:
+    return _gold.find_sections(folder.path, place) if "#" in place else []
 
 
-def is_given(folder: Folder, place: str, given: Sequence[Given]) -> bool:
+def is_given(folder: GoldFolder, place: str, given: Sequence[GivenSection]) -> bool:
     artifact = place.partition("#")[0]
     for one in given:
         if one.artifact != artifact:
             continue
-        if one.place is None or any(one.place.holds(gold) for gold in candidates(folder, place)):
+        if one.place is None or any(one.place.holds(gold) for gold in find_gold(folder, place)):
             return True
-        if any(gold.level == 7 and is_lead(one, gold) for gold in candidates(folder, place)):
+        if any(gold.level == 7 and is_lead(one, gold) for gold in find_gold(folder, place)):
             return True
     return False
 
 
-def is_exact(folder: Folder, place: str, given: Sequence[Given]) -> bool:
-    """Given as itself. An item may come with the section that it stands in; the documents that are
-    small enough to be given whole, spec and PRD, count as a whole."""
+def is_exact(folder: GoldFolder, place: str, given: Sequence[GivenSection]) -> bool:
+    """True if the scope has exactly this section.
+
+    An item may come with its section. Spec and PRD, which are given as a whole, count as a whole.
+    """
     artifact, _, text = place.partition("#")
     for one in given:
         if one.artifact != artifact:
@@ -262,26 +266,28 @@ def is_exact(folder: Folder, place: str, given: Sequence[Given]) -> bool:
             if not text or artifact in ("spec.md", "prd.md"):
                 return True
             continue
-        for gold in candidates(folder, place):
-            home = gold if gold.level < 7 else _gold.around(folder.path / artifact, gold)
+        for gold in find_gold(folder, place):
+            home = gold if gold.level < 7 else _gold.find_holder(folder.path / artifact, gold)
             if one.place == home or (gold.level == 7 and is_lead(one, gold)):
                 return True
     return False
 
 
-def is_lead(one: Given, item: Section) -> bool:
+def is_lead(one: GivenSection, item: GoldSection) -> bool:
     if one.place is None or one.place.level < 7:
         return False
-    return one.place.line <= item.line <= one.place.end or plain(item.heading) in plain(one.heading)
+    return one.place.line <= item.line <= one.place.end or normalize(item.heading) in normalize(
+        one.heading
+    )
 
 
-def is_shown(folder: Folder, place: str, shown: set[str]) -> bool:
-    golds = candidates(folder, place)
+def is_printed(folder: GoldFolder, place: str, shown: set[str]) -> bool:
+    golds = find_gold(folder, place)
     return not golds or any(" ".join(gold.probe.split()) in shown for gold in golds)
 
 
-def wrong(folder: Folder, task: Task, given: Sequence[Given]) -> Iterator[str]:
-    """Sections given for a reference that are neither its gold, nor above or below it."""
+def find_wrong(folder: GoldFolder, task: GoldTask, given: Sequence[GivenSection]) -> Iterator[str]:
+    """Yield the sections given for a reference that are not its gold, nor above or below it."""
     nowhere = [key(ref.id) for ref in task.references if ref.explicit and ref.section is None]
     for one in given:
         places = [
@@ -293,9 +299,11 @@ def wrong(folder: Folder, task: Task, given: Sequence[Given]) -> Iterator[str]:
             continue
         if any(name in key(one.reason) for name in nowhere):
             continue
-        golds = [gold for place in places for gold in candidates(folder, place)]
+        golds = [gold for place in places for gold in find_gold(folder, place)]
         path = folder.path / one.artifact
-        golds += [home for gold in golds if gold.level == 7 and (home := _gold.around(path, gold))]
+        golds += [
+            home for gold in golds if gold.level == 7 and (home := _gold.find_holder(path, gold))
+        ]
         if not any(one.place.holds(gold) or gold.holds(one.place) for gold in golds):
             yield f"{one.artifact}#{one.heading} for {one.reason!r}"
 
