@@ -1,7 +1,7 @@
 """The real Claude Code and Codex, run against a model server on 127.0.0.1 and nothing else.
 
-They get an environment made here, a home below the test's directory and no standard input. What
-they start is ended with them.
+They get a clean environment, a home below the test's directory and no standard input. Their
+processes are ended with them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from kedge.testing.fake_model import FakeModel, Script
 
 PROGRAMS = Path(sys.prefix, "clients", "node_modules", ".bin")
 Event = dict[str, Any]
+PATIENCE = 120.0  # seconds: a guard against hanging, not a measurement
 
 
 def program(name: str) -> Path:
-    """The client that `tools/clients` installed; without it the test is skipped, but not in CI."""
+    """Return the client that `tools/clients` installed. If it is missing, skip, or fail in CI."""
     path = PROGRAMS / name
     if not path.exists():
         missing = f"{name} is not installed: run tools/clients {Path(sys.prefix).name}"
@@ -38,7 +39,7 @@ def program(name: str) -> Path:
 
 @dataclass(frozen=True)
 class Session:
-    """How one run of a client ended, with the events that it printed."""
+    """How a run of a client ended, with the events that it printed."""
 
     code: int
     events: list[Event]
@@ -46,7 +47,7 @@ class Session:
     seconds: float
 
     def of(self, kind: str, subtype: str = "") -> list[Event]:
-        """The events of a type, and of a subtype when one is named."""
+        """Return the events of a type, and of a subtype if one is given."""
         return [
             event
             for event in self.events
@@ -55,23 +56,23 @@ class Session:
 
     @cached_property
     def id(self) -> str:
-        """What the client calls the session, to resume it."""
+        """The id of the session, to resume it."""
         return next(str(event[key]) for event in self.events for key in _IDS if key in event)
 
     @cached_property
     def text(self) -> str:
-        """The last thing that the agent said."""
-        said = [event["result"] for event in self.of("result") if "result" in event]
+        """The agent's last message."""
+        texts = [event["result"] for event in self.of("result") if "result" in event]
         items = [event["item"] for event in self.of("item.completed")]
-        said += [item["text"] for item in items if item["type"] == "agent_message"]
-        return str(said[-1]) if said else ""
+        texts += [item["text"] for item in items if item["type"] == "agent_message"]
+        return str(texts[-1]) if texts else ""
 
 
 _IDS = ("session_id", "thread_id")
 
 
 class Client:
-    """A client with a home of its own, which it keeps from one call to the next."""
+    """A client with its own home directory, which lasts for several calls."""
 
     name: str
 
@@ -99,10 +100,10 @@ class Client:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """All that a client may see: a key or a proxy of the caller is not among it."""
-    passed = ("TESTS_OF_KEDGE", "GIT_AUTHOR_", "GIT_COMMITTER_")
+    """Return the whole environment of a client, without keys or proxies of the caller."""
+    inherited = ("TESTS_OF_KEDGE", "GIT_AUTHOR_", "GIT_COMMITTER_")
     return {
-        **{name: value for name, value in os.environ.items() if name.startswith(passed)},
+        **{name: value for name, value in os.environ.items() if name.startswith(inherited)},
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "HOME": str(home),
         "TMPDIR": str(home / "tmp"),
@@ -113,7 +114,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 class Claude(Client):
-    """`claude -p`: edits are accepted, other tools as the flags say."""
+    """`claude -p`: edits are accepted, other tools as the flags allow."""
 
     name = "claude"
 
@@ -125,7 +126,7 @@ class Claude(Client):
         cwd: Path,
         settings: Mapping[str, Any] | None = None,
         env: Mapping[str, str] | None = None,
-        timeout: float = 60,
+        timeout: float = PATIENCE,
         code: int | None = 0,
     ) -> Session:
         args = ["-p", prompt, "--output-format", "stream-json", "--verbose"]
@@ -149,9 +150,9 @@ class Claude(Client):
 
 
 class Codex(Client):
-    """`codex exec`, without approvals and sandbox. `trusted` decides about the project's .codex.
+    """`codex exec` without approvals and sandbox. `trusted` applies to the project's .codex.
 
-    Where the server is goes with each call, so that config.toml is the test's and Codex's own.
+    The server's address is passed with each call, so config.toml belongs to the test and Codex.
     """
 
     name = "codex"
@@ -170,7 +171,7 @@ class Codex(Client):
         resume: str = "",
         trusted: bool = True,
         env: Mapping[str, str] | None = None,
-        timeout: float = 60,
+        timeout: float = PATIENCE,
         code: int | None = 0,
     ) -> Session:
         place = json.dumps(str(cwd.resolve()))
@@ -201,14 +202,14 @@ class Codex(Client):
         return {"CODEX_HOME": str(self.codex_home), "FAKE_KEY": "sk-dummy"}
 
     def hooks(self, cwd: Path) -> list[Event]:
-        """The hooks that Codex sees, each with its key, currentHash and trustStatus."""
+        """Return the hooks that Codex sees, each with its key, currentHash and trustStatus."""
         about = {"clientInfo": {"name": "tests", "version": "0"}}
         calls: list[Event] = [
             {"id": 1, "method": "initialize", "params": about},
             {"method": "initialized"},
             {"id": 2, "method": "hooks/list", "params": {"cwds": [str(cwd.resolve())]}},
         ]
-        # It ends with its standard input, answered or not: that stays open for as long as it takes.
+        # It ends when its standard input is closed, so that stays open until the answer is there.
         child = subprocess.Popen(
             [self.program, "app-server"],
             cwd=cwd,
@@ -219,17 +220,17 @@ class Codex(Client):
             start_new_session=True,
         )
         assert child.stdin is not None and child.stdout is not None
-        late = threading.Timer(30, child.kill)
+        late = threading.Timer(PATIENCE, child.kill)
         late.start()
         try:
             child.stdin.write(b"".join(json.dumps(call).encode() + b"\n" for call in calls))
             child.stdin.flush()
             answers = (json.loads(line) for line in child.stdout)
-            found = next(one["result"]["data"] for one in answers if one.get("id") == 2)
+            projects = next(one["result"]["data"] for one in answers if one.get("id") == 2)
         finally:
             late.cancel()
             proc.end_group(child, 0)
-        return [hook for place in found for hook in place["hooks"]]
+        return [hook for project in projects for hook in project["hooks"]]
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ def codex(tmp_path: Path) -> Codex:
 
 @pytest.fixture
 def play() -> Iterator[Callable[..., FakeModel]]:
-    """Makes a server that plays a script, and closes it when the test ends."""
+    """Return a function that starts servers, each of which plays a script until the test ends."""
     with ExitStack() as servers:
 
         def make(script: Script = (), **more: Any) -> FakeModel:

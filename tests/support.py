@@ -63,6 +63,34 @@ def slowness() -> float:
     return max(statistics.median(times) / IDLE, 1.0)
 
 
+_KILLED_AT = """
+import os, sys
+from kedge.host import files
+left = int(sys.argv.pop(1))
+for name in ("replace", "fsync", "ftruncate", "write"):
+    real = getattr(os, name)
+    def act(*args, real=real, **more):
+        global left
+        left -= 1
+        if left < 0:
+            os._exit(9)
+        return real(*args, **more)
+    setattr(os, name, act)
+import pathlib
+def replace(self, target):
+    os.replace(self, target)
+pathlib.Path.replace = replace
+from kedge.cli.edge import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def run_killed_at(write: int, *args: str) -> subprocess.CompletedProcess[bytes]:
+    """Run kedge and end it, with exit code 9, just before it writes for that time from 0 on."""
+    argv = [sys.executable, "-c", _KILLED_AT, str(write), *args]
+    return subprocess.run(argv, capture_output=True, timeout=60)
+
+
 def git(directory: Path, *args: str) -> str:
     done = subprocess.run(
         ["git", *args], cwd=directory, capture_output=True, check=True, text=True, timeout=60

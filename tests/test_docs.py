@@ -1,4 +1,4 @@
-"""The documentation is true: the reference is what the code says, and the commands run."""
+"""The documentation is true: the reference matches the code, and the commands run as shown."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PAGES = [
 ID = re.compile(r"\bk-[a-z0-9]{4}\b")
 
 
-def test_the_reference_is_what_the_code_says() -> None:
+def test_the_reference_is_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, "tools/reference", "--check"], cwd=TOP, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_links_lead_to_files() -> None:
+def test_relative_links_point_to_files() -> None:
     for page in [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md")]:
         for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
             if "://" not in link:
@@ -42,36 +42,37 @@ def test_links_lead_to_files() -> None:
 
 
 def console(page: str) -> Iterator[tuple[str, list[str]]]:
-    """The kedge commands of a page, each with the output that the page shows for it."""
+    """Yield the kedge commands of a page, each with the output that the page shows."""
     for block in re.findall(r"```console\n(.*?)```", (TOP / page).read_text(), re.DOTALL):
-        command, shown = "", list[str]()
+        command, output = "", list[str]()
         for line in [*block.splitlines(), "$ "]:
             if not line.startswith("$ "):
-                shown.append(line)
+                output.append(line)
                 continue
             if command.startswith("kedge "):
-                yield command, shown
-            command, shown = line.removeprefix("$ ").partition(" #")[0], []
+                yield command, output
+            command, output = line.removeprefix("$ ").partition(" #")[0], []
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_of_a_page_run_and_print_what_it_shows(
+def test_commands_on_a_page_run_and_print_what_it_shows(
     repo: Path, kedge: Kedge, page: str
 ) -> None:
-    """Ids differ from run to run: the first that a page shows stands for the first that is made."""
+    """Generated ids differ from run to run: the page's first id stands for the first printed."""
     (repo / "prd.json").write_text('{"tasks": [{"id": "p-1", "title": "from a PRD"}]}')
     (repo / "TODO.md").write_text("- [ ] d-1: from a list\n")
-    real: dict[str, str] = {}
+    generated: dict[str, str] = {}
 
-    def known(text: str) -> str:
-        return ID.sub(lambda found: real.get(found.group(), found.group()), text)
+    def replace_ids(text: str) -> str:
+        return ID.sub(lambda match: generated.get(match.group(), match.group()), text)
 
     commands = list(console(page))
     assert commands
-    for command, shown in commands:
-        ran = kedge(*shlex.split(known(command))[1:])
-        if shown:
-            for told, said in zip(ID.findall("\n".join(shown)), ID.findall(ran.out), strict=True):
-                real.setdefault(told, said)
-            printed = [line.replace("\t", "  ") for line in ran.out.splitlines()]
-            assert printed == [known(line) for line in shown], command
+    for command, expected in commands:
+        ran = kedge(*shlex.split(replace_ids(command))[1:])
+        if expected:
+            pairs = zip(ID.findall("\n".join(expected)), ID.findall(ran.out), strict=True)
+            for on_page, printed in pairs:
+                generated.setdefault(on_page, printed)
+            lines = [line.replace("\t", "  ") for line in ran.out.splitlines()]
+            assert lines == [replace_ids(line) for line in expected], command
