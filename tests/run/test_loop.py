@@ -371,8 +371,9 @@ def test_rate_limits_do_not_count_as_failures_in_a_row(harness: RunHarness) -> N
 
 def test_an_agent_that_waits_for_its_provider_is_not_idle(harness: RunHarness) -> None:
     for seconds in (1, 4, 16):  # until it is long enough for the agent to start
-        harness.task("Make it ok", f"t{seconds}")
-        harness.plays({**OK, "wait": 2 * seconds, "hang": 2 * seconds})
+        done = f"ok{seconds}"  # a file of its own: an ended attempt leaves what it wrote
+        harness.task("Make it ok", f"t{seconds}", check=f"test -f {done}")
+        harness.plays({**OK, "write": {done: ""}, "wait": 2 * seconds, "hang": 2 * seconds})
         idle = ("--idle", f"{seconds}s", "--max-iterations", "1")
         harness.run("--task", f"t{seconds}", *idle, code=None)
         (outcome,) = harness.outcomes(f"t{seconds}")
