@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -51,6 +52,8 @@ if _MARK not in os.environ:
         os.environ[f"GIT_{_who}_NAME"] = "Tess"
         os.environ[f"GIT_{_who}_EMAIL"] = "tess@example.org"
 tempfile.tempdir = os.environ["TMPDIR"]
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts background jobs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "kedge",
