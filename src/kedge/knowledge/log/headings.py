@@ -7,7 +7,6 @@ things it names, and each belongs to the first field below whose words it contai
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 IMPLEMENTED = "implemented"
 TESTED = "tested"
@@ -50,33 +49,24 @@ _WORDS = (
     (OTHER, r"status|result|outcome|verdict|commits?|branch|task|confidence|time spent"),
 )
 _KINDS = tuple((kind, re.compile(rf"(?<!\w)(?:{words})(?!\w)")) for kind, words in _WORDS)
-_ANY = re.compile("|".join(words for _, words in _WORDS))
 # Words that may accompany those without changing which field a heading names.
-_FILLERS = """
-    a about above actually added affected after all an and any architectural architecture are
-    areas as at automated be been before being below brief build by change changed changes
-    check checklist code coverage created deleted design details detected did during edited
-    encountered engineering evidence explicit far file files final findings for found from
-    further future given got had has have how i i've identified if implementation implemented
-    implementer implementing important in initial integration is issues it items its key known
-    lint list log made main manual manually maybe minor modified my new no notable note noted
-    notes of on open optional or original other our output overview passed passing per
-    performed plan possible potential problems project raised regarding relevant remaining
-    removed report result results review run self should significant so spec specification
-    status steps summary taken task technical test tested testing tests that the there these
-    this to touched type types unit until updated used was we we've were what when where which
-    while why with work written you your
-"""
-_FILLER = frozenset(_FILLERS.split())
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NUMBER = re.compile(
+_FILLERS = frozenset(
+    """
+    a about after all an and any are as at before changed changes code created design details did
+    during edited files final findings for found from further i identified implementation
+    implemented in integration is issues it key known list made main manual modified my new no
+    notable of on open or other our passed performed plan possible potential raised results review
+    run self spec summary taken task technical test tests that the to touched unit updated was we
+    were what which with work you your
+    """.split()  # noqa: SIM905 - easier on the eye
+)
+_PREFIX = re.compile(
     r"\A\W*(?:(?:step|part|section) )?(?:[0-9]{1,2}(?:\.[0-9]{1,2})*|[a-zA-Z])[.):] "
 )
 _ASIDE = re.compile(r"\((?!s\))[^()]{0,80}\)|\[[^\[\]]{0,80}\]")
-_SIGNS = re.compile(r"[^\w\s/&+,;'()|-]")
 _PARTS = re.compile(r"\s*(?:[/&+,;|]|\band\b|\bor\b|\bplus\b)\s*")
 _MAX_CHARACTERS = 90  # of a heading
-_UNKNOWN = 2  # unknown words allowed in a line that is certainly a heading
+_MAX_UNKNOWN = 2  # unknown words allowed in a line that is certainly a heading
 
 
 def match_fields(label: str, *, sure: bool = False) -> tuple[str, ...]:
@@ -84,41 +74,32 @@ def match_fields(label: str, *, sure: bool = False) -> tuple[str, ...]:
 
     `sure` says that the line is a heading by its form: it may contain a few unknown words.
     """
-    return _fields(label, sure) if 0 < len(label) <= _MAX_CHARACTERS else ()
-
-
-@lru_cache(maxsize=4096)
-def _fields(label: str, sure: bool) -> tuple[str, ...]:
-    text = _normalize(label)
-    if not _ANY.search(text):
+    if len(label) > _MAX_CHARACTERS:
         return ()
-    kinds = []
-    for part in _PARTS.split(text):
-        kind = _kind(part, _UNKNOWN if sure else 0)
-        if kind is not None:
-            kinds.append(kind)
-        elif not sure and any(map(_is_unknown, part.split())):
+    found: dict[str, None] = {}
+    for part in _PARTS.split(_normalize(label)):
+        kind, unknown = _match_kind(part)
+        if not sure and unknown:
             return ()
-    return tuple(dict.fromkeys(kinds))
+        if kind and unknown <= _MAX_UNKNOWN:
+            found[kind] = None
+    return tuple(found)
 
 
-def _kind(part: str, unknown: int) -> str | None:
+def _match_kind(part: str) -> tuple[str, int]:
+    """Return the field that the part names, if any, and the number of unknown words beside it."""
     for kind, words in _KINDS:
-        match = words.search(part)
-        if match:
-            rest = f"{part[: match.start()]} {part[match.end() :]}".split()
-            if sum(_is_unknown(word) for word in rest) <= unknown:
-                return kind
-    return None
+        if match := words.search(part):
+            return kind, _count_unknown(part[: match.start()] + part[match.end() :])
+    return "", _count_unknown(part)
 
 
-def _is_unknown(word: str) -> bool:
-    return word.strip("'-()") not in _FILLER and not word.strip(".'-()#").isdecimal()
+def _count_unknown(text: str) -> int:
+    return sum(word not in _FILLERS and not word.isdecimal() for word in text.split())
 
 
 def _normalize(label: str) -> str:
     """Return lower-case words without leading numbers, symbols and asides; fooBar is two words."""
-    text = _NUMBER.sub("", label.strip() + " ")
-    text = _CAMEL.sub(" ", text).replace("_", " ").replace("’", "'").lower()
-    text = _SIGNS.sub(" ", _ASIDE.sub(" ", text))
-    return " ".join(text.replace("selfreview", "self review").replace("-", " ").split())
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", _PREFIX.sub("", label.strip() + " ")).lower()
+    text = re.sub(r"[^\w\s/&+,;'()|]|_", " ", _ASIDE.sub(" ", text.replace("’", "'")))
+    return " ".join(text.replace("selfreview", "self review").split())

@@ -6,10 +6,11 @@ The whole reports are kept, without secrets, in `.kedge/reports/<task>/`.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from kedge.errors import FileError, InvalidValue
@@ -17,7 +18,7 @@ from kedge.features.task_numbers import task_key
 from kedge.host import files
 from kedge.host.digest import digest
 from kedge.host.project import Project
-from kedge.host.redact import redact
+from kedge.host.redact import redact_value
 from kedge.knowledge import topic as topics
 from kedge.knowledge.log import log_entry
 from kedge.knowledge.log.file_check import ChangedFiles, FileCheck, check_files
@@ -59,7 +60,7 @@ def append(
     """
     if topic.task is None:
         raise InvalidValue(f"{topic.name} is a feature", hint="name one of its tasks")
-    report = _redact_report(_parse_report(text))
+    report = _parse_report(text)
     name = digest([report.text.strip().encode("utf-8", "replace")])[:12]
     kept = f".kedge/reports/{topic.key}/{name}.md"
     compared = check_files(report.files, changed, project.root) if changed else None
@@ -80,17 +81,17 @@ def append(
     return replace(logged, warnings=_warn_if_hidden(after, entry, logged.log))
 
 
-def read(project: Project, topic: Topic | str) -> str | None:
+def read(project: Project, topic: Topic) -> str | None:
     """Return a feature's log, or a task's entries in its log; None if there are none."""
-    about = topics.find_topic(project, topic) if isinstance(topic, str) else topic
-    data = files.read_bytes(_path(project, about))
+    data = files.read_bytes(_path(project, topic))
     if data is None:
         return None
     text = data.decode("utf-8", "replace")
-    if about.task is None:
+    if topic.task is None:
         return text
-    entries = [entry for entry in _entries(text) if _belongs_to(entry, about)]
-    return "\n\n".join("\n".join(entry).strip() for entry in entries) + "\n" if entries else None
+    entries = re.split(r"(?m)^(?=## )", "\n".join(markdown.split_lines(text)))[1:]
+    mine = [entry.strip() for entry in entries if _belongs_to(entry.split("\n"), topic)]
+    return "\n\n".join(mine) + "\n" if mine else None
 
 
 def archive(
@@ -102,7 +103,7 @@ def archive(
         data = files.read_bytes(path)
         if data is None:
             return None
-        target = _free_path(project, topic)
+        *_, target = _archive_paths(project, topic)
         files.write_atomic(target, data)
         try:
             path.unlink()
@@ -113,36 +114,23 @@ def archive(
 
 def list_archived(project: Project, topic: Topic) -> list[str]:
     """Return the paths of the archived logs, the oldest first."""
-    return [_relative(project, path) for path in _archive_paths(project, topic) if path.exists()]
+    return [_relative(project, path) for path in list(_archive_paths(project, topic))[:-1]]
 
 
 def _parse_report(text: str) -> Report:
+    """Parse a report without its secrets."""
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         raise InvalidValue(
             f"the report is larger than {MAX_BYTES >> 20} MiB",
             hint="pass the report, not a log of the session",
         )
-    report = parse_report(text)
+    report = Report(**redact_value(asdict(parse_report(text))))
     if report.empty:
         raise InvalidValue(
             "the report is empty",
             hint="ask the implementer again, or continue without it: nothing was logged",
         )
     return report
-
-
-def _redact_report(report: Report) -> Report:
-    return Report(
-        redact(report.text),
-        redact(report.implemented),
-        redact(report.tested),
-        tuple(redact(path) for path in report.files),
-        None if report.self_review is None else redact(report.self_review),
-        redact(report.decisions),
-        redact(report.deviations),
-        redact(report.concerns),
-        report.missing,
-    )
 
 
 def _append_entry(data: bytes | None, entry: str, name: str) -> bytes:
@@ -166,19 +154,6 @@ def _warn_if_hidden(data: bytes, entry: str, name: str) -> tuple[str, ...]:
     return (f"{name}: an open code fence or comment hides the new entry: close it",)
 
 
-def _entries(text: str) -> Iterator[list[str]]:
-    entry: list[str] = []
-    for line in markdown.split_lines(text):
-        if line.startswith("## "):
-            if entry:
-                yield entry
-            entry = []
-        if entry or line.startswith("## "):
-            entry.append(line)
-    if entry:
-        yield entry
-
-
 def _belongs_to(entry: list[str], topic: Topic) -> bool:
     marked = [task for line in entry if (task := log_entry.parse_mark(line))]
     if marked:
@@ -193,29 +168,20 @@ def _path(project: Project, topic: Topic) -> Path:
     return project.path(*topic.folder.split("/"), FILE)
 
 
-def _free_path(project: Project, topic: Topic) -> Path:
-    return next(path for path in _archive_paths(project, topic) if not path.exists())
-
-
 def _archive_paths(project: Project, topic: Topic) -> Iterator[Path]:
-    """Yield the paths of the archived logs, and one that is free."""
-    stem, _, ending = FILE.rpartition(".")
+    """Yield the paths of the archived logs, the oldest first, and one that is free."""
     folder = topics.file_key(Path(topic.folder).name) if topic.folder else "tasks"
-    number = 1
-    while True:
-        name = FILE if number == 1 else f"{stem}-{number}.{ending}"
+    for number in itertools.count(1):
+        name = FILE if number == 1 else FILE.replace(".", f"-{number}.")
         path = project.own("archive", folder, name)
         yield path
-        if not path.exists() and number > 1:
+        if not path.exists():
             return
-        number += 1
 
 
 def _relative(project: Project, path: Path) -> str:
     return path.relative_to(project.root).as_posix()
 
 
-@contextmanager
-def _lock(project: Project, timeout: float) -> Iterator[None]:
-    with files.lock(project.own("locks", "implementation-log.lock"), timeout=timeout):
-        yield
+def _lock(project: Project, timeout: float) -> AbstractContextManager[None]:
+    return files.lock(project.own("locks", "implementation-log.lock"), timeout=timeout)

@@ -16,9 +16,6 @@ from typing import Any
 
 from kedge.knowledge import answer_json
 from kedge.knowledge.log.headings import (
-    CONCERNS,
-    DECISIONS,
-    DEVIATIONS,
     FIELDS,
     FILES,
     IMPLEMENTED,
@@ -27,32 +24,23 @@ from kedge.knowledge.log.headings import (
     TESTED,
     match_fields,
 )
-from kedge.knowledge.log.labels import HEADING, Label, find_labels, flatten_tables
+from kedge.knowledge.log.labels import HEADING, Label, find_labels
 from kedge.knowledge.log.paths import paths_in_text, paths_in_value
 from kedge.text import markdown
 from kedge.text.fences import CLOSE, OPEN, FenceReader
 
 NONE = "none"
-_BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-_INLINE = re.compile(  # a label inside a paragraph, after a sentence
-    r"(?<=[a-z)`][.!?])[ ]+(?=(?:Implemented|Tested|Files changed|Self-review|Decisions?|"
-    r"Deviations?|Concerns?):[ ])"
-)
-_QUOTE = re.compile(r" {0,3}> ?")
-_RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*){3,}\Z")
+_RULE = re.compile(r"[ \t]*(?:(?:[-*_=][ \t]*){3,})?\Z")  # or a blank line
 _NOTHING = re.compile(
     r"(?:none|nothing|nil|no|n/?a|not applicable|[-–—∅])"
-    r"(?: (?:at this time|so far|identified|found|noted|known|to (?:report|note|add)|observed|"
-    r"needed|required|were (?:made|found|needed)|encountered|made|yet|at all|really|i am aware of|"
-    r"(?:deviations?|concerns?|issues?|decisions?|problems?|risks?|blockers?|questions?|findings|"
-    r"changes|major|significant|notable|open|outstanding|known|further|other|from|the|plan|design|"
-    r"spec|or|and)))*\Z",
+    r"(?: (?:at this time|so far|identified|found|noted|known|needed|made|yet|at all|major|to "
+    r"report|deviations?|concerns?|issues?|decisions?|problems?|risks?|changes|from|the|plan|"
+    r"design|spec|or|and))*",
     re.IGNORECASE,
 )
 _FAREWELL = re.compile(
-    r"(?:let me know|please let me|ready for|i'm ready|i am ready|would you like|shall i|feel free|"
-    r"happy to|thanks|thank you|that's all|all done|(?:the )?(?:task|work|implementation) is "
-    r"(?:now )?(?:complete|done|finished|ready)|</?(?:promise|stuck|report)\b)",
+    r"(?:let me know|please let|ready for|would you like|shall i|feel free|happy to|thank|all done|"
+    r"(?:the )?(?:task|work|implementation) is (?:now )?(?:complete|done)|</?(?:promise|stuck)\b)",
     re.IGNORECASE,
 )
 _WRAPPERS = ("result", "report", "text", "message", "output", "content", "last_assistant_message")
@@ -129,25 +117,15 @@ def _build(text: str, fields: Mapping[str, str], files: tuple[str, ...] = ()) ->
     if FILES not in values and IMPLEMENTED in values:
         files = paths_in_text(values[IMPLEMENTED], prose=len(values) == 1)
     present = {*values, *([FILES] if files else [])} | {SELF_REVIEW}
-    return Report(
-        text,
-        values.get(IMPLEMENTED, NONE),
-        values.get(TESTED, NONE),
-        files,
-        values.get(SELF_REVIEW),
-        values.get(DECISIONS, NONE),
-        values.get(DEVIATIONS, NONE),
-        values.get(CONCERNS, NONE),
-        tuple(kind for kind in FIELDS if kind not in present),
-    )
+    missing = tuple(kind for kind in FIELDS if kind not in present)
+    values.pop(FILES, None)
+    return Report(text, files=files, missing=missing, **values)
 
 
 def _fields_in_text(text: str) -> dict[str, str]:
     """Return the fields in a text, each with the lines below its labels."""
-    plain = _BREAKS.sub("\n", text.encode("utf-8", "replace").decode()).expandtabs(4)
-    lines = _INLINE.sub("\n", textwrap.dedent(plain)).split("\n")
-    if sum(line.lstrip().startswith(">") for line in lines) * 2 > len(lines):
-        lines = [_QUOTE.sub("", line, count=1) for line in lines]
+    plain = "\n".join(text.encode("utf-8", "replace").decode().splitlines()).expandtabs(4)
+    lines = textwrap.dedent(plain).split("\n")
     fields = _fields_in_lines(lines)
     if len(fields) < 2:  # all of it may be in a fence
         fences = FenceReader(nested=True)
@@ -158,8 +136,8 @@ def _fields_in_text(text: str) -> dict[str, str]:
 
 
 def _fields_in_lines(lines: list[str]) -> dict[str, str]:
-    document = markdown.read("\n".join(flatten_tables(lines)), part=True)
-    labels = {label.line: label for label in find_labels(document)}
+    document = markdown.read("\n".join(lines), part=True)
+    labels = find_labels(document)
     best: dict[str, tuple[int, int]] = {}
     for one in labels.values():
         for kind in one.fields:
@@ -210,17 +188,12 @@ def _begins_field(
 def _clean_value(text: str) -> str:
     """Strip blank lines, rules, a single bullet and closing courtesies around a value."""
     lines = text.split("\n")
-    while lines and (not lines[0].strip() or _RULE.match(lines[0])):
+    while lines and _RULE.match(lines[0]):
         lines.pop(0)
-    while lines and (
-        not lines[-1].strip() or _RULE.match(lines[-1]) or _FAREWELL.match(lines[-1].strip())
-    ):
+    while lines and (_RULE.match(lines[-1]) or _FAREWELL.match(lines[-1].strip())):
         lines.pop()
-    if not lines:
-        return ""
-    first = lines[0].strip()
-    lone = re.sub(r"\A(?:[-*+•]|[0-9]{1,2}[.)])[ \t]+", "", first)
-    if len(lines) == 1:
-        bare = re.sub(r"[*_`]", "", lone).strip().rstrip(".!").strip("()")
-        return NONE if _NOTHING.match(bare) else lone
-    return "\n".join([first, textwrap.dedent("\n".join(lines[1:]))])
+    if len(lines) > 1:
+        return "\n".join([lines[0].strip(), textwrap.dedent("\n".join(lines[1:]))])
+    lone = re.sub(r"\A(?:[-*+•]|[0-9]{1,2}[.)])[ \t]+", "", "".join(lines).strip())
+    bare = re.sub(r"[*_`]", "", lone).strip().rstrip(".!").strip("()")
+    return NONE if _NOTHING.fullmatch(bare) else lone
