@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,21 +56,23 @@ def claims_in_text(text: str) -> Claims:
 
 def claims_in_object(value: Mapping[str, Any]) -> Claims:
     """Return the claims in a JSON answer: in fields of their own, else in its strings."""
-    texts = [one for one in value.values() if isinstance(one, str)]
-    free_text = claims_in_text("\n".join(texts))
+    text = claims_in_text("\n".join(one for one in value.values() if isinstance(one, str)))
     low = {re.sub(r"[^a-z]", "", key.lower()): one for key, one in value.items()}
-    names = ("verified", "verifications", "verification", "verifiedclaims")
-    verified = [claim for name in names for claim in _parse_verified(low.get(name))]
-    failed = [claim for name in names for claim in _parse_failed(low.get(name))]
-    unable = [*failed, *_texts(low.get("unverified")), *_texts(low.get("unverifiedclaims"))]
-    tools = [*_texts(low.get("toolsmissing")), *_texts(low.get("missingtools"))]
-    tools += _texts(low.get("toolsunavailable"))
-    flag = low.get("noexternalclaims") is True
+    verified: list[Claim] = []
+    unverified = _texts(low.get("unverified"))
+    for one in low["verified"] if isinstance(low.get("verified"), list) else ():
+        item = one if isinstance(one, dict) else {"claim": one}
+        claim = to_text(item.get("claim"))
+        if claim and item.get("verified", True) is True:
+            verified.append(Claim(claim, to_text(item.get("source")) or NO_SOURCE))
+        elif claim:
+            unverified.append(claim)
+    none = text.none or low.get("noexternalclaims") is True
     return Claims(
-        tuple(verified) or free_text.verified,
-        tuple(dict.fromkeys(unable)) or free_text.unverified,
-        (free_text.none or flag) and not verified and not unable,
-        tuple(tools) or free_text.tools_missing,
+        tuple(verified) or text.verified,
+        tuple(dict.fromkeys(unverified)) or text.unverified,
+        none and not verified and not unverified,
+        tuple(_texts(low.get("toolsmissing"))) or text.tools_missing,
     )
 
 
@@ -79,31 +81,6 @@ def _clean_claim(rest: str) -> str:
     claim = re.sub(r"(?i)\Aindependently\W*", "", rest.strip(' :—–-*_."'))
     claim = re.sub(r"(?i)\W*(?:flagged for human review|external tools unavailable)\W*", " ", claim)
     return claim.strip() or UNNAMED
-
-
-def _parse_verified(value: Any) -> Iterator[Claim]:
-    for one in value if isinstance(value, list) else ():
-        if isinstance(one, str) and one.strip():
-            claim, _, source = one.partition(" via ")
-            yield Claim(claim.strip(), source.strip() or NO_SOURCE)
-        elif isinstance(one, dict) and not _is_failed(one) and (claim := _claim(one)):
-            origin = next((one[key] for key in ("source", "via", "url") if one.get(key)), None)
-            yield Claim(claim, to_text(origin) or NO_SOURCE)
-
-
-def _parse_failed(value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else ():
-        if isinstance(one, dict) and _is_failed(one) and (claim := _claim(one)):
-            yield claim
-
-
-def _is_failed(one: Mapping[str, Any]) -> bool:
-    result = one.get("verified", one.get("result", one.get("status", True)))
-    return result is False or bool(re.search(r"(?i)\bun|not |fail|false", str(result)))
-
-
-def _claim(one: Mapping[str, Any]) -> str:
-    return to_text(one.get("claim", one.get("text", one.get("description", ""))))
 
 
 def _texts(value: Any) -> list[str]:

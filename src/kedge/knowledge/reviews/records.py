@@ -7,8 +7,10 @@ subject, or one of its phases, a limited number of times, and never the same tre
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import msgspec
 
 from kedge.errors import InvalidValue
 from kedge.features.folders import FEATURES
@@ -18,10 +20,6 @@ from kedge.host.redact import redact_value
 from kedge.host.text import clean, shorten
 from kedge.knowledge.reviews.vocabulary import APPROVED, BLOCKER, RESULTS, WITH_NOTES
 from kedge.knowledge.topic import Topic, file_key
-
-if TYPE_CHECKING:
-    T = TypeVar("T")
-
 
 CAP = 3
 PHASES = ("specify", "design", "create-plan", "create-tasks", "implement")
@@ -142,18 +140,9 @@ def number_review(
     blockers = [one.id for one in findings if one.severity == BLOCKER]
     if draft.approved and blockers:
         warnings.append(f"approved with open blockers: {', '.join(blockers[:5])}")
-    review = replace(
-        draft, iteration=number, cap=limit, findings=findings, verification=_verification(draft)
-    )
+    state = VERIFIED if draft.verified else UNVERIFIED if draft.unverified else draft.verification
+    review = replace(draft, iteration=number, cap=limit, findings=findings, verification=state)
     return review, warnings
-
-
-def _verification(review: Review) -> str:
-    if review.verified:
-        return VERIFIED
-    if review.unverified:
-        return UNVERIFIED
-    return review.verification
 
 
 def guess_kind(reviewer: str) -> str:
@@ -164,40 +153,13 @@ def guess_kind(reviewer: str) -> str:
 
 def parse_review(data: Mapping[str, Any]) -> Review:
     """Parse a record; unknown fields, as a later version may write, are ignored."""
-    names = {one.name for one in fields(Review)}
-    values = {name: value for name, value in data.items() if name in names and value is not None}
     try:
-        values["findings"] = tuple(_build(Finding, one) for one in values.get("findings", ()))
-        values["verified"] = tuple(_build(Claim, one) for one in values.get("verified", ()))
-        for name in ("unverified", "tools_missing"):
-            values[name] = tuple(map(_string, values.get(name, ())))
-        for name in ("subject", "reviewer", "result", "tree", "at"):
-            _string(values[name])
-        for name in ("phase", "kind", "summary", "verification"):
-            _string(values.get(name, ""))
-        review = Review(**values)
-        if review.result not in RESULTS:
-            raise TypeError(f"unknown result {review.result!r}")
-        if type(review.iteration) is not int or type(review.cap) is not int:
-            raise TypeError("iteration and cap must be integers")
-        return review
-    except (TypeError, KeyError, AttributeError) as error:
+        review = msgspec.convert(data, Review)
+    except msgspec.ValidationError as error:
         raise InvalidValue(f"not a review record ({error})") from error
-
-
-def _build(kind: type[T], data: Mapping[str, Any]) -> T:
-    names = (one.name for one in fields(kind))  # type: ignore[arg-type]
-    known = {name: data[name] for name in names if name in data}
-    for name, value in known.items():
-        if not (value is None and name == "location"):
-            _string(value)
-    return kind(**known)
-
-
-def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{str(value)[:40]!r} is not a string")
-    return value
+    if review.result not in RESULTS:
+        raise InvalidValue(f"not a review record (unknown result {review.result!r})")
+    return review
 
 
 def _clean_draft(draft: Review) -> Review:
