@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from kedge.host import documents, files
 from kedge.host.project import Project
 from kedge.knowledge.bank import DIRECTORIES, anchors, entries, titles, values
 from kedge.knowledge.bank.anchors import Anchor
-from kedge.knowledge.bank.completions import Completions, add_renames, read_completions
+from kedge.knowledge.bank.completions import Completions, read_completions, read_renames
 from kedge.knowledge.bank.entries import Entry, Page
 from kedge.knowledge.bank.fields import ANCHOR
 from kedge.knowledge.bank.view import locations, printable
@@ -85,20 +85,13 @@ class Bank:
 
     @cached_property
     def completions(self) -> Completions:
-        """What was finished, with as much as the entries' metadata refers to."""
-        occasions = [
-            values.parse_occasion(field.value)
-            for one in self.entries()
-            for field in one.entry.fields
-            if field.known
-        ]
-        kinds = {one.kind for one in occasions}
-        found = read_completions(self.project, self.settings.tasks, tasks=values.TASK in kinds)
-        if values.DATE in kinds and not found.folders and not found.tasks:
-            found = read_completions(self.project, self.settings.tasks, tasks=True)
+        """What was finished; former names of features only if an entry may refer to one."""
+        found = read_completions(self.project, self.settings.tasks)
+        fields = [field for one in self.entries() for field in one.entry.fields if field.known]
+        occasions = [values.parse_occasion(field.value) for field in fields]
         refs = [ref for one in occasions if one.kind == values.FEATURE for ref in one.refs]
         if any(match_folder(ref, found.folders) is None for ref in refs):
-            found = add_renames(found, self.project)
+            found = replace(found, renamed=read_renames(self.project, found.folders))
         self.warnings += found.warnings
         return found
 
@@ -116,7 +109,7 @@ class Bank:
         """Return how entries refer to a feature or task; refuse one that does not exist."""
         bare = re.sub(r"(?i)^(?:feature|task)s?[ :]*", "", named.strip())
         is_task = re.match(r"(?i)task\b", named.strip()) is not None
-        known = read_completions(self.project, self.settings.tasks, tasks=True)
+        known = read_completions(self.project, self.settings.tasks)
         folder = match_folder(bare.lstrip("#"), known.folders)
         if folder is not None and not is_task:
             return feature_label(folder)

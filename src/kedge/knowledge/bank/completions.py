@@ -7,17 +7,15 @@ of them its number gives its position.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kedge.errors import BrokenTasks, GitError, KedgeError
-from kedge.features.folders import FEATURES, list_features
-from kedge.host import documents
+from kedge.errors import GitError, KedgeError
+from kedge.features.folders import FEATURES, list_features, read_meta
 from kedge.host.project import Project
 from kedge.knowledge import retro_records
 from kedge.knowledge.feature_folders import feature_number, match_folder
@@ -55,74 +53,35 @@ class Completions:
         return match_folder(ref, self.folders) or self.renamed.get(former)
 
 
-def read_completions(
-    project: Project, settings: TaskSettings, *, tasks: bool = False
-) -> Completions:
-    """Read which features are finished, and with `tasks` also which tasks."""
+def read_completions(project: Project, settings: TaskSettings) -> Completions:
+    """Read which features and tasks are finished."""
     warnings: list[str] = []
     folders = list_features(project)
-    done: dict[str, str] = {}
-    dropped: dict[str, str] = {}
-    unstated = []
-    for path in folders:
-        meta = _read_meta(project.root, path, warnings)
-        state = _parse_state(meta)
-        if state is None:
-            unstated.append(path.name)
-        elif state is Status.DONE:
-            done[path.name] = _completion_date(meta)
-        elif state is Status.FAILED:
-            dropped[path.name] = _completion_date(meta)
-    if unstated:
-        done.update(dict.fromkeys(_find_finished(project.root, unstated), ""))
     names = tuple(path.name for path in folders)
+    metas = {path.name: read_meta(project.root, path, warnings) for path in folders}
+    states = {name: _parse_state(meta) for name, meta in metas.items()}
+    finished = {name for name, state in states.items() if state is Status.DONE}
+    finished |= _find_finished(project.root, [name for name in names if states[name] is None])
+    done = {name: _completion_date(metas[name]) for name in finished}
     if not all(done.values()):
-        undated = {name for name, day in done.items() if not day}
+        from_git = _dates_from_git(project, names)
         retros = {name: _to_utc(at) for name, at in retro_records.first_dates(project).items()}
-        done |= {name: retros.get(name, "") for name in undated} | _dates_from_git(project, undated)
-    task_states = _read_tasks(project, settings, warnings) if tasks else ((), frozenset())
-    return Completions(_sort(done), names, *task_states, dropped, {}, tuple(warnings))
+        done = {n: day or from_git.get(n) or retros.get(n, "") for n, day in done.items()}
+    dropped = {n: _completion_date(metas[n]) for n in names if states[n] is Status.FAILED}
+    tasks, open_tasks = _read_tasks(project, settings, warnings)
+    return Completions(_sort(done), names, tasks, open_tasks, dropped, {}, tuple(warnings))
 
 
-def add_renames(completions: Completions, project: Project) -> Completions:
-    """Add the former names of folders, as far as git knows them."""
-    if project.repo is None:
-        return completions
-    try:
-        log = project.repo.git(
-            "log", "-M", "-z", "--reverse", "--name-status", "--diff-filter=R", "--format=", "--",
-            FEATURES,
-        )  # fmt: skip
-    except GitError:
-        return completions  # a repository without commits
-    parts = log.decode("utf-8", "surrogateescape").replace("\n", "\0").split("\0")
-    words = [part for part in parts if part]
-    moved: dict[str, str] = {}
-    for at, word in enumerate(words[:-2]):
-        if re.fullmatch(r"R[0-9]{1,3}", word):
-            old, new = _folder(words[at + 1]), _folder(words[at + 2])
-            if old and new and old != new:
-                moved = {name: new if now == old else now for name, now in moved.items()}
-                moved[old] = new
-    folders = completions.folders
-    renamed = {o: n for o, n in moved.items() if n in folders and o not in folders}
-    return replace(completions, renamed=renamed)
-
-
-def _read_meta(root: Path, path: Path, warnings: list[str]) -> dict[str, Any]:
-    record = path / ".meta.json"
-    if not record.exists():
-        return {}
-    try:
-        text = documents.decode(root, record, documents.read(root, record))
-        meta = json.loads(text.removeprefix(documents.BOM))
-    except BrokenTasks as error:
-        warnings.append(error.message)
-        return {}
-    except (ValueError, RecursionError):
-        warnings.append(f"{documents.display_path(root, record)}: not valid JSON")
-        return {}
-    return meta if isinstance(meta, dict) else {}
+def read_renames(project: Project, folders: Collection[str]) -> dict[str, str]:
+    """Return the folders by their former names, as far as git knows them."""
+    renamed: dict[str, str] = {}
+    options = ("-M", "--reverse", "--name-status", "--diff-filter=R", "--format=")
+    for line in _read_git_log(project, *options):
+        old, new = map(_folder, [*line.split("\t"), "", ""][1:3])
+        if old and new and old != new:
+            renamed = {name: new if now == old else now for name, now in renamed.items()}
+            renamed[old] = new
+    return {old: new for old, new in renamed.items() if new in folders and old not in folders}
 
 
 def _parse_state(meta: dict[str, Any]) -> Status | None:
@@ -152,47 +111,42 @@ def _to_utc(value: object) -> str:
         return ""
 
 
-def _find_finished(root: Path, folders: list[str]) -> list[str]:
+def _find_finished(root: Path, folders: Collection[str]) -> set[str]:
     """Return the features whose tasks are all done."""
+    if not folders:
+        return set()
     from kedge.tasks.feature_docs import FeatureDocs
 
-    epics = {t.id: t.status for t in FeatureDocs(root).read().tasks if t.type == "epic"}
-    return [
-        name
-        for name in folders
-        if Status.DONE in (epics.get(name), epics.get(name.partition("-")[0]))  # type: ignore[call-overload]
-    ]
+    tasks = FeatureDocs(root).read().tasks
+    done = {str(t.id) for t in tasks if t.type == "epic" and t.status is Status.DONE}
+    return {name for name in folders if name in done or name.partition("-")[0] in done}
 
 
-def _dates_from_git(project: Project, names: set[str]) -> dict[str, str]:
+def _dates_from_git(project: Project, folders: Collection[str]) -> dict[str, str]:
     """Return when a commit first marked each feature done, also under a former name."""
-    if project.repo is None or not names:
-        return {}
-    try:
-        log = project.repo.git(
-            "log", "-M", "--reverse", "-p", "-U0", "--format=%x00%ct", "-G", '"status"', "--",
-            FEATURES,
-        )  # fmt: skip
-    except GitError:
-        return {}  # a repository without commits
+    renamed = read_renames(project, folders)
     first: dict[str, str] = {}
     when = folder = ""
-    for line in log.decode("utf-8", "replace").split("\n"):
+    options = ("-M", "--reverse", "-p", "-U0", "--format=%x00%ct", "-G", '"status"')
+    for line in _read_git_log(project, *options):
         if line.startswith("\0"):
             when = _to_utc(int(line[1:]))
-        elif line.startswith("rename from "):
-            folder = _folder(line.removeprefix("rename from "))
-        elif line.startswith("rename to "):
-            first.setdefault(_folder(line.removeprefix("rename to ")), first.get(folder, ""))
         elif line.startswith("+++ b/"):
             folder = _folder(line.removeprefix("+++ b/"))
         elif (match := _STATUS.match(line)) and status_of(match[1]) is Status.DONE:
-            first[folder] = first.get(folder) or when
-    moved = add_renames(Completions(folders=tuple(names)), project).renamed
-    for old, new in moved.items():
-        earlier = [day for day in (first.get(old), first.get(new)) if day]
-        first[new] = min(earlier, default="")
-    return {name: day for name in names if (day := first.get(name))}
+            first.setdefault(renamed.get(folder, folder), when)
+    return first
+
+
+def _read_git_log(project: Project, *options: str) -> list[str]:
+    """Return the lines of `git log` for the features; none outside git or without commits."""
+    if project.repo is None:
+        return []
+    try:
+        log = project.repo.git("log", *options, "--", FEATURES)
+    except GitError:
+        return []
+    return log.decode("utf-8", "surrogateescape").split("\n")
 
 
 def _folder(path: str) -> str:

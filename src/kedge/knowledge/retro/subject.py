@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kedge.errors import InvalidValue, KedgeError
-from kedge.features.folders import FEATURES
+from kedge.features.folders import FEATURES, list_features
 from kedge.knowledge.bank import values
 from kedge.knowledge.bank.bank import Bank
-from kedge.knowledge.bank.completions import read_completions
 from kedge.knowledge.bank.entries import Entry
 from kedge.knowledge.bank.fields import PROVENANCE
 from kedge.knowledge.feature_folders import feature_label, feature_number, match_folder
@@ -58,7 +57,7 @@ def find_subject(bank: Bank, named: str) -> Subject:
     word, _, rest = named.strip().partition(" ")
     kind = word.lower().rstrip(":") if rest else ""
     bare = (rest.strip() if kind in (FEATURE, EPIC, TASK) else named.strip()).lstrip("#")
-    folders = read_completions(bank.project, bank.settings.tasks).folders
+    folders = tuple(path.name for path in list_features(bank.project))
     tasks = _read_tasks(bank)
     folder = None if kind in (EPIC, TASK) else _find_folder(bare, folders)
     task = None if kind == FEATURE else tasks.get(TaskId(bare))
