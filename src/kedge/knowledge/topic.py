@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,10 +9,10 @@ from pathlib import Path
 
 from kedge import config
 from kedge.errors import FileError, TaskNotFound
-from kedge.features.folders import FEATURES, list_features
+from kedge.features import folders
+from kedge.features.folders import FEATURES
 from kedge.features.task_numbers import task_key
 from kedge.features.tasks_file import parse_tasks
-from kedge.host import documents
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.knowledge.feature_folders import feature_number
@@ -60,9 +59,9 @@ def find_topic(
     board = Board(choose.open_backend(project, settings or config.load(project).settings.tasks))
     tasks = board.tasks()
     if feature is not None:
-        folder = _find_folder(project, feature, here, required=True)
+        folder = _find_folder(project, feature, here)
         topic = _feature_task_topic(project, tasks, folder, named)
-    elif TaskId(named) not in tasks and (folder := _find_folder(project, named, here)):
+    elif TaskId(named) not in tasks and (folder := _try_folder(project, named, here)):
         topic = _folder_topic(folder)
     else:
         topic = _task_topic(project, rules.find(tasks, named))
@@ -71,7 +70,7 @@ def find_topic(
 
 def find_feature(project: Project, named: str, here: Path | None = None) -> Topic:
     """Resolve a feature's folder or number; FileError if there is none."""
-    return _folder_topic(_find_folder(project, named, here, required=True))
+    return _folder_topic(_find_folder(project, named, here))
 
 
 def file_key(name: str) -> str:
@@ -86,7 +85,8 @@ def _task_topic(project: Project, task: Task) -> Topic:
     ended = task.status not in (Status.OPEN, Status.IN_PROGRESS)
     topic = Topic(task.id, None, task.id, task.id, task.title, task.started_at, ended)
     epic = task.epic or (task.id if task.type == rules.EPIC else None)
-    folder = next((name for name in _folder_names(project) if _belongs_to(name, epic)), None)
+    names = (path.name for path in folders.list_features(project))
+    folder = next((name for name in names if _belongs_to(name, epic)), None)
     if folder is None:
         return topic
     if not task.epic:
@@ -110,11 +110,8 @@ def _feature_task_topic(
             topic = _task_topic(project, task)
             if topic.folder == folder and (named == task.id or task_key(topic.number) == wanted):
                 return topic
-    path = project.path(folder, "tasks.md")
-    text = ""
-    if os.path.lexists(path):
-        text = documents.decode(project.root, path, documents.read(project.root, path))
-    for section in parse_tasks(text):
+    text = folders.read_document(project.root, project.path(folder, folders.TASKS))
+    for section in parse_tasks(text or ""):
         if task_key(section.number) == wanted:
             name = Path(folder).name
             lead = name.partition("-")[0] if feature_number(name) is not None else name
@@ -125,37 +122,21 @@ def _feature_task_topic(
     )
 
 
-def _find_folder(project: Project, named: str, here: Path | None, *, required: bool = False) -> str:
-    """Return a feature's folder, relative to the root, by path, name or number; "" if none."""
-    root = Path(os.path.realpath(project.root))
-    path = Path(os.path.realpath((here or project.root) / named)) if "\0" not in named else root
-    inside = bool(named.strip()) and path != root and path.is_relative_to(root)
-    if inside and path.is_dir() and (required or _is_feature(path)):
-        return project.path(path.relative_to(root).as_posix()).relative_to(project.root).as_posix()
-    names = _folder_names(project)
-    bare = named.strip().lstrip("#")
-    matches = [name for name in names if name == named]
-    if not matches and re.fullmatch(r"[0-9]{1,9}", bare):
-        matches = [name for name in names if feature_number(name) == int(bare)]
-    if len(matches) == 1:
-        return f"{FEATURES}/{matches[0]}"
-    if matches:
-        raise FileError(
-            f"{len(matches)} features have the number {bare}",
-            hint=f"name the folder: {', '.join(matches)}",
-        )
-    if required:
-        raise FileError(f"no feature {named!r}", hint=f"features are folders below {FEATURES}")
-    return ""
+def _find_folder(project: Project, named: str, here: Path | None) -> str:
+    """Return a feature's folder, relative to the root, by path, name or number."""
+    path = folders.find_feature(project, here or project.root, named)
+    return path.relative_to(project.root).as_posix()
 
 
-def _is_feature(path: Path) -> bool:
-    """True for a feature's folder, as opposed to any other with the same name."""
-    return path.parent.name == "features" or any((path / name).exists() for name in _DOCUMENTS)
-
-
-def _folder_names(project: Project) -> list[str]:
-    return [path.name for path in list_features(project)]
+def _try_folder(project: Project, named: str, here: Path | None) -> str:
+    """Return a feature's folder; empty if there is none, or no feature's document in it."""
+    try:
+        folder = _find_folder(project, named, here)
+    except FileError:
+        return ""
+    path = project.root / folder
+    is_feature = path.parent.name == "features" or any((path / n).exists() for n in _DOCUMENTS)
+    return folder if is_feature else ""
 
 
 def _belongs_to(folder: str, epic: str | None) -> bool:

@@ -56,8 +56,7 @@ def _find_duplicates(every: list[Entry]) -> Iterator[Defect]:
 
 
 def _find_similar(every: list[Entry]) -> Iterator[Defect]:
-    for pair in similarity.find_pairs(every):
-        one, other = every[pair.one], every[pair.other]
+    for one, other in similarity.find_pairs(every):
         where = f"{one.file}:{one.line + 1} ({printable(one.name)})"
         hint = "merge the two, or say how they differ"
         yield _defect("near-duplicate", other, f"is similar to {where}", hint)

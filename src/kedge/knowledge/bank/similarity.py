@@ -15,18 +15,8 @@ from kedge.text.words import weigh_terms
 NEAR = 0.62
 _NAME = 3.0  # weight of a word in a name, relative to one in a text
 _NAMES = 0.85  # weight of the similarity of the names alone
-_COMMON = 60  # a word in more entries than this does not make two of them candidates
 _SHORT = 3  # a name of fewer words is not compared by itself
 _SHARED = 2  # fewer shared words do not count
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two indexes in a list of entries, and how similar these are, from 0 to 1."""
-
-    one: int
-    other: int
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +27,15 @@ class _Vectors:
     whole: dict[str, float]
 
 
-def find_pairs(entries: Sequence[Entry]) -> list[Pair]:
-    """Return the pairs of similar entries with different names, the most similar first."""
+def find_pairs(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
+    """Return the pairs of similar entries with different names."""
     vectors = _vectorize([(entry.name, entry.text) for entry in entries])
-    keys = [titles.name_key(entry.name) for entry in entries]
-    found = []
-    for one, other in _candidates(vectors):
-        score = 0.0 if keys[one] == keys[other] else _similarity(vectors[one], vectors[other])
-        if score >= NEAR:
-            found.append(Pair(one, other, score))
-    return sorted(found, key=lambda pair: (-pair.score, pair.one, pair.other))
+    return [
+        (one, other)
+        for (one, mine), (other, theirs) in combinations(zip(entries, vectors, strict=True), 2)
+        if _similarity(mine, theirs) >= NEAR
+        and titles.name_key(one.name) != titles.name_key(other.name)
+    ]
 
 
 def find_similar(entries: Sequence[Entry], name: str, text: str) -> list[tuple[Entry, float]]:
@@ -77,18 +66,6 @@ def _unit(bag: dict[str, float], rare: dict[str, float]) -> dict[str, float]:
     weights = {term: bag[term] * rare[term] for term in sorted(bag)}
     size = math.sqrt(sum(weight * weight for weight in weights.values()))
     return {term: weight / size for term, weight in weights.items()} if size else {}
-
-
-def _candidates(vectors: Sequence[_Vectors]) -> list[tuple[int, int]]:
-    """Return the pairs that share a word which is not in many entries."""
-    holders: dict[str, list[int]] = {}
-    for at, one in enumerate(vectors):
-        for term in one.whole:
-            holders.setdefault(term, []).append(at)
-    found = {
-        pair for held in holders.values() if len(held) <= _COMMON for pair in combinations(held, 2)
-    }
-    return sorted(found)
 
 
 def _similarity(one: _Vectors, other: _Vectors) -> float:
