@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kedge import config
-from kedge.cli import options
+from kedge.cli import options, text_input
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
+from kedge.context.diff import make_patch
 from kedge.errors import CheckFound, UsageError
-
-if TYPE_CHECKING:
-    from kedge.knowledge.bank.bank import Bank, PageEntry
-    from kedge.knowledge.bank.operations import EntryChange
-    from kedge.knowledge.recall.relevance import Query
-
+from kedge.host.clock import now
+from kedge.host.tokens import count
+from kedge.knowledge.bank import anchors, operations
+from kedge.knowledge.bank import check as checks
+from kedge.knowledge.bank.bank import Bank, PageEntry
+from kedge.knowledge.bank.drafts import Draft
+from kedge.knowledge.bank.operations import EntryChange
+from kedge.knowledge.bank.staleness import FRESH, assess_staleness
+from kedge.knowledge.bank.view import entry_data, format_entry, printable
+from kedge.knowledge.recall import relevance, selection
+from kedge.knowledge.recall.relevance import Query
+from kedge.tasks import choose
+from kedge.tasks.board import Board
 
 _TYPES = click.Choice(["anti-pattern", "heuristic", "pattern"])
 _in = click.option("--in", "where", required=True, metavar="ID", help="The feature or task.")
@@ -96,11 +104,6 @@ def add(
     allow: tuple[str, ...],
 ) -> Reply:
     """Add an entry, unless a similar one exists."""
-    from kedge.cli import text_input
-    from kedge.host.clock import now
-    from kedge.knowledge.bank import anchors, operations
-    from kedge.knowledge.bank.drafts import Draft
-
     bank = _open_bank(edge)
     label = bank.label(where) if where is not None else now()[:10]
     places = dict.fromkeys(str(anchors.make(bank.project, one)) for one in at)
@@ -123,8 +126,6 @@ def confirm(
     allow: tuple[str, ...],
 ) -> Reply:
     """Record that an entry was confirmed."""
-    from kedge.knowledge.bank import operations
-
     bank = _open_bank(edge)
     return _change_reply(
         bank, operations.confirm(bank, name, where, evidence, at, allow=allow), "confirmed"
@@ -138,8 +139,6 @@ def confirm(
 @options.allow_secret
 def challenge(edge: Edge, name: str, where: str, evidence: str, allow: tuple[str, ...]) -> Reply:
     """Record that an entry was contradicted."""
-    from kedge.knowledge.bank import operations
-
     bank = _open_bank(edge)
     return _change_reply(
         bank, operations.challenge(bank, name, where, evidence, allow=allow), "challenged"
@@ -161,9 +160,6 @@ def stale(
     allow: tuple[str, ...],
 ) -> Reply:
     """List the entries that were not observed for a long time."""
-    from kedge.knowledge.bank import operations
-    from kedge.knowledge.bank.staleness import FRESH, assess_staleness
-
     bank = _open_bank(edge)
     if keep is not None:
         if where is None:
@@ -188,8 +184,6 @@ def stale(
 @options.allow_secret
 def retire(edge: Edge, name: str, reason: str, allow: tuple[str, ...]) -> Reply:
     """Move an entry to retired.md, with the reason and the date."""
-    from kedge.knowledge.bank import operations
-
     bank = _open_bank(edge)
     return _change_reply(bank, operations.retire(bank, name, reason, allow=allow), "retired")
 
@@ -198,8 +192,6 @@ def retire(edge: Edge, name: str, reason: str, allow: tuple[str, ...]) -> Reply:
 @_after
 def check(edge: Edge, after: int | None) -> Reply:
     """Find stale, duplicate and orphaned entries; exit with 4 if there are any."""
-    from kedge.knowledge.bank import check as checks
-
     bank = _open_bank(edge)
     count = len(bank.entries())
     defects, unknown = checks.find_defects(bank, after or bank.stale_after)
@@ -221,25 +213,20 @@ def check(edge: Edge, after: int | None) -> Reply:
 @click.option("--yes", is_flag=True, help="Write the changes instead of printing them.")
 def backfill(edge: Edge, yes: bool) -> Reply:
     """Print the missing metadata as a patch."""
-    from kedge.context.diff import make_patch
-    from kedge.knowledge.bank import operations
-
     bank = _open_bank(edge)
     changed = operations.write_backfill(bank) if yes else operations.backfill(bank)
     patch = "".join(make_patch(old.file, old.data, new.data) for old, new in changed)
-    data = {"written": yes and bool(changed), "files": [new.file for _, new in changed]}
-    text = patch.encode("utf-8", "surrogateescape")
+    files = [new.file for _, new in changed]
+    data = {"written": yes and bool(changed), "files": files, "patch": printable(patch)}
+    text: str | bytes = patch.encode("utf-8", "surrogateescape")
     if not changed:
-        return Reply({**data, "patch": ""}, "no metadata is missing", bank.warnings)
-    if yes:
-        files = ", ".join(new.file for _, new in changed)
-        return Reply({**data, "patch": _decode(patch)}, f"written: {files}", bank.warnings)
-    return Reply({**data, "patch": _decode(patch)}, text, bank.warnings)
+        text = "no metadata is missing"
+    elif yes:
+        text = f"written: {', '.join(files)}"
+    return Reply(data, text, bank.warnings)
 
 
 def _open_bank(edge: Edge) -> Bank:
-    from kedge.knowledge.bank.bank import Bank
-
     project = edge.project()
     loaded = config.load(project)
     edge.warn(*loaded.warnings)
@@ -247,9 +234,6 @@ def _open_bank(edge: Edge) -> Bank:
 
 
 def _entry_data(bank: Bank, one: PageEntry) -> dict[str, Any]:
-    from kedge.knowledge.bank.staleness import assess_staleness
-    from kedge.knowledge.bank.view import entry_data
-
     states = bank.anchor_states(one.entry)
     staleness = assess_staleness(one.entry, bank.completions, bank.stale_after)
     return {
@@ -261,8 +245,6 @@ def _entry_data(bank: Bank, one: PageEntry) -> dict[str, Any]:
 
 
 def _change_reply(bank: Bank, change: EntryChange, verb: str) -> Reply:
-    from kedge.knowledge.bank.view import entry_data
-
     where = f"{change.entry.file}:{change.entry.line + 1}"
     text = f"{verb}: {change.entry.name} ({where})" if change.changed else "nothing to write"
     data = {**entry_data(change.entry), "changed": change.changed}
@@ -272,19 +254,13 @@ def _change_reply(bank: Bank, change: EntryChange, verb: str) -> Reply:
 def _build_query(
     bank: Bank, text: str | None, task: str | None, diff: bool, paths: tuple[str, ...]
 ) -> Query | None:
-    from kedge.knowledge.recall import relevance
-
     if text is None and task is None and not diff and not paths:
         return None
     if (text is not None) + (task is not None) + diff > 1:
         raise UsageError("--for, --task and --diff cannot be combined")
     if task is not None:
-        from kedge.tasks import choose
-        from kedge.tasks.board import Board
-
         item = Board(choose.open_backend(bank.project, bank.settings.tasks)).get(task)
-        words = (item.title, item.title, item.description, *item.acceptance, *item.labels)
-        return relevance.query_from_text("\n".join(words), (*item.scope_in, *paths))
+        return selection.query_for_task(item, paths)
     if diff:
         repo = bank.project.repo
         if repo is None:
@@ -296,10 +272,6 @@ def _build_query(
 
 
 def _rank_reply(bank: Bank, entries: list[PageEntry], query: Query, tokens: int | None) -> Reply:
-    from kedge.host.tokens import count
-    from kedge.knowledge.bank.view import format_entry
-    from kedge.knowledge.recall import relevance
-
     live = {id(one.entry): one for one in entries if not bank.is_orphaned(one.entry)}
     budget = tokens if tokens is not None else relevance.BUDGET
     matches = relevance.rank_entries([one.entry for one in live.values()], query, budget=budget)
@@ -316,7 +288,3 @@ def _rank_reply(bank: Bank, entries: list[PageEntry], query: Query, tokens: int 
         for m, text in zip(matches, shown, strict=True)
     ]
     return Reply(data, clean("\n".join(shown)), bank.warnings)
-
-
-def _decode(patch: str) -> str:
-    return patch.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

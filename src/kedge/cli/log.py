@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kedge import config
+from kedge.cli import text_input
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
+from kedge.handoff.context_store import ContextStore
+from kedge.handoff.snapshot import snapshots
+from kedge.handoff.transitions import ROLES, find_role
+from kedge.handoff.verification import escape_path
+from kedge.host.project import Project
+from kedge.knowledge.log import implementation_log, log_entry
+from kedge.knowledge.log.file_check import ChangedFiles, find_changed_files
+from kedge.knowledge.log.implementation_log import LoggedReport
+from kedge.knowledge.topic import Topic, find_feature, find_topic
 from kedge.model.attempt import Attempt
 from kedge.tasks import choose
 from kedge.tasks.board import Board
 from kedge.tasks.ledger import Ledger
-
-if TYPE_CHECKING:
-    from kedge.host.project import Project
-    from kedge.knowledge.log.file_check import ChangedFiles
-    from kedge.knowledge.log.implementation_log import LoggedReport
-    from kedge.knowledge.topic import Topic
-
 
 command = Group(help="Show past attempts and record implementers' reports.")
 
@@ -60,10 +63,6 @@ def show(edge: Edge, task: str, last: int | None) -> Reply:
 )
 def append(edge: Edge, task: str, file: str, feature: str | None, attempt: int | None) -> Reply:
     """Add an implementer's report to the implementation log."""
-    from kedge.cli import text_input
-    from kedge.knowledge.log import implementation_log
-    from kedge.knowledge.topic import find_topic
-
     if file == "-" and sys.stdin is not None and sys.stdin.isatty():
         raise UsageError("no report given", hint="use --report FILE, or pipe the report in")
     project = edge.project()
@@ -89,9 +88,6 @@ def append(edge: Edge, task: str, file: str, feature: str | None, attempt: int |
 @click.argument("subject", metavar="FEATURE|TASK")
 def read(edge: Edge, subject: str) -> Reply:
     """Print the implementation log of a feature or of one task."""
-    from kedge.knowledge.log import implementation_log
-    from kedge.knowledge.topic import find_topic
-
     project = edge.project()
     topic = find_topic(project, subject, here=edge.directory)
     text = implementation_log.read(project, topic)
@@ -107,9 +103,6 @@ def read(edge: Edge, subject: str) -> Reply:
 @click.argument("feature", metavar="FEATURE")
 def archive(edge: Edge, feature: str) -> Reply:
     """Move a finished feature's implementation log to the archive."""
-    from kedge.knowledge.log import implementation_log
-    from kedge.knowledge.topic import find_feature
-
     project = edge.project()
     timeout = config.load(project).settings.tasks.lock_timeout
     topic = find_feature(project, feature, edge.directory)
@@ -127,12 +120,6 @@ def _guess_attempt(project: Project, topic: Topic) -> int:
 
 def _find_changed_files(edge: Edge, project: Project, topic: Topic) -> ChangedFiles | None:
     """Return the files that changed, according to the task's snapshots or else to git."""
-    from kedge.handoff.context_store import ContextStore
-    from kedge.handoff.snapshot import snapshots
-    from kedge.handoff.transitions import ROLES, find_role
-    from kedge.handoff.verification import escape_path
-    from kedge.knowledge.log.file_check import ChangedFiles, find_changed_files
-
     try:
         store = ContextStore(project)
         if project.repo is None or not store.exists(topic.key):
@@ -152,29 +139,21 @@ def _find_changed_files(edge: Edge, project: Project, topic: Topic) -> ChangedFi
 
 
 def _report_data(topic: Topic, logged: LoggedReport) -> dict[str, Any]:
-    report = logged.report
+    report = asdict(logged.report)
+    del report["text"]
     return {
         "task": topic.task,
         "attempt": logged.attempt,
         "added": logged.added,
         "log": logged.log,
         "report": logged.kept,
-        "partial": report.partial,
-        "missing": list(report.missing),
-        "implemented": report.implemented,
-        "tested": report.tested,
-        "files": list(report.files),
-        "self_review": report.self_review,
-        "decisions": report.decisions,
-        "deviations": report.deviations,
-        "concerns": report.concerns,
+        "partial": logged.report.partial,
+        **report,
         "check": asdict(logged.check) if logged.check else None,
     }
 
 
 def _describe_report(logged: LoggedReport) -> str:
-    from kedge.knowledge.log import log_entry
-
     if not logged.added:
         return f"already logged: {logged.log}, attempt {logged.attempt}"
     lines = [f"logged: {logged.log}"]

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kedge import config
-from kedge.cli import options
+from kedge.cli import options, text_input
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean
+from kedge.context.budget import TextPart, fit_parts, suggest_budget
 from kedge.errors import InvalidValue, UsageError
+from kedge.handoff import lifecycle
+from kedge.handoff.context_store import ContextStore
+from kedge.host.redact import redact_value
+from kedge.host.tokens import count
+from kedge.knowledge.bank.bank import Bank
+from kedge.knowledge.bank.view import entry_data
+from kedge.knowledge.retro import answer, apply, bundle, bundle_text
+from kedge.knowledge.retro import subject as works
+from kedge.knowledge.retro.apply import ApplyResult
+from kedge.knowledge.retro.bundle import Bundle, ReadHandoff
+from kedge.knowledge.retro.subject import Subject
 from kedge.settings import MAX_TOKENS
-
-if TYPE_CHECKING:
-    from kedge.knowledge.bank.bank import Bank
-    from kedge.knowledge.retro.apply import ApplyResult
-    from kedge.knowledge.retro.bundle import Bundle, ReadHandoff
-    from kedge.knowledge.retro.subject import Subject
-
 
 TOKENS = 8000
 _MIN_TOKENS = 500
@@ -58,9 +64,6 @@ def command(
     allow: tuple[str, ...],
 ) -> Reply:
     """Gather what finished work teaches and apply the answer."""
-    from kedge.knowledge.bank.bank import Bank
-    from kedge.knowledge.retro import subject as works
-
     if answer is None and (partial or allow):
         raise UsageError("--partial and --allow-secret need --apply", hint="--apply FILE")
     if answer is not None and (tokens or parts or since):
@@ -93,10 +96,6 @@ def bundle_reply(
     since: str | None = None,
 ) -> Reply:
     """Return what the work teaches, as data and as text."""
-    from kedge.context.budget import TextPart, fit_parts, suggest_budget
-    from kedge.host.tokens import count
-    from kedge.knowledge.retro import bundle, bundle_text
-
     gathered = bundle.gather_bundle(bank, work, _handoff_reader(bank), since)
     head = "" if parts else bundle_text.render_head(gathered)
     pieces = []
@@ -121,17 +120,12 @@ def bundle_reply(
 
 def _more_command(work: Subject, since: str | None, tokens: int, part: str = "") -> str:
     """Return the command that prints the part in full."""
-    import shlex
-
     words = ["kedge", "retro", work.id, *(["--since", since] if since else [])]
     words += ["--part", part] if part else []
     return shlex.join([*words, "--tokens", str(max(tokens, _MIN_TOKENS))])
 
 
 def _bundle_data(gathered: Bundle, text: str, budget: int, sections: list[dict[str, Any]]) -> Any:
-    from kedge.host.redact import redact_value
-    from kedge.host.tokens import count
-
     work = gathered.subject
     about = {"kind": work.kind, "id": work.id, "title": work.title, "label": work.label}
     sizes = {"tokens": count(text), "budget": budget, "sections": sections}
@@ -140,9 +134,6 @@ def _bundle_data(gathered: Bundle, text: str, budget: int, sections: list[dict[s
 
 def _handoff_reader(bank: Bank) -> ReadHandoff:
     """Return a function that summarises a task's handoff, if it has one."""
-    from kedge.handoff import lifecycle
-    from kedge.handoff.context_store import ContextStore
-
     store = ContextStore(bank.project)
 
     def read_handoff(task: str) -> Mapping[str, Any] | None:
@@ -154,9 +145,6 @@ def _handoff_reader(bank: Bank) -> ReadHandoff:
 def _apply(
     edge: Edge, bank: Bank, work: Subject, file: str, *, partial: bool, allow: tuple[str, ...]
 ) -> Reply:
-    from kedge.cli import text_input
-    from kedge.knowledge.retro import answer, apply
-
     _, text = text_input.read_file(file, edge.directory)
     try:
         done = apply.apply_answer(
@@ -174,8 +162,6 @@ def _apply(
 
 
 def _result_data(work: Subject, done: ApplyResult) -> dict[str, Any]:
-    from kedge.knowledge.bank.view import entry_data
-
     return {
         "work": work.id,
         "label": work.label,

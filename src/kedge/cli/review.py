@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from kedge import config
+from kedge.cli import text_input
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.errors import GitError, InvalidValue, TaskNotFound, UsageError
-from kedge.knowledge.reviews.records import KINDS, PHASES
+from kedge.handoff.snapshot import snapshots
+from kedge.host import tokens
+from kedge.host.project import Project
+from kedge.knowledge.log.file_check import is_bookkeeping
+from kedge.knowledge.reviews import outcome, records
+from kedge.knowledge.reviews.answer import ReviewAnswer, parse_answer
+from kedge.knowledge.reviews.findings import parse_finding
+from kedge.knowledge.reviews.records import KINDS, PHASES, Claim, Review
 from kedge.knowledge.reviews.vocabulary import FAILED, MAJOR, MINOR, RESULTS
-
-if TYPE_CHECKING:
-    from kedge.host.project import Project
-    from kedge.knowledge.reviews.answer import ReviewAnswer
-    from kedge.knowledge.reviews.records import Claim, Review
-    from kedge.knowledge.topic import Topic
-
+from kedge.knowledge.topic import Topic, find_topic
 
 _phase = click.option("--phase", type=click.Choice(PHASES), help="The phase of a feature.")
 _TREE_DIGITS = 12  # digits of a tree in a table
@@ -92,9 +92,6 @@ def record(
     file: str | None,
 ) -> Reply:
     """Record a review of the working tree."""
-    from kedge.knowledge.reviews import outcome, records
-    from kedge.knowledge.reviews.findings import parse_finding
-
     project = edge.project()
     settings = config.load(project).settings
     topic = _find_topic(edge, project, subject)
@@ -141,9 +138,6 @@ def record(
 @click.option("--reviewer", metavar="NAME", help="Only this reviewer.")
 def outcome_(edge: Edge, subject: str, phase: str | None, reviewer: str | None) -> Reply:
     """Print the outcome of past reviews, for the next reviewer's prompt."""
-    from kedge.host import tokens
-    from kedge.knowledge.reviews import outcome, records
-
     project = edge.project()
     topic = _find_topic(edge, project, subject)
     past, warnings = records.read_reviews(project, topic)
@@ -171,8 +165,6 @@ def outcome_(edge: Edge, subject: str, phase: str | None, reviewer: str | None) 
 @click.argument("subject", metavar="SUBJECT")
 def list_(edge: Edge, subject: str) -> Reply:
     """List the reviews of a task or feature, oldest first."""
-    from kedge.knowledge.reviews import records
-
     project = edge.project()
     topic = _find_topic(edge, project, subject)
     past, warnings = records.read_reviews(project, topic)
@@ -199,9 +191,6 @@ def _rows(one: Review) -> list[tuple[str, ...]]:
 
 def _find_topic(edge: Edge, project: Project, subject: str) -> Topic:
     """Return the task or feature; one that no longer exists is found by its reviews."""
-    from kedge.knowledge.reviews import records
-    from kedge.knowledge.topic import Topic, find_topic
-
     try:
         return find_topic(project, subject, here=edge.directory)
     except TaskNotFound:
@@ -211,9 +200,6 @@ def _find_topic(edge: Edge, project: Project, subject: str) -> Topic:
 
 
 def _read_answer(edge: Edge, file: str | None) -> ReviewAnswer:
-    from kedge.cli import text_input
-    from kedge.knowledge.reviews.answer import ReviewAnswer, parse_answer
-
     if file is None:
         return ReviewAnswer()
     name, text = text_input.read_file(file, edge.directory)
@@ -231,8 +217,6 @@ def _choose_result(edge: Edge, flag: str | None, answer: ReviewAnswer) -> str:
 
 
 def _parse_claim(text: str) -> Claim:
-    from kedge.knowledge.reviews.records import Claim
-
     claim, bar, source = text.partition("|")
     if not bar or not claim.strip() or not source.strip():
         raise UsageError(
@@ -252,8 +236,6 @@ def _choose_tree(edge: Edge, project: Project, named: str | None, last: str | No
 
     If only kedge's own records changed since the last review, its tree is the current one.
     """
-    from kedge.handoff.snapshot import snapshots
-
     now: str = snapshots.read_tree(project)
     if last is not None and _is_same_tree(project, last, now):
         now = last
@@ -261,8 +243,6 @@ def _choose_tree(edge: Edge, project: Project, named: str | None, last: str | No
 
 
 def _check_named_tree(edge: Edge, project: Project, named: str, now: str) -> str:
-    from kedge.handoff.snapshot import snapshots
-
     if named == now:
         return now
     try:
@@ -280,8 +260,6 @@ def _check_named_tree(edge: Edge, project: Project, named: str, now: str) -> str
 
 
 def _read_tree(edge: Edge, project: Project) -> str | None:
-    from kedge.handoff.snapshot import snapshots
-
     try:
         return snapshots.read_tree(project)
     except GitError as error:
@@ -291,9 +269,6 @@ def _read_tree(edge: Edge, project: Project) -> str | None:
 
 def _is_same_tree(project: Project, tree: str, now: str) -> bool:
     """True if only kedge's own records differ; False if the tree no longer exists."""
-    from kedge.handoff.snapshot import snapshots
-    from kedge.knowledge.log.file_check import is_bookkeeping
-
     try:
         return all(is_bookkeeping(one.path) for one in snapshots.compare(project, tree, now))
     except GitError:

@@ -494,18 +494,6 @@ def test_backfill_prints_a_patch_and_writes_with_yes(repo: Path, bank: Path, ked
     assert kedge("knowledge", "backfill").out == "no metadata is missing\n"
 
 
-def test_backfill_uses_the_commit_date_of_the_entry(
-    repo: Path, bank: Path, kedge: Kedge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    features(repo, 1, 8)
-    (bank / "heuristics.md").write_text("### Heuristic: Two\n- Source: a bug\n")
-    monkeypatch.setenv("GIT_COMMITTER_DATE", day(5))
-    git(repo, "add", "-A")
-    git(repo, "commit", "--quiet", "-m", "notes")
-    kedge("knowledge", "backfill", "--yes")
-    assert "- Last observed: Feature #005 (approximate" in (bank / "heuristics.md").read_text()
-
-
 # Location
 
 

@@ -169,34 +169,32 @@ NOT_GIVEN = "(approximate — no provenance was given)"
 
 
 @pytest.mark.parametrize(
-    ("provenance", "written", "last", "count"),
+    ("provenance", "last", "count"),
     [
-        ("Feature #002", "", "Feature #002", 1),
-        ("Features #004, #003", "", "Feature #003", 2),  # 3 was finished after 4
-        ("Features #003, #005", "", "Feature #005", 2),  # one in progress is the latest
-        ("Features #003, #099", "", "Feature #003", 2),  # unknown ones come first
-        ("Features #098, #099", "", "Feature #099", 2),
-        ("Task k-1, task k-2", "", "Task k-2", 2),
-        ("feature knot", "", f"Feature #003 {NON_NUMERIC}", 1),
-        ("a bug", "", f"Feature #003 {NON_NUMERIC}", 1),
-        ("a bug", "2025-01-20", f"Feature #002 {NON_NUMERIC}", 1),
-        ("a bug", "2025-01-19", f"Feature #001 {NON_NUMERIC}", 1),
-        ("a bug", "2020-01-01", f"Feature #001 {NON_NUMERIC}", 1),  # before all of them
-        ("a bug of 2025-01-30", "2025-01-20", f"Feature #004 {NON_NUMERIC}", 1),
-        ("", "2025-01-20", f"Feature #002 {NOT_GIVEN}", 1),
+        ("Feature #002", "Feature #002", 1),
+        ("Features #004, #003", "Feature #003", 2),  # 3 was finished after 4
+        ("Features #003, #005", "Feature #005", 2),  # one in progress is the latest
+        ("Features #003, #099", "Feature #003", 2),  # unknown ones come first
+        ("Features #098, #099", "Feature #099", 2),
+        ("Task k-1, task k-2", "Task k-2", 2),
+        ("feature knot", f"Feature #003 {NON_NUMERIC}", 1),
+        ("a bug", f"Feature #003 {NON_NUMERIC}", 1),
+        ("a bug of 2025-01-20", f"Feature #002 {NON_NUMERIC}", 1),
+        ("a bug of 2025-01-19", f"Feature #001 {NON_NUMERIC}", 1),
+        ("a bug of 2020-01-01", f"Feature #001 {NON_NUMERIC}", 1),  # before all of them
+        ("", f"Feature #003 {NOT_GIVEN}", 1),
     ],
 )
 def test_observation_is_inferred_from_the_provenance(
-    provenance: str, written: str, last: str, count: int
+    provenance: str, last: str, count: int
 ) -> None:
     entry = make_entry(f"Observed in: {provenance}" if provenance else "Confidence: low")
-    assert infer_observation(entry, FEATURES, written, "2025-03-01") == (last, count)
+    assert infer_observation(entry, FEATURES, "2025-03-01") == (last, count)
 
 
 def test_without_features_the_inferred_observation_is_a_day() -> None:
-    entry = make_entry("Observed in: a bug")
-    for written, day in (("2025-01-20", "2025-01-20"), ("", "2025-03-01")):
-        found = infer_observation(entry, TASKS, written, "2025-03-01")
-        assert found == (f"{day} {NON_NUMERIC}", 1)
+    for provenance, day in (("a bug of 2025-01-20", "2025-01-20"), ("a bug", "2025-03-01")):
+        entry = make_entry(f"Observed in: {provenance}")
+        assert infer_observation(entry, TASKS, "2025-03-01") == (f"{day} {NON_NUMERIC}", 1)
     named = Completions((Completion("rope", "2025-01-01"),), ("rope",))
-    assert infer_observation(entry, named, "", "2025-03-01") == (f"2025-03-01 {NON_NUMERIC}", 1)
+    assert infer_observation(entry, named, "2025-03-01") == (f"2025-03-01 {NON_NUMERIC}", 1)

@@ -10,12 +10,6 @@ from kedge.knowledge.bank import edits, entries, titles
 from kedge.knowledge.bank.entries import Entry, Page, strip_ending
 from kedge.knowledge.bank.fields import ANCHOR, CONFIDENCE, COUNT, LAST, PROVENANCE
 
-_TITLES = {
-    titles.ANTI_PATTERN: "Anti-Patterns",
-    titles.HEURISTIC: "Heuristics",
-    titles.PATTERN: "Patterns",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -32,7 +26,7 @@ class Draft:
 
 def empty_page(file: str, type_: str) -> Page:
     """Return a page with nothing but its title."""
-    return entries.parse_page(f"# {_TITLES[type_]}\n", file)
+    return entries.parse_page(f"# {titles.LABELS[type_]}s\n", file)
 
 
 def append_entry(page: Page, draft: Draft) -> Page:

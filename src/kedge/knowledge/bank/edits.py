@@ -143,7 +143,7 @@ def key_for(page: Page, name: str) -> str:
         for entry in page.entries
         for field in entry.all(name)
     )
-    return keys.most_common(1)[0][0] if keys else fields.LABELS[name]
+    return keys.most_common(1)[0][0] if keys else name.capitalize()
 
 
 def unsafe_edit(page: Page, line: int) -> FileError:

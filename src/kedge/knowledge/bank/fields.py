@@ -42,19 +42,6 @@ _ITEM = re.compile(r"(?P<lead>[ \t]*+)(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
 _STOP = re.compile(r"[ \t]*+(?:[-*+][ \t]|[0-9]{1,9}[.)][ \t]|[|#>]|<)")
 
 
-LABELS = {
-    PROVENANCE: "Observed in",
-    CONFIDENCE: "Confidence",
-    LAST: "Last observed",
-    COUNT: "Observation count",
-    CONFIRMED: "Confirmed",
-    CHALLENGED: "Challenged",
-    KEPT: "Kept",
-    ANCHOR: "Anchored at",
-    RETIRED: "Retired",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Field:
     """A key and its value. Lines count from 0; `start` and `end` are columns in line `line`.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
-from kedge.errors import InvalidValue, KedgeError
+from kedge.errors import InvalidValue
 from kedge.host import clock
 from kedge.host.secrets import refuse
 from kedge.knowledge.bank import anchors, drafts, edits, entries, observations, similarity
@@ -133,12 +132,10 @@ def backfill(bank: Bank) -> list[tuple[Page, Page]]:
     """Return each page with missing metadata: as it is, and with the metadata added."""
     changed = []
     for page in bank.pages():
-        days = _blame_days(bank, page)
         missing: dict[int, list[tuple[str, str]]] = {}
         after = page
         for index, entry in enumerate(page.entries):
-            day = days.get(entry.line, "")
-            last, count = infer_observation(entry, bank.completions, day, clock.now()[:10])
+            last, count = infer_observation(entry, bank.completions, clock.now()[:10])
             for field, value in ((LAST, last), (COUNT, str(count))):
                 if entry.field(field) is None:
                     missing.setdefault(index, []).append((field, value))
@@ -214,31 +211,3 @@ def _refuse_unsafe(what: str, text: str, allow: Collection[str]) -> str:
         )
     refuse(what, text, allow)
     return text
-
-
-def _blame_days(bank: Bank, page: Page) -> dict[int, str]:
-    """Return the day on which each line was committed, as far as git knows."""
-    if bank.project.repo is None:
-        return {}
-    try:
-        blame = bank.project.repo.git("blame", "--porcelain", "HEAD", "--", page.file)
-    except KedgeError:
-        return {}  # it was never committed
-    return _parse_blame(blame.decode("utf-8", "surrogateescape"), page)
-
-
-def _parse_blame(blame: str, page: Page) -> dict[int, str]:
-    """Return days by line of the page, from 0; lines are matched by their text."""
-    stamps: dict[str, str] = {}
-    days: dict[str, str] = {}
-    commit = ""
-    for line in blame.split("\n"):
-        if re.match(r"[0-9a-f]{40,64} [0-9]", line):
-            commit = line.partition(" ")[0]
-        elif line.startswith("committer-time "):
-            when = datetime.fromtimestamp(int(line.split()[1]), UTC)
-            stamps[commit] = when.strftime("%Y-%m-%d")
-        elif line.startswith("\t"):
-            days.setdefault(line[1:].rstrip("\r"), stamps.get(commit, ""))
-    by_line = ((n, days.get(entries.strip_ending(line), "")) for n, line in enumerate(page.lines))
-    return {n: day for n, day in by_line if day}

@@ -63,22 +63,16 @@ def count_since(occasion: Occasion, completions: Completions) -> int | None:
     return min(known, default=None)
 
 
-def infer_observation(
-    entry: Entry, completions: Completions, written: str, today: str
-) -> tuple[str, int]:
-    """Infer `Last observed` and the observation count from the entry's provenance.
-
-    `written` is the day on which the entry was written; empty if it is not known.
-    """
+def infer_observation(entry: Entry, completions: Completions, today: str) -> tuple[str, int]:
+    """Infer `Last observed` and the observation count from the entry's provenance."""
     first = values.parse_occasion(entry.value(PROVENANCE) or None)
     number = max(len(first.refs), 1)
     if first.kind == values.FEATURE and all(feature_number(ref) is not None for ref in first.refs):
         return f"Feature #{_latest(first.refs, completions)}", number
     if first.kind == values.TASK:
         return f"Task {first.refs[-1]}", number
-    day = first.day or written
     note = _NOT_GIVEN if first.kind == values.MISSING else _NON_NUMERIC
-    return f"{_feature_finished_by(day, completions) or day or today} {note}", 1
+    return f"{_feature_finished_by(first.day, completions) or first.day or today} {note}", 1
 
 
 def _count_since_feature(ref: str, completions: Completions) -> int | None:

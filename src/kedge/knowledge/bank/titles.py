@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 ANTI_PATTERN, HEURISTIC, PATTERN = "anti-pattern", "heuristic", "pattern"
 TYPES = (ANTI_PATTERN, HEURISTIC, PATTERN)
-FILES = {ANTI_PATTERN: "anti-patterns.md", HEURISTIC: "heuristics.md", PATTERN: "patterns.md"}
-LABELS = {ANTI_PATTERN: "Anti-Pattern", HEURISTIC: "Heuristic", PATTERN: "Pattern"}
+FILES = {type_: f"{type_}s.md" for type_ in TYPES}
+LABELS = {type_: type_.title() for type_ in TYPES}
 
 _WORD = r"(?P<type>anti[-_ ]?pattern|heuristic|pattern)"
 _TYPED = re.compile(

@@ -25,7 +25,7 @@ _FEATURE = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(
-    r"[ \t]{0,3}(?:(?P<to>[-–]|to\b|through\b)|,?[ \t]{0,3}(?:and\b|&)|[,/+;])[ \t]{0,3}"
+    r"[ \t]{0,3}(?:[-–]|to\b|through\b|,?[ \t]{0,3}(?:and\b|&)|[,/+;])[ \t]{0,3}"
     r"(?P<sharp>#?)(?P<number>[0-9]{1,6})(?![\w]|[-/.][0-9])",
     re.IGNORECASE,
 )
@@ -92,23 +92,14 @@ def _parse_features(value: str) -> tuple[str, ...]:
         position = match.end()
         if any(begin < match.end() and match.start() < end for begin, end in others):
             continue
-        last = match[match.lastgroup or 0]
-        refs[last] = None
+        refs[match[match.lastgroup or 0]] = None
         while match["folder"] is None and (more := _MORE.match(value, position)):
             number = more["number"]
             if not more["sharp"] and re.fullmatch(r"(?:19|20)[0-9]{2}", number):
                 break
-            refs.update(dict.fromkeys(_expand_range(last, number) if more["to"] else (number,)))
-            last, position = number, more.end()
+            refs[number] = None
+            position = more.end()
     return tuple(refs)
-
-
-def _expand_range(first: str, last: str) -> list[str]:
-    """Return the numbers after `first` up to `last`; only `last` if the range is implausible."""
-    begin, end = int(first), int(last)
-    if not begin < end < begin + 50:
-        return [last]
-    return [str(number).zfill(len(first)) for number in range(begin + 1, end)] + [last]
 
 
 def _parse_tasks(value: str) -> tuple[str, ...]:
