@@ -96,6 +96,7 @@ def record(
     settings = config.load(project).settings
     topic = _find_topic(edge, project, subject)
     past, _ = records.read_reviews(project, topic)
+    mine = [one for one in past if one.series == (reviewer.casefold(), phase)]
     answer = _read_answer(edge, file)
     verdict = _choose_result(edge, result, answer)
     claims = answer.claims
@@ -111,7 +112,7 @@ def record(
         subject=topic.key,
         reviewer=reviewer,
         result=verdict,
-        tree=_choose_tree(edge, project, tree, _last_tree(past, reviewer, phase)),
+        tree=_choose_tree(edge, project, tree, mine[-1].tree if mine else None),
         iteration=iteration or 0,
         cap=settings.review.cap,
         phase=phase,
@@ -226,11 +227,6 @@ def _parse_claim(text: str) -> Claim:
     return Claim(claim.strip(), source.strip())
 
 
-def _last_tree(past: list[Review], reviewer: str, phase: str | None) -> str | None:
-    mine = [one for one in past if one.series == (reviewer.casefold(), phase)]
-    return mine[-1].tree if mine else None
-
-
 def _choose_tree(edge: Edge, project: Project, named: str | None, last: str | None) -> str:
     """Return the named tree, or the working tree's.
 
@@ -239,11 +235,7 @@ def _choose_tree(edge: Edge, project: Project, named: str | None, last: str | No
     now: str = snapshots.read_tree(project)
     if last is not None and _is_same_tree(project, last, now):
         now = last
-    return now if named is None else _check_named_tree(edge, project, named, now)
-
-
-def _check_named_tree(edge: Edge, project: Project, named: str, now: str) -> str:
-    if named == now:
+    if named is None or named == now:
         return now
     try:
         changes = snapshots.compare(project, named, now)

@@ -72,8 +72,8 @@ def find_object(text: str, score: Callable[[Object], int]) -> Object | None:
 def parse_whole(text: str) -> Object | None:
     """Parse a text that is one JSON object and nothing else; None for any other text."""
     bare = text.strip()
-    objects = _parse_leniently(bare) if bare.startswith("{") and bare.endswith("}") else []
-    return objects[0] if objects and all(one == objects[0] for one in objects) else None
+    parsed = _parse(bare) or _parse(_TRAILING_COMMA.sub("", bare))
+    return parsed.value if parsed else None
 
 
 def to_text(value: Any, depth: int = _DEPTH) -> str:

@@ -47,6 +47,12 @@ def first_dates(project: Project) -> dict[str, str]:
     return dates
 
 
+def object_list(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Return the objects in a list of the record, without items of other types."""
+    value = record.get(name)
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def _read(project: Project, file: str) -> tuple[list[dict[str, Any]], list[str]]:
     return json_lines.read(_path(project, file), f".kedge/{FOLDER}/{file}.jsonl", dict)
 

@@ -91,7 +91,7 @@ def test_new_lesson_follows_the_style_of_the_file(repo: Path, kedge: Kedge, endi
     path.parent.mkdir(parents=True)
     before = (
         "# Our patterns\n\n## P-01: Outbox\n\nEvents are rows.\n\n* **Used in:** Feature #001\n"
-        "* **Last seen:** Feature #001\n\n---\n\n## P-02: Read model\n\nOne for each screen.\n\n"
+        "* **Last seen:** Feature #001\n\n## P-02: Read model\n\nOne for each screen.\n\n"
         "* **Used in:** Feature #002\n* **Last seen:** Feature #002\n\n## References\n\nA book\n"
     ).replace("\n", ending)
     path.write_bytes(before.encode())
@@ -99,7 +99,7 @@ def test_new_lesson_follows_the_style_of_the_file(repo: Path, kedge: Kedge, endi
     kedge("knowledge", "add", "Strangler", "--type", "pattern", "--text", text, "--in", "7")
     head, _, tail = before.partition(f"{ending}## References")
     added = (
-        "\n---\n\n## P-03: Strangler\n\nRoute by route.\n\n* **Used in:** Feature #7\n"
+        "\n## P-03: Strangler\nRoute by route.\n* **Used in:** Feature #7\n"
         "* **Confidence:** medium\n* **Last seen:** Feature #7\n* **Observation count:** 1\n"
     ).replace("\n", ending)
     assert path.read_bytes().decode() == f"{head}{added}{ending}## References{tail}"

@@ -121,18 +121,6 @@ def test_entry_is_stale_from_the_limit_on(after: int, state: str) -> None:
     assert (found.state, found.age) == (state, 3)
 
 
-def test_default_limit_is_ten() -> None:
-    features = tuple(Completion(f"{n:03}-x", f"2025-01-{n:02}") for n in range(1, 13))
-    completions = Completions(features, tuple(one.id for one in features))
-    states = {
-        number: assess_staleness(
-            make_entry(f"Last observed: Feature #{number:03}"), completions
-        ).state
-        for number in (2, 3)
-    }
-    assert states == {2: "stale", 3: "fresh"}
-
-
 @pytest.mark.parametrize(
     ("kept", "state"),
     [
@@ -148,17 +136,17 @@ def test_kept_entry_is_fresh_until_the_limit_is_reached_again(kept: str, state: 
 
 
 def test_reason_of_each_state() -> None:
-    assert assess_staleness(make_entry("Confidence: high"), FEATURES) == Staleness(
+    assert assess_staleness(make_entry("Confidence: high"), FEATURES, 10) == Staleness(
         "missing", None, "does not say when it was last observed"
     )
     for value, why in (
         ("Task k-9", "no such feature or task to count from"),
         ("once", "no feature, task or date"),
     ):
-        found = assess_staleness(make_entry(f"Last observed: {value}"), FEATURES)
+        found = assess_staleness(make_entry(f"Last observed: {value}"), FEATURES, 10)
         assert found == Staleness("unknown", None, f"{value}: {why}")
     fresh = make_entry("Last observed: Feature #004")
-    assert assess_staleness(fresh, FEATURES) == Staleness("fresh", 1, "1 finished since")
+    assert assess_staleness(fresh, FEATURES, 10) == Staleness("fresh", 1, "1 finished since")
     assert assess_staleness(fresh, FEATURES, 1).why == "1 finished since Feature #004"
     kept = make_entry("Last observed: Feature #004", "Kept: Feature #003")
     assert assess_staleness(kept, FEATURES, 1).why == "1 finished since; kept"

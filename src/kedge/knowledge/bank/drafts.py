@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kedge.errors import InvalidValue
 from kedge.knowledge.bank import edits, entries, titles
-from kedge.knowledge.bank.entries import Entry, Page, strip_ending
+from kedge.knowledge.bank.entries import Page, strip_ending
 from kedge.knowledge.bank.fields import ANCHOR, CONFIDENCE, COUNT, LAST, PROVENANCE
 
 
@@ -31,30 +31,27 @@ def empty_page(file: str, type_: str) -> Page:
 
 def append_entry(page: Page, draft: Draft) -> Page:
     """Append the entry to the page; InvalidValue if it would not parse back unchanged."""
-    text = draft.text.strip().split("\n")
-    _check_text("\n".join(text))
+    text = draft.text.strip()
+    _check_text(text)
     style = edits.style_for(page)
     provenance = edits.key_for(page, PROVENANCE)
     if draft.type == titles.HEURISTIC and not any(e.all(PROVENANCE) for e in page.entries):
         provenance = "Source"
-    metadata = [(provenance, draft.provenance), (edits.key_for(page, CONFIDENCE), draft.confidence)]
-    metadata += [(edits.key_for(page, LAST), draft.last), (edits.key_for(page, COUNT), "1")]
-    metadata += [(edits.key_for(page, ANCHOR), anchor) for anchor in draft.anchors]
-    model = page.entries[-1] if page.entries else None
-    airy = model is not None and model.last > model.line and not _line(page, model.line + 1)
-    apart = not style.bullet or (model is not None and _is_apart(page, model))
-    new = [_heading(page, draft), *([""] if airy else []), *text]
-    new += [""] if apart and text else []
+    metadata = [
+        (provenance, draft.provenance),
+        (edits.key_for(page, CONFIDENCE), draft.confidence),
+        (edits.key_for(page, LAST), draft.last),
+        (edits.key_for(page, COUNT), "1"),
+        *((edits.key_for(page, ANCHOR), anchor) for anchor in draft.anchors),
+    ]
+    new = [_heading(page, draft), *text.split("\n"), *([] if style.bullet else [""])]
     new += [style.format_line(key, value) for key, value in metadata]
     place = _end_of_entries(page)
     lead = [""] if place and page.lines[place - 1].strip() else []
-    if model and (rule := _rule_between(page)):
-        lead += [rule, ""]
     tail = [""] if place < len(page.lines) and page.lines[place].strip() else []
-    after = entries.parse_page(
-        "".join(edits.insert_lines(page, place, lead + new + tail)), page.file
-    )
-    _check(page, after, draft, "\n".join(text))
+    lines = edits.insert_lines(page, place, lead + new + tail)
+    after = entries.parse_page("".join(lines), page.file)
+    _check(page, after, draft, text)
     return after
 
 
@@ -107,23 +104,3 @@ def _end_of_entries(page: Page) -> int:
         return len(page.lines)
     last = page.entries[-1].last
     return last + 1 if any(line.strip() for line in page.lines[last + 1 :]) else len(page.lines)
-
-
-def _rule_between(page: Page) -> str:
-    """Return the horizontal rule between the last two entries, if there is one."""
-    if len(page.entries) < 2:
-        return ""
-    one, other = page.entries[-2:]
-    between = [strip_ending(line) for line in page.lines[one.last + 1 : other.line] if line.strip()]
-    return between[0] if len(between) == 1 and re.fullmatch(r"[-*_ ]{3,}", between[0]) else ""
-
-
-def _is_apart(page: Page, entry: Entry) -> bool:
-    """True if a blank line precedes the entry's metadata."""
-    known = [field for field in entry.fields if field.known]
-    above = known[0].line - 1 if known else -1
-    return above > entry.line + 1 and not _line(page, above)
-
-
-def _line(page: Page, at: int) -> str:
-    return page.lines[at].strip()

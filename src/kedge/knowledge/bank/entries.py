@@ -34,7 +34,6 @@ class Entry:
     type: str
     name: str
     code: str  # a number or a code before the name, such as AP-3
-    prefixed: bool  # True if the heading names the type
     line: int
     last: int
     level: int
@@ -148,7 +147,6 @@ def _entry(page: Page, heads: list[_Head], chosen: set[int], at: int, section: s
         title.type or titles.type_for_file(page.file),
         title.name,
         title.code,
-        bool(title.type),
         first,
         last,
         level,

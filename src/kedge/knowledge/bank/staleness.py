@@ -11,7 +11,6 @@ from kedge.knowledge.bank.fields import KEPT, LAST, PROVENANCE
 from kedge.knowledge.bank.values import Occasion
 from kedge.knowledge.feature_folders import feature_label, feature_number
 
-STALE_AFTER = 10  # finished features, or tasks
 FRESH, STALE, UNKNOWN, MISSING = "fresh", "stale", "unknown", "missing"
 _NON_NUMERIC = "(approximate — original provenance was non-numeric)"
 _NOT_GIVEN = "(approximate — no provenance was given)"
@@ -26,7 +25,7 @@ class Staleness:
     why: str
 
 
-def assess_staleness(entry: Entry, completions: Completions, after: int = STALE_AFTER) -> Staleness:
+def assess_staleness(entry: Entry, completions: Completions, after: int) -> Staleness:
     """Return STALE if `after` were finished since the entry was last observed or kept."""
     last = entry.field(LAST)
     if last is None or not last.value.strip():

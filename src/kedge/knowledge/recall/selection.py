@@ -65,7 +65,7 @@ def query_for_task(task: Task, paths: Iterable[str] = ()) -> Query:
     return relevance.query_from_text("\n".join(words), (*task.scope_in, *paths))
 
 
-def select_lessons(bank: Bank, query: Query, budget: int, most: int = _MAX_LESSONS) -> Selection:
+def select_lessons(bank: Bank, query: Query, budget: int) -> Selection:
     """Select the most relevant lessons. Orphaned entries are left out."""
     entries = [one.entry for one in bank.entries()]
     if not entries:
@@ -76,7 +76,7 @@ def select_lessons(bank: Bank, query: Query, budget: int, most: int = _MAX_LESSO
         if changed is not None:
             text = redact(printable(_mark_drift(format_entry(match.entry), changed)))
             lessons.append(Lesson(match.entry, text, match.why, bool(changed)))
-    fitting = _fit_budget(lessons[:most], budget)
+    fitting = _fit_budget(lessons[:_MAX_LESSONS], budget)
     return Selection(tuple(fitting), len(lessons) - len(fitting), tuple(bank.warnings))
 
 

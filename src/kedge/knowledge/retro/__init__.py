@@ -3,7 +3,7 @@
 In reading order:
 
 - `subject`: what a retro is about: a feature, an epic or a task
-- `commits`, `handoffs`: the commits of the work, and the archived records of its handoffs
+- `commits`: the commits of the work
 - `bundle`: gather all of it with the lessons to judge
 - `answer`: the answer that an agent is asked for, parsed and checked
 - `bundle_text`: the bundle as text for the agent

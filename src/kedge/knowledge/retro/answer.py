@@ -94,21 +94,19 @@ def parse_answer(text: str) -> RetroAnswer:
     value = _find_answer(text)
     parser = _Parser()
     parser.check_keys(value)
-    new = [parser.new_entry(where, item) for where, item in parser.items(value, NEW)]
+    new = (parser.new_entry(where, item) for where, item in parser.items(value, NEW))
     confirmed, challenged = (
         [parser.observation(where, item, word) for where, item in parser.items(value, key)]
         for key, word in ((CONFIRMED, "evidence"), (CHALLENGED, "reason"))
     )
-    skipped = [parser.entry_name(where, item) for where, item in parser.items(value, SKIPPED)]
-    ignored = ", ".join(parser.ignored[:10])
-    warnings = (f"ignored in the answer: {ignored}",) if ignored else ()
+    skipped = (parser.entry_name(where, item) for where, item in parser.items(value, SKIPPED))
     return RetroAnswer(
-        tuple(one for one in new if one),
-        tuple(one for one in confirmed if one),
-        tuple(one for one in challenged if one),
-        tuple(one for one in skipped if one),
+        tuple(filter(None, new)),
+        tuple(filter(None, confirmed)),
+        tuple(filter(None, challenged)),
+        tuple(filter(None, skipped)),
         tuple(parser.problems),
-        warnings,
+        (f"ignored in the answer: {', '.join(parser.ignored[:10])}",) if parser.ignored else (),
     )
 
 
@@ -153,10 +151,8 @@ class _Parser:
             self._string(where, item, "text", MAX_TEXT),
             self._one_of(where, {"confidence": "medium", **item}, "confidence", CONFIDENCE),
             self._paths(where, item.get("paths", [])),
-            item.get("anyway", False) is True,
+            item.get("anyway") is True,
         )
-        if not isinstance(item.get("anyway", False), bool):
-            self.add_problem(where, f"its anyway is {_kind(item['anyway'])}, not true or false")
         return entry if len(self.problems) == before else None
 
     def observation(self, where: str, item: Any, word: str) -> Observation | None:
@@ -188,12 +184,9 @@ class _Parser:
         return value
 
     def _paths(self, where: str, value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(isinstance(path, str) for path in value):
-            self.add_problem(where, "its paths are not a list of strings")
-        elif len(value) > MAX_ITEMS:
-            self.add_problem(where, f"has {len(value)} paths; the limit is {MAX_ITEMS}")
-        else:
+        if isinstance(value, list) and all(isinstance(path, str) for path in value):
             return tuple(value)
+        self.add_problem(where, "its paths are not a list of strings")
         return ()
 
     def _string(self, where: str, item: Mapping[str, Any], key: str, most: int) -> str:

@@ -26,7 +26,6 @@ from kedge.knowledge.retro.answer import (
     Problem,
     RetroAnswer,
 )
-from kedge.knowledge.retro.handoffs import object_list
 from kedge.knowledge.retro.subject import Subject
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class _Application:
         self.steps: list[Step] = []
         self.problems: list[Problem] = []
         past, self.warnings = retro_records.read_records(staged.project, subject.id)
-        self.past = [one for record in past for one in object_list(record, NEW)]
+        self.past = [one for record in past for one in retro_records.object_list(record, NEW)]
         new_names = {titles.name_key(one.name) for one in answer.new}
         observed = [
             (kind, one, found)
@@ -213,18 +212,12 @@ class _Application:
 
 def _record(subject: Subject, answer: RetroAnswer, steps: Sequence[Step]) -> dict[str, Any]:
     """Return the record of what was applied; equal for the same answer applied again."""
-    new = [asdict(one.item) for one in steps if isinstance(one.item, NewEntry)]
-    observed = [(one.kind, one.item) for one in steps if isinstance(one.item, Observation)]
-    return {
-        "kind": subject.kind,
-        "id": subject.id,
-        "label": subject.label,
-        NEW: [{name: one[name] for name in one if name != "where"} for one in new],
-        CONFIRMED: [
-            {"entry": o.entry, "evidence": o.evidence} for k, o in observed if k == CONFIRMED
-        ],
-        CHALLENGED: [
-            {"entry": o.entry, "reason": o.evidence} for k, o in observed if k == CHALLENGED
-        ],
-        SKIPPED: list(answer.skipped),
-    }
+    rows: dict[str, list[dict[str, Any]]] = {NEW: [], CONFIRMED: [], CHALLENGED: []}
+    for step in steps:
+        row = asdict(step.item)
+        del row["where"]
+        if step.kind == CHALLENGED:
+            row["reason"] = row.pop("evidence")
+        rows[step.kind].append(row)
+    about = {"kind": subject.kind, "id": subject.id, "label": subject.label}
+    return {**about, **rows, SKIPPED: list(answer.skipped)}

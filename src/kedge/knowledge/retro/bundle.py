@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from kedge.errors import KedgeError
-from kedge.host import files
-from kedge.knowledge import topic
+from kedge.host import files, json_lines
+from kedge.knowledge import retro_records, topic
 from kedge.knowledge.bank import anchors
 from kedge.knowledge.bank.bank import Bank
 from kedge.knowledge.bank.entries import Entry
@@ -19,13 +19,12 @@ from kedge.knowledge.bank.view import entry_data
 from kedge.knowledge.log import implementation_log
 from kedge.knowledge.recall.relevance import Query, rank_entries
 from kedge.knowledge.recall.selection import query_for_task
-from kedge.knowledge.retro import handoffs
 from kedge.knowledge.retro.commits import CommitRange, collect_commits
-from kedge.knowledge.retro.handoffs import CheckSummary, object_list
 from kedge.knowledge.retro.subject import FEATURE, Subject
 from kedge.knowledge.reviews.records import Review, read_reviews
 from kedge.knowledge.topic import Topic
 from kedge.model.attempt import Attempt
+from kedge.model.ids import is_id
 from kedge.model.task import Task
 from kedge.store import sessions
 from kedge.store.sqlite import FILE, connect
@@ -44,6 +43,18 @@ class TaskAttempts:
 
     task: Task
     attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSummary:
+    """The runs of a check during a task: first and last exit code, and how often it failed."""
+
+    task: str
+    command: str
+    first: int
+    last: int
+    runs: int
+    failed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +189,18 @@ def _read_handoffs(
     bank: Bank, task: str, read_open: ReadHandoff, warnings: list[str]
 ) -> list[Mapping[str, Any]]:
     """Return the task's handoff records, an open handoff last."""
-    found, more = handoffs.read_archived(bank.project, task)
-    warnings += more
+    found: list[Mapping[str, Any]] = []
+    if is_id(task):
+        path = bank.project.own("handoffs", f"{task}.jsonl")
+        archived, more = json_lines.read(path, f".kedge/handoffs/{path.name}", dict)
+        found += archived
+        warnings += more
     try:
         open_ = read_open(task)
+        found += [open_] if open_ is not None else []
     except KedgeError as error:
         warnings.append(f"the handoff of {task} cannot be read: {error.message}")
-        open_ = None
-    return [*found, *([open_] if open_ is not None else [])]
+    return found
 
 
 def _start_times(tasks: Sequence[TaskAttempts]) -> list[str]:
@@ -198,9 +213,16 @@ def _summarize_checks(
     task: TaskAttempts, records: Sequence[Mapping[str, Any]]
 ) -> list[CheckSummary]:
     """Summarize the checks of handoffs, which kedge ran itself; without any, those of attempts."""
-    runs = [run for one in records for run in object_list(one, "checks")]
-    runs = runs or [run for attempt in task.attempts for run in attempt.checks]
-    return handoffs.summarize_checks(task.task.id, runs)
+    runs = [run for one in records for run in retro_records.object_list(one, "checks")]
+    codes: dict[str, list[int]] = {}
+    for one in runs or [run for attempt in task.attempts for run in attempt.checks]:
+        command, code = one.get("command"), one.get("exit_code")
+        if isinstance(command, str) and type(code) is int:
+            codes.setdefault(command, []).append(code)
+    return [
+        CheckSummary(task.task.id, command, run[0], run[-1], len(run), sum(c != 0 for c in run))
+        for command, run in codes.items()
+    ]
 
 
 def _collect_drift(
@@ -226,7 +248,7 @@ def _collect_drift(
                 DriftRecord(
                     task.id, "handoff", {key: one.get(key) for key in ("since", "state", "note")}
                 )
-                for one in object_list(record, "drift")
+                for one in retro_records.object_list(record, "drift")
             ]
     return drift
 

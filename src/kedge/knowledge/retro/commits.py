@@ -68,14 +68,6 @@ class CommitRange:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """The arguments of `git log` for the range, and why it starts there."""
-
-    range: tuple[str, ...]
-    why: str
-
-
 def collect_commits(
     project: Project,
     subject: Subject,
@@ -94,46 +86,41 @@ def collect_commits(
         return None
     if repo.head() is None:
         return CommitRange("There are no commits yet", uncommitted=_list_uncommitted(repo))
+    revisions, why = _find_range(repo, subject, since, bases, began)
+    if not revisions:
+        return CommitRange(why, uncommitted=_list_uncommitted(repo))
+    return _read_commits(repo, revisions, why)
+
+
+def _find_range(
+    repo: git.Repo,
+    subject: Subject,
+    since: str | None,
+    bases: Sequence[str],
+    began: Sequence[str],
+) -> tuple[list[str], str]:
+    """Return the arguments of `git log` for the range, and why it starts there."""
     if since is not None:
-        start = _start_at(repo, since)
-    else:
-        start = _find_start(repo, subject, bases, began)
-    if not start.range:
-        return CommitRange(start.why, uncommitted=_list_uncommitted(repo))
-    return _read_commits(repo, start)
-
-
-def _start_at(repo: git.Repo, since: str) -> _Start:
-    commit = _commit(repo, since)
-    if commit is None:
-        raise InvalidValue(f"no commit {since[:80]!r}", hint="give a commit of this repository")
-    return _Start((f"{commit}..HEAD",), f"{_ALL} since {commit[:10]}, given by --since")
-
-
-def _find_start(
-    repo: git.Repo, subject: Subject, bases: Sequence[str], began: Sequence[str]
-) -> _Start:
-    if subject.folder:
-        log = repo.git(
-            "log", "--reverse", "--diff-filter=A", "--format=%H", "--", subject.folder
-        ).split()
-        if log:
-            first = log[0].decode()
-            why = f"{_ALL} from {first[:10]}, which added {subject.folder}"
-            parent = _commit(repo, f"{first}^")
-            return _Start((f"{parent}..HEAD",) if parent else ("HEAD",), why)
+        commit = _commit(repo, since)
+        if commit is None:
+            raise InvalidValue(f"no commit {since[:80]!r}", hint="give a commit of this repository")
+        return [f"{commit}..HEAD"], f"{_ALL} since {commit[:10]}, given by --since"
+    options = ("--reverse", "--diff-filter=A", "--format=%H")
+    added = repo.git("log", *options, "--", subject.folder).split() if subject.folder else []
+    if added:
+        first = added[0].decode()
+        parent = _commit(repo, f"{first}^")
+        why = f"{_ALL} from {first[:10]}, which added {subject.folder}"
+        return [f"{parent}..HEAD" if parent else "HEAD"], why
     known = {commit for base in bases if (commit := _commit(repo, base)) is not None}
     if known:
-        order = repo.git("rev-list", "--no-walk=sorted", *sorted(known)).split()
-        oldest = order[-1].decode()
-        return _Start((f"{oldest}..HEAD",), f"{_ALL} since {oldest[:10]}, where the work started")
+        oldest = repo.git("rev-list", "--no-walk=sorted", *sorted(known)).split()[-1].decode()
+        return [f"{oldest}..HEAD"], f"{_ALL} since {oldest[:10]}, where the work started"
     if began:
         moment = shorten(min(began), 40)
         why = f"{_ALL} dated since {moment}, when the work started"
-        return _Start((f"--since={moment}", "HEAD"), why)
-    return _Start(
-        (), "The commit on which the work started is unknown: give it with --since COMMIT"
-    )
+        return [f"--since={moment}", "HEAD"], why
+    return [], "The commit on which the work started is unknown: give it with --since COMMIT"
 
 
 def _commit(repo: git.Repo, named: str) -> str | None:
@@ -141,12 +128,12 @@ def _commit(repo: git.Repo, named: str) -> str | None:
     return output.decode().strip() if output else None
 
 
-def _read_commits(repo: git.Repo, start: _Start) -> CommitRange:
+def _read_commits(repo: git.Repo, revisions: Sequence[str], why: str) -> CommitRange:
     options = ["--no-merges", "--no-renames", "--numstat", "-z", f"-n{_MAX_COMMITS + 1}"]
     try:
-        log = repo.git("log", *options, "--format=%H%x00%s", *start.range, "--")
+        log = repo.git("log", *options, "--format=%H%x00%s", *revisions, "--")
     except GitError as error:
-        return CommitRange(f"{start.why}; git failed: {error.message}")
+        return CommitRange(f"{why}; git failed: {error.message}")
     commits = list[Commit]()
     files: dict[str, FileChanges] = {}
     parts = iter(log.decode("utf-8", "surrogateescape").split("\0"))
@@ -166,7 +153,7 @@ def _read_commits(repo: git.Repo, start: _Start) -> CommitRange:
     )
     more = len(commits) > _MAX_COMMITS
     return CommitRange(
-        start.why, tuple(commits[:_MAX_COMMITS]), tuple(most), _list_uncommitted(repo), more
+        why, tuple(commits[:_MAX_COMMITS]), tuple(most), _list_uncommitted(repo), more
     )
 
 

@@ -18,7 +18,7 @@ from kedge.knowledge.reviews.records import (
 )
 from kedge.knowledge.reviews.vocabulary import FAILED, NOTE, SEVERITIES, WITH_NOTES
 
-TOKENS = 200  # for the unresolved issues
+_MAX_TOKENS = 200  # for the unresolved issues
 _MAX_ISSUE = 240  # characters
 _TREE = 12  # digits of a tree id
 
@@ -30,7 +30,6 @@ def render_outcome(
     reviewer: str | None = None,
     tree: str | None = None,
     same: Collection[str] = (),
-    budget: int = TOKENS,
 ) -> str:
     """Render the latest review of each reviewer in the phase; empty if there is none.
 
@@ -38,9 +37,7 @@ def render_outcome(
     are trees that count as unchanged.
     """
     latest = latest_reviews(reviews, phase=phase, reviewer=reviewer)
-    return "\n".join(
-        _render_review(one, None if one.tree in same else tree, budget) for one in latest
-    )
+    return "\n".join(_render_review(one, None if one.tree in same else tree) for one in latest)
 
 
 def latest_reviews(
@@ -71,12 +68,12 @@ def list_unresolved(review: Review) -> list[Finding]:
     return sorted(issues, key=lambda one: SEVERITIES.index(one.severity))
 
 
-def _render_review(review: Review, tree: str | None, budget: int) -> str:
+def _render_review(review: Review, tree: str | None) -> str:
     lines = [
         "## Domain Reviewer Outcome",
         f"- Reviewer: {review.reviewer}",
         f"- Result: {describe_result(review)}",
-        f"- Unresolved issues: {_list_issues(review, budget)}",
+        f"- Unresolved issues: {_list_issues(review)}",
     ]
     if review.approved:
         changed = tree is not None and tree != review.tree
@@ -88,12 +85,12 @@ def _render_review(review: Review, tree: str | None, budget: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _list_issues(review: Review, budget: int) -> str:
+def _list_issues(review: Review) -> str:
     issues = list_unresolved(review)
     lines: list[str] = []
     for one in issues:
         line = _format_issue(one)
-        if lines and tokens.count("; ".join([*lines, line])) > budget:
+        if lines and tokens.count("; ".join([*lines, line])) > _MAX_TOKENS:
             break
         lines.append(line)
     if len(lines) < len(issues):
