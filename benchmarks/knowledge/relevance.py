@@ -86,7 +86,7 @@ def measure(half: str, *, at: int = AT, anchored: bool = True) -> Tally:
 def entry(row: dict[str, Any], line: int, anchored: bool) -> Entry:
     at = (Field(ANCHOR, row["at"], 0, 0, 0, 0),) if row["at"] and anchored else ()
     code, name, text = row["entry"], row["name"], row["text"]
-    return Entry(row["bank"], row["type"], name, code, True, line, line, 3, "", at, text)
+    return Entry(row["bank"], row["type"], name, code, line, line, 3, "", at, text)
 
 
 if __name__ == "__main__":

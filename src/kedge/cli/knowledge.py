@@ -118,12 +118,7 @@ def add(
 @_at
 @options.allow_secret
 def confirm(
-    edge: Edge,
-    name: str,
-    where: str,
-    evidence: str,
-    at: tuple[str, ...],
-    allow: tuple[str, ...],
+    edge: Edge, name: str, where: str, evidence: str, at: tuple[str, ...], allow: tuple[str, ...]
 ) -> Reply:
     """Record that an entry was confirmed."""
     bank = _open_bank(edge)

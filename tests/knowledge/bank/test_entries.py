@@ -92,7 +92,7 @@ def assert_only(page: Page, after: Page, entry: Entry, added: int) -> None:
         entry_values(e) for e in page.entries[:at]
     ]
     inside, changed = list(old[entry.line : entry.last + 1]), list(new[entry.line :])
-    known = {n - entry.line for f in entry.fields if f.known for n in range(f.line, f.last + 1)}
+    known = {n - entry.line for f in entry.fields for n in range(f.line, f.last + 1)}
     text = [line.rstrip("\r\n") for n, line in enumerate(inside) if n not in known]
     left = iter(line.rstrip("\r\n") for line in changed)
     assert all(line in left for line in text), "a line of the text is missing or moved"

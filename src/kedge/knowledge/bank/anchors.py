@@ -7,6 +7,7 @@ at a directory has no hash.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from dataclasses import dataclass, replace
@@ -15,7 +16,9 @@ from pathlib import PurePosixPath
 from kedge.errors import FileError, InvalidValue
 from kedge.host.project import Project
 from kedge.repomap import files
+from kedge.repomap.languages import language_of
 from kedge.repomap.symbol import Symbol
+from kedge.repomap.symbols import extract
 
 CURRENT, DRIFTED, ORPHANED, UNKNOWN = "current", "drifted", "orphaned", "unknown"
 DIGITS = 12
@@ -64,9 +67,10 @@ def make(project: Project, named: str) -> Anchor:
         )
     sha, failed = hash_content(path, anchor.symbol, source)
     if sha is None:
+        names = ", ".join(one.name for one in _symbols(path, source)[0][:8])
         raise InvalidValue(
             f"no definition {anchor.symbol!r} in {path}" + (f": {failed}" if failed else ""),
-            hint=_hint(path, source),
+            hint=f"it defines {names}" if names else "anchor the entry at the file itself",
         )
     return replace(anchor, sha=sha)
 
@@ -93,8 +97,6 @@ def check(project: Project, anchor: Anchor) -> str:
 
 def hash_content(path: str, symbol: str, source: bytes) -> tuple[str | None, str]:
     """Return the hash of the file or definition; None, and why, if it cannot be computed."""
-    import hashlib
-
     source = source.replace(b"\r\n", b"\n")
     if symbol:
         spans, failed = _spans(path, symbol, source)
@@ -124,9 +126,6 @@ def _spans(path: str, symbol: str, source: bytes) -> tuple[list[tuple[int, int]]
 
 
 def _symbols(path: str, source: bytes) -> tuple[tuple[Symbol, ...], str]:
-    from kedge.repomap.languages import language_of
-    from kedge.repomap.symbols import extract
-
     language = language_of(path, source.partition(b"\n")[0])
     if language is None or not language.readable:
         return (), "kedge cannot find definitions in such files"
@@ -161,8 +160,3 @@ def _relative_path(project: Project, path: str) -> str:
         raise FileError(f"{path} is outside the project", hint="give a path relative to its root")
     project.path(str(parts))
     return str(parts)
-
-
-def _hint(path: str, source: bytes) -> str:
-    names = [one.name for one in _symbols(path, source)[0]]
-    return "it defines " + ", ".join(names[:8]) if names else "anchor the entry at the file itself"

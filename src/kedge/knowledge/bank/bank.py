@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -87,7 +86,7 @@ class Bank:
     def completions(self) -> Completions:
         """What was finished; former names of features only if an entry may refer to one."""
         found = read_completions(self.project, self.settings.tasks)
-        fields = [field for one in self.entries() for field in one.entry.fields if field.known]
+        fields = [field for one in self.entries() for field in one.entry.fields]
         occasions = [values.parse_occasion(field.value) for field in fields]
         refs = [ref for one in occasions if one.kind == values.FEATURE for ref in one.refs]
         if any(match_folder(ref, found.folders) is None for ref in refs):
@@ -147,11 +146,9 @@ class Bank:
             (self._path(new.file), old.data if old else None, new.data) for old, new in changes
         )
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> AbstractContextManager[None]:
         path = self.project.own("locks", "knowledge.lock")
-        with files.lock(path, timeout=self.settings.tasks.lock_timeout):
-            yield
+        return files.lock(path, timeout=self.settings.tasks.lock_timeout)
 
     def _path(self, file: str) -> Path:
         own = file.removeprefix(".kedge/")
@@ -183,9 +180,8 @@ class StagedBank(Bank):
     def label(self, named: str) -> str:  # noqa: ARG002 - the signature of Bank
         return self._label
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        yield
+    def lock(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def changes(self) -> list[tuple[Page | None, Page]]:
         """Return each page that differs: as it was read, and as it would be written."""

@@ -8,7 +8,7 @@ of them its number gives its position.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,9 +19,13 @@ from kedge.features.folders import FEATURES, list_features, read_meta
 from kedge.host.project import Project
 from kedge.knowledge import retro_records
 from kedge.knowledge.feature_folders import feature_number, match_folder
+from kedge.model.ids import TaskId
 from kedge.model.status_words import status_of
-from kedge.model.task import Status
+from kedge.model.task import Status, Task
 from kedge.settings import TaskSettings
+from kedge.tasks import choose
+from kedge.tasks.board import Board
+from kedge.tasks.feature_docs import FeatureDocs
 
 _DATES = ("completed", "completedAt", "completed_at", "lastUpdated", "last_updated")
 _STATUS = re.compile(r'\+.{0,400}?"status"[ \t]*:[ \t]*"([^"]{1,40})"')
@@ -68,8 +72,24 @@ def read_completions(project: Project, settings: TaskSettings) -> Completions:
         retros = {name: _to_utc(at) for name, at in retro_records.first_dates(project).items()}
         done = {n: day or from_git.get(n) or retros.get(n, "") for n, day in done.items()}
     dropped = {n: _completion_date(metas[n]) for n in names if states[n] is Status.FAILED}
-    tasks, open_tasks = _read_tasks(project, settings, warnings)
-    return Completions(_sort(done), names, tasks, open_tasks, dropped, {}, tuple(warnings))
+    tasks = read_tasks(project, settings, warnings).values()
+    open_tasks = frozenset(task.id for task in tasks if task.status is not Status.DONE)
+    ended = _sort_tasks(tasks)
+    return Completions(_sort(done), names, ended, open_tasks, dropped, {}, tuple(warnings))
+
+
+def read_tasks(
+    project: Project, settings: TaskSettings, warnings: list[str]
+) -> Mapping[TaskId, Task]:
+    """Return all tasks; if they cannot be read, warn: a feature can be known without them."""
+    try:
+        board = Board(choose.open_backend(project, settings))
+        tasks = board.tasks()
+        warnings += board.warnings
+        return tasks
+    except KedgeError as error:
+        warnings.append(f"tasks cannot be read: {error.message}")
+        return {}
 
 
 def read_renames(project: Project, folders: Collection[str]) -> dict[str, str]:
@@ -115,8 +135,6 @@ def _find_finished(root: Path, folders: Collection[str]) -> set[str]:
     """Return the features whose tasks are all done."""
     if not folders:
         return set()
-    from kedge.tasks.feature_docs import FeatureDocs
-
     tasks = FeatureDocs(root).read().tasks
     done = {str(t.id) for t in tasks if t.type == "epic" and t.status is Status.DONE}
     return {name for name in folders if name in done or name.partition("-")[0] in done}
@@ -163,20 +181,7 @@ def _sort(done: Mapping[str, str]) -> tuple[Completion, ...]:
     return tuple(Completion(name, when) for when, _, name in sorted(rows))
 
 
-def _read_tasks(
-    project: Project, settings: TaskSettings, warnings: list[str]
-) -> tuple[tuple[Completion, ...], frozenset[str]]:
-    from kedge.tasks import choose
-    from kedge.tasks.board import Board
-
-    try:
-        board = Board(choose.open_backend(project, settings))
-        every = board.tasks().values()
-        warnings += board.warnings
-    except KedgeError as error:
-        warnings.append(f"tasks cannot be read: {error.message}")
-        return (), frozenset()
-    done = [task for task in every if task.status is Status.DONE and task.type != "epic"]
+def _sort_tasks(tasks: Iterable[Task]) -> tuple[Completion, ...]:
+    done = [task for task in tasks if task.status is Status.DONE and task.type != "epic"]
     ends = sorted((_to_utc(task.closed_at or task.updated_at), task.id) for task in done)
-    completions = tuple(Completion(task_id, when) for when, task_id in ends)
-    return completions, frozenset(task.id for task in every if task.status is not Status.DONE)
+    return tuple(Completion(task_id, when) for when, task_id in ends)

@@ -65,7 +65,7 @@ def append_fields(page: Page, new_fields: Mapping[int, Sequence[tuple[str, str]]
             keys[name] = keys.get(name) or key_for(page, name)
         new = [style.format_line(keys[name], value) for name, value in new_fields[index]]
         line, apart = _find_place(page, entry, new_fields[index][0][0], style)
-        _insert(lines, line, ["", *new] if apart else new, page.ending)
+        insert_lines(lines, line, ["", *new] if apart else new, page.ending)
         more = [Field(name, value, 0, 0, 0, 0) for name, value in new_fields[index]]
         expected[index] = [*entry.fields, *more]
     return _parse_checked(page, lines, expected)
@@ -105,17 +105,11 @@ def remove_entry(page: Page, index: int) -> tuple[Page, str]:
     return after, removed
 
 
-def insert_lines(page: Page, place: int, new: list[str]) -> list[str]:
-    """Return the page's lines with new ones before the line `place`.
+def insert_lines(lines: list[str], place: int, new: list[str], ending: str) -> None:
+    """Insert new lines before the line `place`, with the line ending of the line above, if any.
 
     If the last line had no line ending, it has none afterwards.
     """
-    lines = list(page.lines)
-    _insert(lines, place, new, page.ending)
-    return lines
-
-
-def _insert(lines: list[str], place: int, new: list[str], ending: str) -> None:
     if place > 0 and lines[place - 1].endswith("\n"):
         ending = "\r\n" if lines[place - 1].endswith("\r\n") else "\n"
     added = [line + ending for line in new]
@@ -128,9 +122,8 @@ def _insert(lines: list[str], place: int, new: list[str], ending: str) -> None:
 def style_for(page: Page, entry: Entry | None = None) -> Style:
     """Return the style of the entry's metadata, else that of the last entry with metadata."""
     for one in [entry, *reversed(page.entries)]:
-        known = [field for field in one.fields if field.known] if one else []
-        if known:
-            style = fields.style_of(page.lines[known[-1].line])
+        if one and one.fields:
+            style = fields.style_of(page.lines[one.fields[-1].line])
             if one is entry or not style.row:
                 return style if one is entry else replace(style, lead="")
     return Style()
@@ -189,10 +182,9 @@ def _escape_cell(value: str) -> str:
 
 def _find_place(page: Page, entry: Entry, name: str, style: Style) -> tuple[int, bool]:
     """Return the line to add a field before, and whether a blank line has to come first."""
-    known = [field for field in entry.fields if field.known]
-    first = [field for field in known if field.name in _FIRST] if name in _FIRST else []
-    if known:
-        field = (first or known)[-1]
+    first = [field for field in entry.fields if field.name in _FIRST] if name in _FIRST else []
+    if entry.fields:
+        field = (first or entry.fields)[-1]
         place = field.last + 1
         depth = len(style.lead) + 1
         while place <= entry.last and page.lines[place].startswith((" " * depth, "\t")):

@@ -139,7 +139,7 @@ def _entry(page: Page, heads: list[_Head], chosen: set[int], at: int, section: s
     stop = next(later, None)
     last = _trim_end(page, first, heads[stop].heading.line - 2 if stop else len(page.lines) - 1)
     metadata = tuple(fields.read_fields(page.lines, page.prose, first + 1, last))
-    meta = {n for field in metadata if field.known for n in range(field.line, field.last + 1)}
+    meta = {n for field in metadata for n in range(field.line, field.last + 1)}
     text = [strip_ending(page.lines[n]) for n in range(first + 1, last + 1) if n not in meta]
     title = head.title
     return Entry(

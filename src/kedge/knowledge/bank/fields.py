@@ -49,19 +49,12 @@ class Field:
     A value that continues on further lines ends on line `last`.
     """
 
-    name: str  # the canonical name, or the key in lower case if it is not a known one
+    name: str
     value: str
     line: int
     last: int
     start: int
     end: int
-
-    @property
-    def known(self) -> bool:
-        return self.name in _KNOWN
-
-
-_KNOWN = frozenset(_NAMES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +135,11 @@ def _scan(
 
 
 def _field(match: re.Match[str], line: int) -> Field | None:
-    key = " ".join(match["key"].lower().replace("-", " ").split())
-    name = _NAMES.get(key)
+    name = _NAMES.get(" ".join(match["key"].lower().replace("-", " ").split()))
     row = "|" in match["lead"]
-    if name is None:
-        if row or not match["bullet"] or not (match["gap"] or match["mark"]):
-            return None
-        name = key
-    elif not row and not match["bullet"] and len(match["lead"]) > 3:
-        return None  # indented code
-    value = match["value"].partition("<!--")[0]
-    value = value.removesuffix("\\").rstrip()
+    if name is None or (not row and not match["bullet"] and len(match["lead"]) > 3):
+        return None  # another key, or indented code
+    value = match["value"].partition("<!--")[0].removesuffix("\\").rstrip()
     start = match.start("value")
     return Field(name, value, line, line, start, start + len(value))
 

@@ -79,11 +79,7 @@ def find_changed_files(project: Project, started_at: str | None) -> ChangedFiles
         )
         base = (commit or b"").decode().strip() or None
         since = "the commit before the task was started" if base else "the start"
-    others = (
-        ["--others", "--exclude-standard"]
-        if base
-        else ["--cached", "--others", "--exclude-standard"]
-    )
+    others = ["--others", "--exclude-standard", *([] if base else ["--cached"])]
     paths: list[tuple[str, str | None]] = []
     if base:
         options = ["-z", "-M", "--name-status", "--no-ext-diff", "--ignore-submodules=dirty"]

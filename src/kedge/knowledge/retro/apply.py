@@ -68,22 +68,18 @@ def apply_answer(
         done = _Application(staged, subject, answer, allow)
         problems = (*answer.problems, *done.problems)
         if problems and not (partial and done.steps):
-            raise _refusal(problems)
+            count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
+            raise InvalidValue(
+                f"the answer has {count}",
+                hint="nothing was written; fix them, or use --partial to apply the rest",
+                data=[asdict(one) for one in problems],
+            )
         bank.write(staged.changes())
         recorded = retro_records.append_record(
             bank.project, subject.id, _record(subject, answer, done.steps)
         )
     warnings = (*answer.warnings, *done.warnings, *staged.warnings)
     return ApplyResult(tuple(done.steps), problems, recorded, warnings)
-
-
-def _refusal(problems: Sequence[Problem]) -> InvalidValue:
-    count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return InvalidValue(
-        f"the answer has {count}",
-        hint="nothing was written; fix them, or use --partial to apply the rest",
-        data=[asdict(one) for one in problems],
-    )
 
 
 class _Application:

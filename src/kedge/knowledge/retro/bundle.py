@@ -233,23 +233,14 @@ def _collect_drift(
 ) -> list[DriftRecord]:
     drift = []
     watched = _read_sessions(bank, [one.task.id for one in tasks], warnings)
-    for tried in tasks:
-        task, attempts = tried.task, tried.attempts
-        drift += [
-            DriftRecord(task.id, f"attempt {one.number}", one.drift)
-            for one in attempts
-            if one.drift
-        ]
-        for one in watched.get(task.id, ()):
-            rest = {name: value for name, value in one.items() if name != "session"}
-            drift.append(DriftRecord(task.id, f"session {one['session']}", rest))
-        for record in records[task.id]:
-            drift += [
-                DriftRecord(
-                    task.id, "handoff", {key: one.get(key) for key in ("since", "state", "note")}
-                )
-                for one in retro_records.object_list(record, "drift")
-            ]
+    for one in tasks:
+        task = one.task.id
+        found = [(f"attempt {tried.number}", tried.drift) for tried in one.attempts if tried.drift]
+        found += [(f"session {row.pop('session')}", row) for row in watched.get(task, ())]
+        events = (e for record in records[task] for e in retro_records.object_list(record, "drift"))
+        keys = ("since", "state", "note")
+        found += [("handoff", {key: event.get(key) for key in keys}) for event in events]
+        drift += [DriftRecord(task, where, what) for where, what in found]
     return drift
 
 
@@ -277,14 +268,12 @@ def _relevant_entries(
     changed = tuple(one.path for one in commits.files[:_MAX_PATHS]) if commits else ()
     queries = [query_for_task(one.task) for one in tasks] + [Query(changed)]
     scores: dict[int, float] = {}
-    places = {id(entry): at for at, entry in enumerate(entries)}
     for query in queries:
         for match in rank_entries(entries, query, budget=None):
-            at = places[id(match.entry)]
-            scores[at] = max(scores.get(at, 0.0), match.score)
-    order = sorted(range(len(entries)), key=lambda at: (-scores.get(at, 0.0), at))
+            scores[id(match.entry)] = max(scores.get(id(match.entry), 0.0), match.score)
     small = len(entries) <= MAX_ENTRIES
-    return [entries[at] for at in order if small or at in scores][:MAX_ENTRIES]
+    wanted = [entry for entry in entries if small or id(entry) in scores]
+    return sorted(wanted, key=lambda entry: -scores.get(id(entry), 0.0))[:MAX_ENTRIES]
 
 
 def _aging_entries(bank: Bank) -> list[AgingEntry]:

@@ -57,15 +57,9 @@ class CommitRange:
         return sum(one.deleted for one in self.commits)
 
     def data(self) -> dict[str, Any]:
-        return {
-            "range": self.description,
-            "commits": [asdict(one) for one in self.commits],
-            "files": [asdict(one) for one in self.files],
-            "added": self.added,
-            "deleted": self.deleted,
-            "uncommitted": list(self.uncommitted),
-            "more": self.more,
-        }
+        data = asdict(self)
+        lines = {"added": self.added, "deleted": self.deleted}
+        return {"range": data.pop("description"), **data, **lines}
 
 
 def collect_commits(

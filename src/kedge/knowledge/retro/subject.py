@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
-from kedge.errors import InvalidValue, KedgeError
+from kedge.errors import InvalidValue
 from kedge.features.folders import FEATURES, list_features
 from kedge.knowledge.bank import values
 from kedge.knowledge.bank.bank import Bank
+from kedge.knowledge.bank.completions import read_tasks
 from kedge.knowledge.bank.entries import Entry
 from kedge.knowledge.bank.fields import PROVENANCE
 from kedge.knowledge.feature_folders import feature_label, feature_number, match_folder
 from kedge.model.ids import TaskId
 from kedge.model.task import Status, Task
-from kedge.tasks import choose, rules
-from kedge.tasks.board import Board
+from kedge.tasks import rules
+from kedge.tasks.feature_docs import FeatureDocs
 
 FEATURE, EPIC, TASK = "feature", "epic", "task"
 
@@ -58,7 +60,7 @@ def find_subject(bank: Bank, named: str) -> Subject:
     kind = word.lower().rstrip(":") if rest else ""
     bare = (rest.strip() if kind in (FEATURE, EPIC, TASK) else named.strip()).lstrip("#")
     folders = tuple(path.name for path in list_features(bank.project))
-    tasks = _read_tasks(bank)
+    tasks = read_tasks(bank.project, bank.settings.tasks, bank.warnings)
     folder = None if kind in (EPIC, TASK) else _find_folder(bare, folders)
     task = None if kind == FEATURE else tasks.get(TaskId(bare))
     if task is not None and task.type != rules.EPIC and folder != bare:
@@ -66,7 +68,11 @@ def find_subject(bank: Bank, named: str) -> Subject:
     if folder is not None:
         return _feature_subject(bank, folder, tasks)
     if task is None:
-        raise _unknown_subject(named, folders, tasks)
+        near = get_close_matches(named, [*folders, *tasks], n=1, cutoff=0.5)
+        hint = "ls docs/features and kedge task list show what there is"
+        raise InvalidValue(
+            f"no feature or task {named[:80]!r}", hint=f"did you mean {near[0]}?" if near else hint
+        )
     if task.type != rules.EPIC:
         above = match_folder(task.epic, folders) if task.epic else None
         return Subject(TASK, task.id, task.id, task.title, (task,), _path(above))
@@ -89,8 +95,6 @@ def _feature_subject(bank: Bank, folder: str, tasks: Mapping[TaskId, Task]) -> S
     epic = next((one for one in tasks.values() if one.id in names and one.type == rules.EPIC), None)
     below = _tasks_below(tasks, names)
     if not below and epic is None:
-        from kedge.tasks.feature_docs import FeatureDocs
-
         listed = {one.id: one for one in FeatureDocs(bank.project.root).read().tasks}
         epic = next((listed[TaskId(one)] for one in sorted(names) if one in listed), None)
         below = _tasks_below(listed, names)
@@ -100,18 +104,6 @@ def _feature_subject(bank: Bank, folder: str, tasks: Mapping[TaskId, Task]) -> S
 
 def _path(folder: str | None) -> str:
     return f"{FEATURES}/{folder}" if folder else ""
-
-
-def _read_tasks(bank: Bank) -> Mapping[TaskId, Task]:
-    """Return all tasks; if they cannot be read, warn: a feature can be known without them."""
-    try:
-        board = Board(choose.open_backend(bank.project, bank.settings.tasks))
-        tasks = board.tasks()
-        bank.warnings += board.warnings
-        return tasks
-    except KedgeError as error:
-        bank.warnings.append(f"tasks cannot be read: {error.message}")
-        return {}
 
 
 def _tasks_below(tasks: Mapping[TaskId, Task], epics: set[str]) -> tuple[Task, ...]:
@@ -128,15 +120,3 @@ def _last_finished(tasks: tuple[Task, ...]) -> str:
     """Return the task that was finished last; empty if none was."""
     done = [task for task in tasks if task.status is Status.DONE]
     return max(done, key=lambda task: (task.closed_at or "", task.id)).id if done else ""
-
-
-def _unknown_subject(
-    named: str, folders: tuple[str, ...], tasks: Mapping[TaskId, Task]
-) -> InvalidValue:
-    from difflib import get_close_matches
-
-    near = get_close_matches(named, [*folders, *tasks], n=1, cutoff=0.5)
-    hint = "ls docs/features and kedge task list show what there is"
-    return InvalidValue(
-        f"no feature or task {named[:80]!r}", hint=f"did you mean {near[0]}?" if near else hint
-    )
