@@ -60,7 +60,7 @@ def measure(half: str, *, at: int = AT, anchored: bool = True) -> Tally:
     silent = 0
     for row in tasks:
         query = relevance.query_from_text(row["text"], row["paths"])
-        found = relevance.rank_entries(entries, query, budget=None)[:at]
+        found = relevance.rank_entries(entries, query)[:at]
         ids = [one.entry.code for one in found]
         wanted = set(row["relevant"])
         if not wanted:

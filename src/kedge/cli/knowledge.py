@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from kedge.knowledge.recall.relevance import Query
 from kedge.tasks import choose
 from kedge.tasks.board import Board
 
+_TOKENS = 1000  # for relevant entries
 _TYPES = click.Choice(["anti-pattern", "heuristic", "pattern"])
 _in = click.option("--in", "where", required=True, metavar="ID", help="The feature or task.")
 _evidence = click.option("--evidence", required=True, help="What was observed, in one sentence.")
@@ -51,7 +53,7 @@ command = Group(help="Add, confirm, challenge and retire lessons.")
 @click.option("--task", metavar="ID", help="Only entries relevant to this task.")
 @click.option("--diff", is_flag=True, help="Only entries relevant to uncommitted changes.")
 @click.option("--path", "paths", multiple=True, help="Only entries relevant to a path; repeatable.")
-@click.option("--tokens", type=click.IntRange(1), help="The token budget; 1000 by default.")
+@click.option("--tokens", type=click.IntRange(1), help=f"The token budget; {_TOKENS} by default.")
 def list_(
     edge: Edge,
     type_: str | None,
@@ -66,7 +68,7 @@ def list_(
     entries = [one for one in bank.entries() if type_ in (None, one.entry.type)]
     query = _build_query(bank, text, task, diff, paths)
     if query is not None:
-        return _rank_reply(bank, entries, query, tokens)
+        return _rank_reply(bank, entries, query, tokens or _TOKENS)
     if tokens is not None:
         raise UsageError("--tokens needs --for, --task, --diff or --path")
 
@@ -209,7 +211,9 @@ def check(edge: Edge, after: int | None) -> Reply:
 def backfill(edge: Edge, yes: bool) -> Reply:
     """Print the missing metadata as a patch."""
     bank = _open_bank(edge)
-    changed = operations.write_backfill(bank) if yes else operations.backfill(bank)
+    with bank.lock() if yes else nullcontext():
+        changed = operations.backfill(bank)
+        bank.write(list(changed) if yes else [])
     patch = "".join(make_patch(old.file, old.data, new.data) for old, new in changed)
     files = [new.file for _, new in changed]
     data = {"written": yes and bool(changed), "files": files, "patch": printable(patch)}
@@ -266,20 +270,18 @@ def _build_query(
     return relevance.query_from_text(text or "", paths)
 
 
-def _rank_reply(bank: Bank, entries: list[PageEntry], query: Query, tokens: int | None) -> Reply:
+def _rank_reply(bank: Bank, entries: list[PageEntry], query: Query, budget: int) -> Reply:
+    """Return the relevant entries that fit the budget; one that is too long is left out."""
     live = {id(one.entry): one for one in entries if not bank.is_orphaned(one.entry)}
-    budget = tokens if tokens is not None else relevance.BUDGET
-    matches = relevance.rank_entries([one.entry for one in live.values()], query, budget=budget)
     if len(live) < len(entries):
         bank.warnings.append(f"{len(entries) - len(live)} orphaned left out: kedge knowledge check")
-    shown = [format_entry(one.entry) for one in matches]
-    data = [
-        {
-            **_entry_data(bank, live[id(m.entry)]),
-            "score": m.score,
-            "why": m.why,
-            "tokens": count(text + "\n"),
-        }
-        for m, text in zip(matches, shown, strict=True)
-    ]
+    data, shown = [], []
+    for match in relevance.rank_entries([one.entry for one in live.values()], query):
+        text = format_entry(match.entry)
+        size = count(text + "\n")
+        if size <= budget:
+            budget -= size
+            shown.append(text)
+            why = {"score": match.score, "why": match.why, "tokens": size}
+            data.append({**_entry_data(bank, live[id(match.entry)]), **why})
     return Reply(data, clean("\n".join(shown)), bank.warnings)

@@ -179,13 +179,8 @@ def list_(edge: Edge, subject: str) -> Reply:
 
 
 def _rows(one: Review) -> list[tuple[str, ...]]:
-    head = (
-        f"{one.iteration}/{one.cap}",
-        one.phase or "",
-        one.reviewer,
-        one.result,
-        one.tree[:_TREE_DIGITS],
-    )
+    iteration, tree = f"{one.iteration}/{one.cap}", one.tree[:_TREE_DIGITS]
+    head = (iteration, one.phase or "", one.reviewer, one.result, tree)
     findings = [f"{each.id} ({each.severity}): {each.text}" for each in one.findings]
     return [(*head, what) for what in findings or [one.summary]]
 

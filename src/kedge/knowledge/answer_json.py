@@ -48,11 +48,9 @@ def parse_objects(text: str) -> list[ParsedObject]:
 
 def explain_failure(text: str) -> str:
     """Say what is wrong with the first thing that looks like an object; empty if nothing does."""
-    whole = text.strip().removeprefix("\ufeff")
-    parts = [part.strip() for part in (*_fence_contents(whole), whole[whole.find("{") :])]
-    candidate = next((part for part in parts if part.startswith("{")), "")
+    candidate = text[text.find("{") :] if "{" in text else ""
     try:
-        _decoder(set()).decode(candidate)
+        _decoder(set()).raw_decode(candidate)
     except json.JSONDecodeError as error:
         return f"{error.msg} on line {error.lineno} of it" if candidate else ""
     except ValueError as error:

@@ -185,4 +185,4 @@ def test_hostile_files_are_parsed_in_time(line: str) -> None:
         page = entries.parse_page(text, "patterns.md")
         for entry in page.entries[:3]:
             values.parse_occasion(entry.value(PROVENANCE))
-        relevance.rank_entries(page.entries[:3], relevance.query_from_text(text), budget=None)
+        relevance.rank_entries(page.entries[:3], relevance.query_from_text(text))

@@ -17,7 +17,6 @@ from support import Kedge, assert_clear
 
 from kedge.host import tokens
 from kedge.knowledge.bank import entries
-from kedge.knowledge.bank.view import format_entry
 from kedge.knowledge.recall import relevance
 
 TOP = Path(__file__).resolve().parents[3]
@@ -137,11 +136,9 @@ def test_query_from_a_diff_has_its_paths_and_names() -> None:
     assert {"old_name", "new_name"} <= set(query.identifiers)
 
 
-@given(st.text(max_size=300), st.lists(st.text(max_size=40), max_size=4), st.integers(0, 200))
-def test_any_query_is_ranked_within_the_budget(text: str, paths: list[str], budget: int) -> None:
+@given(st.text(max_size=300), st.lists(st.text(max_size=40), max_size=4))
+def test_any_query_is_ranked(text: str, paths: list[str]) -> None:
     page = entries.parse_page(NOTES + "\n### Pattern: x\n" + text, "patterns.md")
     query = relevance.query_from_text(text, paths)
-    found = relevance.rank_entries(page.entries, query, budget=budget)
-    output = "\n".join(format_entry(one.entry) for one in found)
-    assert tokens.count(output) <= budget
+    found = relevance.rank_entries(page.entries, query)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)

@@ -6,10 +6,8 @@ import re
 
 import pytest
 
-from kedge.host import tokens
 from kedge.knowledge.bank import entries
 from kedge.knowledge.bank.entries import Entry
-from kedge.knowledge.bank.view import format_entry
 from kedge.knowledge.recall.relevance import (
     Match,
     Query,
@@ -29,7 +27,7 @@ def make_entries(*notes: tuple[str, str] | tuple[str, str, str]) -> tuple[Entry,
 
 
 def rank(notes: tuple[Entry, ...], query: Query) -> list[Match]:
-    return rank_entries(notes, query, budget=None)
+    return rank_entries(notes, query)
 
 
 def score(notes: tuple[Entry, ...], query: Query) -> float:
@@ -298,26 +296,6 @@ def test_at_most_twelve_entries_are_returned_best_first() -> None:
     notes = make_entries(*((f"Aa{n:02}", f"Qq{n:02}.", "pier/") for n in range(15)))
     found = rank(notes, Query(("pier/rope.py",)))
     assert [one.entry.name for one in found] == [f"Aa{n:02}" for n in range(12)]
-
-
-def test_entry_that_does_not_fit_the_budget_makes_room_for_the_next() -> None:
-    notes = make_entries(
-        ("Aa", "Qq.", "pier/"), ("Bb", "Ww " * 80, "pier/"), ("Cc", "Ee.", "pier/")
-    )
-    query = Query(("pier/rope.py",))
-    sizes = {one.name: tokens.count(format_entry(one) + "\n") for one in notes}
-    room = sizes["Aa"] + sizes["Cc"]
-    for budget, names in (
-        (None, "Aa Bb Cc"),
-        (1000, "Aa Bb Cc"),
-        (room, "Aa Cc"),
-        (room - 1, "Aa"),
-        (sizes["Aa"] - 1, ""),
-    ):
-        found = rank_entries(notes, query, budget=budget)
-        assert " ".join(one.entry.name for one in found) == names
-    many = make_entries(*((f"Aa{n}", "Ww " * 200, "pier/") for n in range(9)))
-    assert 0 < len(rank_entries(many, query)) < 9  # 1000 tokens by default
 
 
 # Queries

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kedge.knowledge.bank import anchors, similarity, titles
+from kedge.knowledge.bank import similarity, titles
+from kedge.knowledge.bank.anchors import DRIFTED, ORPHANED
 from kedge.knowledge.bank.bank import Bank
 from kedge.knowledge.bank.entries import Entry
 from kedge.knowledge.bank.fields import COUNT, LAST
@@ -13,6 +14,21 @@ from kedge.knowledge.bank.staleness import STALE, UNKNOWN, assess_staleness
 from kedge.knowledge.bank.view import printable
 
 _NAMED = 5  # entries listed in a warning
+_ANCHOR_STATES = {DRIFTED: "has changed since it was written", ORPHANED: "is gone"}
+_HINTS = {
+    STALE: "kedge knowledge confirm, challenge or retire it; stale --keep puts it off",
+    DRIFTED: "check whether it still holds: kedge knowledge confirm, challenge or retire it",
+    ORPHANED: "kedge knowledge confirm --at NEW anchors it again; retire removes it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AgingEntry:
+    """An entry that is stale, or whose anchor has changed or is gone."""
+
+    entry: Entry
+    state: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +41,30 @@ class Defect:
     hint: str
 
 
+def find_aging(bank: Bank, after: int) -> list[AgingEntry]:
+    """Return the entries that are stale, or whose anchors have changed or are gone."""
+    aging = []
+    for entry in (one.entry for one in bank.entries()):
+        staleness = assess_staleness(entry, bank.completions, after)
+        if staleness.state == STALE:
+            aging.append(AgingEntry(entry, STALE, staleness.why))
+        for anchor, state in bank.anchor_states(entry):
+            if state in _ANCHOR_STATES:
+                aging.append(AgingEntry(entry, state, f"{anchor.place} {_ANCHOR_STATES[state]}"))
+    return aging
+
+
 def find_defects(bank: Bank, after: int) -> tuple[list[Defect], list[str]]:
     """Return the defects, and a warning for entries whose age is unknown."""
     every = [one.entry for one in bank.entries()]
     defects = [*_find_duplicates(every), *_find_similar(every)]
-    unknown = []
-    for entry in every:
-        defects += _check_metadata(entry)
-        staleness = assess_staleness(entry, bank.completions, after)
-        if staleness.state == STALE:
-            hint = "kedge knowledge confirm, challenge or retire it; stale --keep puts it off"
-            defects.append(_defect("stale", entry, f"stale: {staleness.why}", hint))
-        elif staleness.state == UNKNOWN:
-            unknown.append(printable(entry.name))
-        defects += _check_anchors(bank, entry)
+    defects += [defect for entry in every for defect in _check_metadata(entry)]
+    for one in find_aging(bank, after):
+        message = f"stale: {one.why}" if one.state == STALE else one.why
+        defects.append(_defect(one.state, one.entry, message, _HINTS[one.state]))
     defects.sort(key=lambda one: (one.file, one.line, one.kind))
+    states = ((entry, assess_staleness(entry, bank.completions, after).state) for entry in every)
+    unknown = [printable(entry.name) for entry, state in states if state == UNKNOWN]
     names = ", ".join(unknown[:_NAMED]) + (" …" if len(unknown) > _NAMED else "")
     entries = "1 entry" if len(unknown) == 1 else f"{len(unknown)} entries"
     return defects, [f"the age of {entries} is unknown: {names}"] if unknown else []
@@ -67,17 +92,6 @@ def _check_metadata(entry: Entry) -> Iterator[Defect]:
     if missing:
         message = f"has no {' and no '.join(missing)}"
         yield _defect("no-metadata", entry, message, "kedge knowledge backfill adds them")
-
-
-def _check_anchors(bank: Bank, entry: Entry) -> Iterator[Defect]:
-    for anchor, state in bank.anchor_states(entry):
-        if state == anchors.DRIFTED:
-            hint = "check whether it still holds: kedge knowledge confirm, challenge or retire it"
-            message = f"{anchor.place} has changed since it was written"
-            yield _defect("drifted", entry, message, hint)
-        elif state == anchors.ORPHANED:
-            hint = "kedge knowledge confirm --at NEW anchors it again; retire removes it"
-            yield _defect("orphaned", entry, f"{anchor.place} is gone", hint)
 
 
 def _defect(kind: str, entry: Entry, message: str, hint: str) -> Defect:

@@ -117,14 +117,9 @@ def _completion_date(meta: dict[str, Any]) -> str:
 
 
 def _to_utc(value: object) -> str:
-    """Return an ISO date or a Unix time as a sortable UTC string; empty if it is neither."""
+    """Return an ISO date as a sortable UTC string; empty if it is none."""
     try:
-        if isinstance(value, str):
-            when = datetime.fromisoformat(value.strip())
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            when = datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
-        else:
-            return ""
+        when = datetime.fromisoformat(str(value).strip())
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
         return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
     except (ValueError, OverflowError, OSError):
@@ -145,10 +140,10 @@ def _dates_from_git(project: Project, folders: Collection[str]) -> dict[str, str
     renamed = read_renames(project, folders)
     first: dict[str, str] = {}
     when = folder = ""
-    options = ("-M", "--reverse", "-p", "-U0", "--format=%x00%ct", "-G", '"status"')
+    options = ("-M", "--reverse", "-p", "-U0", "--format=%x00%cI", "-G", '"status"')
     for line in _read_git_log(project, *options):
         if line.startswith("\0"):
-            when = _to_utc(int(line[1:]))
+            when = _to_utc(line[1:])
         elif line.startswith("+++ b/"):
             folder = _folder(line.removeprefix("+++ b/"))
         elif (match := _STATUS.match(line)) and status_of(match[1]) is Status.DONE:

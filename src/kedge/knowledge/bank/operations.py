@@ -147,14 +147,6 @@ def backfill(bank: Bank) -> list[tuple[Page, Page]]:
     return changed
 
 
-def write_backfill(bank: Bank) -> list[tuple[Page, Page]]:
-    """Write the missing metadata, and return the pages before and after."""
-    with bank.lock():
-        changed = backfill(bank)
-        bank.write(list(changed))
-        return changed
-
-
 def _renew_anchors(bank: Bank, page: Page, index: int, fresh: list[Anchor]) -> Page:
     """Update the hashes. New anchors replace the orphaned ones."""
     for anchor, state in bank.anchor_states(page.entries[index]):

@@ -87,7 +87,8 @@ def parse_report(text: str) -> Report:
     from_text = _fields_in_text(text) if whole is None else {}
     if len(from_text) > len(from_json):  # the JSON is only an example
         return _build(text, from_text)
-    return _build(text, {**from_text, **from_json}, paths_in_value(_values_of(value, FILES)))
+    files = paths_in_value([one for key, one in value.items() if FILES in match_fields(key)])
+    return _build(text, {**from_text, **from_json}, files)
 
 
 def _score(value: Mapping[str, Any]) -> int:
@@ -104,10 +105,6 @@ def _fields_in_object(value: Mapping[str, Any]) -> dict[str, str]:
                 more = answer_json.to_text(one) or NONE
                 fields[kind] = f"{fields[kind]}\n{more}" if kind in fields else more
     return fields
-
-
-def _values_of(value: Mapping[str, Any], kind: str) -> list[Any]:
-    return [one for key, one in value.items() if kind in match_fields(key)]
 
 
 def _build(text: str, fields: Mapping[str, str], files: tuple[str, ...] = ()) -> Report:

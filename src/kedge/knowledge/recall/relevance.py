@@ -8,17 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kedge.host import tokens
 from kedge.knowledge.bank import anchors
 from kedge.knowledge.bank.entries import Entry
 from kedge.knowledge.bank.fields import ANCHOR
-from kedge.knowledge.bank.view import format_entry
 from kedge.knowledge.recall.synonyms import find_related, root
 from kedge.text import bm25
 from kedge.text.globs import Glob
 from kedge.text.words import find_paths, stem, weigh_terms
 
-BUDGET = 1000  # tokens
 _B = 0.6
 _NAME, _TEXT, _PLACE = 2.5, 1.0, 1.5  # weights of words in an entry
 _WORDS, _IDENTIFIERS, _PATHS, _RELATED = 1.0, 1.4, 0.7, 0.45  # weights of words in a query
@@ -91,10 +88,8 @@ def query_from_diff(diff: str) -> Query:
     return Query(tuple(paths), tuple(by_frequency[:60]))
 
 
-def rank_entries(
-    entries: Sequence[Entry], query: Query, *, budget: int | None = BUDGET
-) -> list[Match]:
-    """Return the relevant entries, most relevant first, as many as fit the token budget.
+def rank_entries(entries: Sequence[Entry], query: Query) -> list[Match]:
+    """Return the relevant entries, most relevant first.
 
     The caller leaves out orphaned entries. The same input gives the same result.
     """
@@ -115,8 +110,7 @@ def rank_entries(
     threshold = _MIN_SHARE * max((score for _, score in found if score < math.inf), default=0.0)
     matches = [match for match, score in found if score >= threshold]
     matches.sort(key=lambda one: (-one.score, one.entry.file, one.entry.line))
-    matches = matches[:_MAX_MATCHES]
-    return matches if budget is None else _fit_budget(matches, budget)
+    return matches[:_MAX_MATCHES]
 
 
 class _Words:
@@ -152,17 +146,6 @@ class _Words:
 def _is_identifier(word: str) -> bool:
     """True for a word with an underscore or a capital letter inside."""
     return "_" in word.strip("_") or re.search(r"[a-z][A-Z]", word) is not None
-
-
-def _fit_budget(matches: Sequence[Match], budget: int) -> list[Match]:
-    """Return the matches that fit, in order; one that is too long is left out."""
-    fitting, left = [], budget
-    for match in matches:
-        size = tokens.count(format_entry(match.entry) + "\n")
-        if size <= left:
-            fitting.append(match)
-            left -= size
-    return fitting
 
 
 def _query_weights(query: Query) -> dict[str, float]:

@@ -71,7 +71,7 @@ def select_lessons(bank: Bank, query: Query, budget: int) -> Selection:
     if not entries:
         return Selection(warnings=tuple(bank.warnings))
     lessons = []
-    for match in relevance.rank_entries(entries, query, budget=None):
+    for match in relevance.rank_entries(entries, query):
         changed = _find_drifted(bank, match.entry)
         if changed is not None:
             text = redact(printable(_mark_drift(format_entry(match.entry), changed)))

@@ -11,10 +11,9 @@ from typing import Any, TypeAlias
 from kedge.errors import KedgeError
 from kedge.host import files, json_lines
 from kedge.knowledge import retro_records, topic
-from kedge.knowledge.bank import anchors
 from kedge.knowledge.bank.bank import Bank
+from kedge.knowledge.bank.check import AgingEntry, find_aging
 from kedge.knowledge.bank.entries import Entry
-from kedge.knowledge.bank.staleness import STALE, assess_staleness
 from kedge.knowledge.bank.view import entry_data
 from kedge.knowledge.log import implementation_log
 from kedge.knowledge.recall.relevance import Query, rank_entries
@@ -67,15 +66,6 @@ class DriftRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class AgingEntry:
-    """An entry that is stale, or whose anchor has changed or is gone."""
-
-    entry: Entry
-    state: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class Bundle:
     subject: Subject
     tasks: tuple[TaskAttempts, ...] = ()
@@ -117,9 +107,11 @@ def gather_bundle(
     warnings: list[str] = []
     tasks = []
     for task in subject.tasks:
-        attempts, more = Ledger(bank.project).read(task.id)
+        past, more = Ledger(bank.project).read(task.id)
         warnings += more
-        tasks.append(TaskAttempts(task, tuple(attempts)))
+        tasks.append(TaskAttempts(task, tuple(past)))
+    times = [one.started_at for one in subject.tasks]
+    times += [attempt.started_at for one in tasks for attempt in one.attempts]
     records: dict[str, list[Mapping[str, Any]]] = {
         task.id: _read_handoffs(bank, task.id, read_open, warnings) for task in subject.tasks
     }
@@ -128,7 +120,7 @@ def gather_bundle(
         subject,
         since=since,
         bases=[str(one["base"]) for past in records.values() for one in past if one.get("base")],
-        began=_start_times(tasks),
+        began=[time for time in times if time],
     )
     live = [one.entry for one in bank.entries() if not bank.is_orphaned(one.entry)]
     learned_here = [entry for entry in live if subject.is_origin_of(entry)]
@@ -145,7 +137,7 @@ def gather_bundle(
         tuple(entries),
         len(older) - len(entries),
         tuple(learned_here),
-        tuple(_aging_entries(bank)),
+        tuple(find_aging(bank, bank.stale_after)),
         (*warnings, *bank.warnings),
     )
 
@@ -201,12 +193,6 @@ def _read_handoffs(
     except KedgeError as error:
         warnings.append(f"the handoff of {task} cannot be read: {error.message}")
     return found
-
-
-def _start_times(tasks: Sequence[TaskAttempts]) -> list[str]:
-    times = [one.task.started_at for one in tasks]
-    times += [attempt.started_at for one in tasks for attempt in one.attempts]
-    return [time for time in times if time]
 
 
 def _summarize_checks(
@@ -269,22 +255,8 @@ def _relevant_entries(
     queries = [query_for_task(one.task) for one in tasks] + [Query(changed)]
     scores: dict[int, float] = {}
     for query in queries:
-        for match in rank_entries(entries, query, budget=None):
+        for match in rank_entries(entries, query):
             scores[id(match.entry)] = max(scores.get(id(match.entry), 0.0), match.score)
     small = len(entries) <= MAX_ENTRIES
     wanted = [entry for entry in entries if small or id(entry) in scores]
     return sorted(wanted, key=lambda entry: -scores.get(id(entry), 0.0))[:MAX_ENTRIES]
-
-
-def _aging_entries(bank: Bank) -> list[AgingEntry]:
-    aging = []
-    for entry in (one.entry for one in bank.entries()):
-        staleness = assess_staleness(entry, bank.completions, bank.stale_after)
-        if staleness.state == STALE:
-            aging.append(AgingEntry(entry, staleness.state, staleness.why))
-        for anchor, state in bank.anchor_states(entry):
-            if state == anchors.DRIFTED:
-                aging.append(AgingEntry(entry, state, f"{anchor.place} has changed since"))
-            elif state == anchors.ORPHANED:
-                aging.append(AgingEntry(entry, state, f"{anchor.place} is gone"))
-    return aging

@@ -118,5 +118,5 @@ def _tasks_below(tasks: Mapping[TaskId, Task], epics: set[str]) -> tuple[Task, .
 
 def _last_finished(tasks: tuple[Task, ...]) -> str:
     """Return the task that was finished last; empty if none was."""
-    done = [task for task in tasks if task.status is Status.DONE]
-    return max(done, key=lambda task: (task.closed_at or "", task.id)).id if done else ""
+    done = [(task.closed_at or "", task.id) for task in tasks if task.status is Status.DONE]
+    return max(done, default=("", ""))[1]

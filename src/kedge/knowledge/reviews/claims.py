@@ -23,11 +23,6 @@ _UNABLE = re.compile(
     re.IGNORECASE,
 )
 _NONE = re.compile(r"\bno external (?:\w+ ){0,2}claims?\b", re.IGNORECASE)
-_TOOL = re.compile(
-    r"\b(?P<tool>context7|web ?search|web ?fetch)\b[ \w]{0,24}?"
-    r"\b(?:unavailable|not available|missing|not there|failed)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +42,8 @@ def claims_in_text(text: str) -> Claims:
         for one in _VERIFIED.finditer(text)
     ]
     unverified = [_clean_claim(one["rest"]) for one in _UNABLE.finditer(text)]
-    tools = [one["tool"] for one in _TOOL.finditer(text)]
     none = _NONE.search(text) is not None and not verified and not unverified
-    return Claims(
-        tuple(verified), tuple(dict.fromkeys(unverified)), none, tuple(dict.fromkeys(tools))
-    )
+    return Claims(tuple(verified), tuple(dict.fromkeys(unverified)), none)
 
 
 def claims_in_object(value: Mapping[str, Any]) -> Claims:
@@ -72,7 +64,7 @@ def claims_in_object(value: Mapping[str, Any]) -> Claims:
         tuple(verified) or text.verified,
         tuple(dict.fromkeys(unverified)) or text.unverified,
         none and not verified and not unverified,
-        tuple(_texts(low.get("toolsmissing"))) or text.tools_missing,
+        tuple(_texts(low.get("toolsmissing"))),
     )
 
 

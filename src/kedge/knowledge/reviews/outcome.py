@@ -89,18 +89,14 @@ def _list_issues(review: Review) -> str:
     issues = list_unresolved(review)
     lines: list[str] = []
     for one in issues:
-        line = _format_issue(one)
+        place = f" ({one.location})" if one.location and one.location not in one.text else ""
+        line = f"{one.id} ({one.severity}): {shorten(one.text, _MAX_ISSUE)}{place}"
         if lines and tokens.count("; ".join([*lines, line])) > _MAX_TOKENS:
             break
         lines.append(line)
     if len(lines) < len(issues):
         lines.append(f"and {len(issues) - len(lines)} more (kedge review list {review.subject})")
     return "; ".join(lines) or "none"
-
-
-def _format_issue(one: Finding) -> str:
-    place = f" ({one.location})" if one.location and one.location not in one.text else ""
-    return f"{one.id} ({one.severity}): {shorten(one.text, _MAX_ISSUE)}{place}"
 
 
 def _describe_claims(review: Review) -> str:
