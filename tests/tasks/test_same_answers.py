@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fake_bd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,6 @@ from kedge.tasks.beads.backend import Beads
 from kedge.tasks.board import Board, ImportResult, TaskResult
 from kedge.tasks.jsonl import Jsonl
 from kedge.tasks.task_yaml.backend import TaskYaml
-from kedge.testing import fake_bd
 from kedge.testing.tasks import essence
 
 Operation = Callable[[Board], Any]

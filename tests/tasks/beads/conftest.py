@@ -6,10 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import fake_bd
 import pytest
 from tasks.beads.world import World
-
-from kedge.testing import fake_bd
 
 
 @pytest.fixture(scope="session")

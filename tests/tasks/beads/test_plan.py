@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from fake_bd.database import round_stamp
 from hypothesis import given
 from hypothesis import strategies as st
 from tasks.beads.world import AT
@@ -15,7 +16,6 @@ from kedge.model.task import Block, BlockType, Status, Task
 from kedge.tasks.backend import TaskChange
 from kedge.tasks.beads.issue import to_tasks
 from kedge.tasks.beads.plan import plan_change
-from kedge.testing.fake_bd.database import round_stamp
 
 TEXTS = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t\r"),

@@ -9,10 +9,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from fake_bd.commands import import_issues
+from fake_bd.database import FILE, IssueDatabase
+
 from kedge.tasks.beads.backend import Beads
 from kedge.tasks.board import Board
-from kedge.testing.fake_bd.commands import import_issues
-from kedge.testing.fake_bd.database import FILE, IssueDatabase
 
 AT = "2026-03-01T10:00:00Z"
 

@@ -1,4 +1,4 @@
-"""The command line of the fake bd: `python -m kedge.testing.fake_bd COMMAND …`."""
+"""The command line of the fake bd: `python -m fake_bd COMMAND …`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kedge.testing.fake_bd.commands import COMMANDS, init
-from kedge.testing.fake_bd.database import FILE, BdError, Issue, IssueDatabase
+from fake_bd.commands import COMMANDS, init
+from fake_bd.database import FILE, BdError, Issue, IssueDatabase
 
 
 def parse(spec: str, words: list[str]) -> tuple[Issue, list[str]]:

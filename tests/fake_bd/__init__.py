@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 _START = (
-    "import sys; sys.path.insert(0, {sources!r});"
-    " from kedge.testing.fake_bd.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    "import sys; sys.path.insert(0, {tests!r});"
+    " from fake_bd.__main__ import main; sys.exit(main(sys.argv[1:]))"
 )
 
 
@@ -24,7 +24,7 @@ def install(directory: Path) -> Path:
     """Write an executable `bd` that runs this package."""
     directory.mkdir(parents=True, exist_ok=True)
     program = directory.resolve() / "bd"
-    code = _START.format(sources=str(Path(__file__).parents[3]))
+    code = _START.format(tests=str(Path(__file__).parents[1]))
     words = shlex.join([sys.executable, "-I", "-S", "-c", code])
     program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     program.chmod(0o755)

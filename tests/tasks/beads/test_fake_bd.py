@@ -5,10 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import fake_bd
 import pytest
 from tasks.beads.world import World
-
-from kedge.testing import fake_bd
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kedge.testing.fake_bd.database import (
+from fake_bd.database import (
     FILE,
     HIDDEN,
     NOT_READY,
