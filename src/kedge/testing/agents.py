@@ -301,8 +301,7 @@ class AdapterSuite:
         for error in (False, True):
             stream = StreamState()
             for data in HOSTILE:
-                stream, events = adapter.follow(stream, Line(data, error))
-                for event in events:
+                for event in adapter.follow(stream, Line(data, error)):
                     str(event).encode()
 
     def test_a_silent_agent_is_ended(self, tmp_path: Path) -> None:

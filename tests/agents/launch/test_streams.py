@@ -42,8 +42,7 @@ def read_stream(adapter: Adapter, *lines: Any, ended: Ended | None = None) -> li
     state, events = StreamState(), list[Event]()
     for line in lines:
         data = line if isinstance(line, bytes) else json.dumps(line).encode()
-        state, found = adapter.follow(state, Line(data))
-        events += found
+        events += adapter.follow(state, Line(data))
     return [*events, adapter.finish(state, ProcessEnd(ended or Ended(0, 1.0), NOW))]
 
 
@@ -236,9 +235,9 @@ class TestCodex:
 
     def test_a_denial_is_read_from_the_log(self) -> None:
         log = b"2026 ERROR codex_core::tools::router: error=patch rejected: outside of the project"
-        _, (denied,) = codex.follow(StreamState(), Line(log, error=True))
+        (denied,) = codex.follow(StreamState(), Line(log, error=True))
         assert denied == ToolDenied("apply_patch", "patch rejected: outside of the project")
-        assert codex.follow(StreamState(), Line(b"WARN rejected", error=True))[1] == []
+        assert list(codex.follow(StreamState(), Line(b"WARN rejected", error=True))) == []
 
     def test_each_hook_of_an_event_has_its_own_key(self, tmp_path: Path) -> None:
         hooks = tuple(
@@ -401,7 +400,7 @@ class TestAny:
                 {"type": "item.started", "item": {"type": "command_execution", "id": number}},
                 {"type": "message", "role": "assistant", "content": "x" * 99, "delta": True},
             ):
-                state, _ = find_adapter(name).follow(state, Line(json.dumps(one).encode()))
+                list(find_adapter(name).follow(state, Line(json.dumps(one).encode())))
         if name == "claude":
             assert state.usage == Usage(330 * 5000, 5000, 300 * 5000)
         assert len(state.calls) < 1000

@@ -36,8 +36,8 @@ class Adapter(Protocol):
     def launch(self, invocation: Invocation, /) -> Launch:
         """Return the process to start. Nothing is written to the repository for it."""
 
-    def follow(self, stream: StreamState, line: Line, /) -> tuple[StreamState, list[Event]]:
-        """Return the state after one more line of output, and the events in it. Never raises."""
+    def follow(self, stream: StreamState, line: Line, /) -> Iterator[Event]:
+        """Add one more line of output to the stream, and yield the events in it. Never raises."""
 
     def finish(self, stream: StreamState, end: ProcessEnd, /) -> Finished:
         """Return how the run ended, whatever was printed."""
@@ -70,6 +70,5 @@ def read_events(
     """Yield events until the agent ends or a limit ends it; the last one is `Finished`."""
     stream = StreamState()
     for line in child.lines(deadline=deadline, idle=idle):
-        stream, events = adapter.follow(stream, line)
-        yield from events
+        yield from adapter.follow(stream, line)
     yield adapter.finish(stream, ProcessEnd(child.end(), time.time()))

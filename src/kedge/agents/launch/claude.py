@@ -13,29 +13,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kedge.agents.launch.events import (
-    Event,
-    Finished,
-    Message,
-    Reason,
-    RetryWait,
-    Started,
-    ToolDenied,
-    ToolFinished,
-    ToolStarted,
-    Usage,
-)
+from kedge.agents.launch.events import Event, Reason, RetryWait, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin, fits_argument
-from kedge.agents.launch.json_fields import (
-    get_object,
-    parse_object,
-    summarize_arguments,
-    to_count,
-    to_number,
-    to_text,
-)
+from kedge.agents.launch.json_fields import JsonObject, parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
-from kedge.agents.launch.stream_state import ProcessEnd, StreamState, make_finished
+from kedge.agents.launch.stream_state import StreamState, make_finished, sum_usage
 from kedge.agents.settings import hooks
 from kedge.host.running import Line
 
@@ -93,185 +75,141 @@ def _settings(invocation: Invocation) -> dict[str, Any]:
     return settings
 
 
-def follow(stream: StreamState, line: Line) -> tuple[StreamState, list[Event]]:
-    if line.error:
-        return stream, []
-    event = parse_object(line.data)
-    read = _READERS.get(to_text(event.get("type")))
-    return read(stream, event) if read else (stream, [])
+def follow(stream: StreamState, line: Line) -> Iterator[Event]:
+    event = parse_line(line)
+    match event.get("type"):
+        case "system":
+            yield from _read_system(stream, event)
+        case "stream_event":
+            yield from _read_part(stream, event)
+        case "assistant":
+            yield from _read_assistant(stream, event)
+        case "user":
+            yield from _read_user(stream, event)
+        case "rate_limit_event":
+            info = event.child("rate_limit_info")
+            if info.get("status") == "rejected":
+                stream.resets_at = info.number("resetsAt")
+        case "result":
+            yield from _read_result(stream, event)
 
 
-def finish(stream: StreamState, end: ProcessEnd) -> Finished:
-    return make_finished(stream, end)
+finish = make_finished
 
 
-def _system(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
-    kind = event.get("subtype")
-    if kind == "init":
-        session, model = to_text(event.get("session_id")), to_text(event.get("model")) or None
-        if session == stream.session:  # each turn of a long session begins with one
-            return stream, []
-        return replace(stream, session=session, model=model), [Started(session, model)]
-    if kind == "api_retry":
-        delay = to_number(event.get("retry_delay_ms"))
-        status, error = event.get("error_status"), to_text(event.get("error"))
-        reason = f"{error or 'error'} ({status})" if status else error or "no connection"
-        return stream, [RetryWait(None if delay is None else delay / 1000, reason)]
-    if kind == "permission_denied":
-        call, reason = to_text(event.get("tool_use_id")), to_text(event.get("message"))
-        return stream.add_denial(call), [ToolDenied(to_text(event.get("tool_name")), reason, call)]
-    if kind == "informational" and event.get("prevent_continuation") is True:
-        return replace(
-            stream, fault=ProviderFault(to_text(event.get("content")), Reason.HOOK_STOPPED)
-        ), []
-    return stream, []
+def _read_system(stream: StreamState, event: JsonObject) -> Iterator[Event]:
+    match event.get("subtype"):
+        case "init":
+            session = event.text("session_id")
+            if session != stream.session:  # each turn of a long session begins with one
+                yield stream.start(session, event.text("model") or None)
+        case "api_retry":
+            delay, error = event.number("retry_delay_ms"), event.text("error")
+            status = event.get("error_status")
+            reason = f"{error or 'error'} ({status})" if status else error or "no connection"
+            yield RetryWait(None if delay is None else delay / 1000, reason)
+        case "permission_denied":
+            tool, call = event.text("tool_name"), event.text("tool_use_id")
+            yield stream.deny_call(tool, event.text("message"), call)
+        case "informational" if event.get("prevent_continuation") is True:
+            stream.fault = ProviderFault(event.text("content"), Reason.HOOK_STOPPED)
 
 
-def _limit(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
-    info = get_object(event, "rate_limit_info")
-    if info.get("status") != "rejected":
-        return stream, []
-    return replace(stream, resets_at=to_number(info.get("resetsAt"))), []
-
-
-def _part(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
+def _read_part(stream: StreamState, event: JsonObject) -> Iterator[Event]:
     """Read a partial message: its start and its end say how many tokens it used."""
-    part = get_object(event, "event")
-    if part.get("type") == "message_start":
-        message = get_object(part, "message")
-    elif part.get("type") == "message_delta":
-        message = {"id": event.get("api_message_id") or stream.message, "usage": part.get("usage")}
-    else:
-        return stream, []
-    name = to_text(message.get("id"))
-    return _count_usage(replace(stream, message=name), name, message)
+    part = event.child("event")
+    match part.get("type"):
+        case "message_start":
+            message = part.child("message")
+            stream.message = message.text("id")
+            yield from _count_usage(stream, message)
+        case "message_delta":
+            stream.message = event.text("api_message_id") or stream.message
+            yield from _count_usage(stream, part)
 
 
-def _assistant(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
-    message = get_object(event, "message")
-    name = to_text(message.get("id"))
-    after, events = _count_usage(stream, name, message)
+def _read_assistant(stream: StreamState, event: JsonObject) -> Iterator[Event]:
+    message = event.child("message")
+    name = message.text("id")
+    yield from _count_usage(stream, message, name)
     main = event.get("parent_tool_use_id") is None
-    for block in _blocks(message):
+    for block in message.children("content"):
         if block.get("type") == "tool_use":
-            call, tool = to_text(block.get("id")), to_text(block.get("name"))
-            after = after.add_call(call, tool)
-            events.append(ToolStarted(tool, call, summarize_arguments(block.get("input"))))
-        elif main and block.get("type") == "text" and (text := to_text(block.get("text"))):
-            after = after.add_text(text, name)
-            events.append(Message(text))
-    return after, events
+            yield stream.start_call(block.text("name"), block.text("id"), block.get("input"))
+        elif main and block.get("type") == "text" and (text := block.text("text")):
+            yield stream.say(text, name)
 
 
 def _count_usage(
-    stream: StreamState, name: str, message: dict[str, Any]
-) -> tuple[StreamState, list[Event]]:
-    usage = get_object(message, "usage")
+    stream: StreamState, message: JsonObject, name: str | None = None
+) -> Iterator[Event]:
+    """Add the usage in a message, which is the current partial one unless it has a name."""
+    name, usage = stream.message if name is None else name, message.child("usage")
     if not name or not usage or message.get("model") == "<synthetic>":
-        return stream, []
-    after = stream.add_usage(name, _read_usage(usage))
-    total = after.usage
-    return after, [total] if total is not None and after is not stream else []
+        return
+    if stream.add_usage(name, _read_usage(usage)) and stream.usage is not None:
+        yield stream.usage
 
 
-def _user(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
+def _read_user(stream: StreamState, event: JsonObject) -> Iterator[Event]:
     rejected = {
-        to_text(one.get("id"))
-        for one in _objects(event.get("tool_result_meta"))
-        if get_object(one, "permission_decision").get("decision") == "reject"
+        one.text("id")
+        for one in event.children("tool_result_meta")
+        if one.child("permission_decision").get("decision") == "reject"
     }
-    events: list[Event] = []
-    for block in _blocks(get_object(event, "message")):
+    for block in event.child("message").children("content"):
         if block.get("type") != "tool_result":
             continue
-        call = to_text(block.get("tool_use_id"))
+        call = block.text("tool_use_id")
         if call in rejected - stream.denied:  # by a hook, for which there is no event
-            events.append(
-                ToolDenied(stream.calls.get(call, ""), to_text(block.get("content")), call)
-            )
-            stream = stream.add_denial(call)
-        events.append(ToolFinished(call, block.get("is_error") is not True))
-        stream = stream.remove_call(call)
-    return stream, events
+            yield stream.deny_call(stream.calls.get(call, ""), block.text("content"), call)
+        yield stream.finish_call(call, ok=block.get("is_error") is not True)
 
 
-def _result(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
+def _read_result(stream: StreamState, event: JsonObject) -> Iterator[Event]:
     """Read the end of a turn. A session with background work has several; the last one counts."""
-    text = to_text(event.get("result"))
-    failed = event.get("is_error") is True
-    models = get_object(event, "modelUsage")
-    cost = to_number(event.get("total_cost_usd"))
-    used = _read_usage(get_object(event, "usage"), cost)
-    if models:  # all requests of the session; `usage` lacks those of a turn that was cut short
-        each = [_read_model_usage(get_object(models, name)) for name in models]
-        tokens_in, tokens_out, cached = (sum(one) for one in zip(*each, strict=True))
-        used = Usage(tokens_in, tokens_out, cached, cost)
-    after = replace(stream, total=used, text=stream.text if failed or not text else text)
-    message = text or "; ".join(_texts(event.get("errors")))
-    reason, why = _reason(after, event, message)
-    after = replace(after, ended=reason, fault=why)
-    events: list[Event] = []
-    for one in _objects(event.get("permission_denials")):
-        if (call := to_text(one.get("tool_use_id"))) not in after.denied:
-            after = after.add_denial(call)
-            events.append(ToolDenied(to_text(one.get("tool_name")), "", call))
-    return after, [*events, used]
+    text, failed = event.text("result"), event.get("is_error") is True
+    if text and not failed:
+        stream.text = text
+    for one in event.children("permission_denials"):
+        if (call := one.text("tool_use_id")) not in stream.denied:
+            yield stream.deny_call(one.text("tool_name"), "", call)
+    # `modelUsage` has all requests of the session; `usage` lacks those of a turn cut short.
+    each = [_read_model_usage(one) for one in event.child("modelUsage").values()]
+    each = each or [_read_usage(event.child("usage"))]
+    stream.total = replace(sum_usage(each), cost=event.number("total_cost_usd"))
+    stream.end(_find_fault(stream, event, text or "; ".join(event.texts("errors"))))
+    yield stream.total
 
 
-def _reason(
-    stream: StreamState, event: dict[str, Any], message: str
-) -> tuple[Reason, ProviderFault | None]:
-    terminal = to_text(event.get("terminal_reason"))
-    known = _REASONS.get(terminal)
+def _find_fault(stream: StreamState, event: JsonObject, message: str) -> ProviderFault | None:
+    """Return why a turn was not completed; None if it was."""
+    terminal = event.text("terminal_reason")
+    reason = _REASONS.get(terminal, Reason.FAILED) if terminal else Reason.COMPLETED
     if event.get("is_error") is True:
-        if known is None or known is Reason.COMPLETED:
-            status = event.get("api_error_status")
-            fault = classify_fault(message, status if type(status) is int else None)
-            if fault.reason is Reason.FAILED and terminal == "api_error" and status is None:
-                fault = replace(fault, reason=Reason.UNAVAILABLE)
-            return fault.reason, fault
-        return known, ProviderFault(message, known)
+        if terminal in _REASONS and reason is not Reason.COMPLETED:
+            return ProviderFault(message, reason)
+        fault = classify_fault(message, event.get("api_error_status"))
+        unknown = fault.reason is Reason.FAILED and event.get("api_error_status") is None
+        if unknown and terminal == "api_error":
+            return replace(fault, reason=Reason.UNAVAILABLE)
+        return fault
     if event.get("stop_reason") == "refusal":
-        return Reason.REFUSED, ProviderFault(message, Reason.REFUSED)
+        return ProviderFault(message, Reason.REFUSED)
     if stream.fault is not None and stream.fault.reason is Reason.HOOK_STOPPED:
-        return Reason.HOOK_STOPPED, stream.fault
-    if known is None and terminal:
-        return Reason.FAILED, ProviderFault(terminal, Reason.FAILED)
-    reason = known or Reason.COMPLETED
-    return reason, None if reason is Reason.COMPLETED else ProviderFault(
-        message or terminal, reason
-    )
+        return stream.fault
+    if reason is Reason.COMPLETED:
+        return None
+    return ProviderFault(terminal if reason is Reason.FAILED else message or terminal, reason)
 
 
-_READERS = {
-    "system": _system,
-    "stream_event": _part,
-    "assistant": _assistant,
-    "user": _user,
-    "rate_limit_event": _limit,
-    "result": _result,
-}
+def _read_usage(usage: JsonObject) -> Usage:
+    cached = usage.count("cache_read_input_tokens")
+    new = usage.count("input_tokens") + usage.count("cache_creation_input_tokens")
+    return Usage(new + cached, usage.count("output_tokens"), cached)
 
 
-def _read_usage(usage: dict[str, Any], cost: float | None = None) -> Usage:
-    cached = to_count(usage.get("cache_read_input_tokens"))
-    new = to_count(usage.get("input_tokens")) + to_count(usage.get("cache_creation_input_tokens"))
-    return Usage(new + cached, to_count(usage.get("output_tokens")), cached, cost)
-
-
-def _read_model_usage(usage: dict[str, Any]) -> tuple[int, int, int]:
-    cached = to_count(usage.get("cacheReadInputTokens"))
-    new = to_count(usage.get("inputTokens")) + to_count(usage.get("cacheCreationInputTokens"))
-    return new + cached, to_count(usage.get("outputTokens")), cached
-
-
-def _blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return _objects(message.get("content"))
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    return (one for one in (value if isinstance(value, list) else ()) if isinstance(one, dict))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    return (to_text(one) for one in (value if isinstance(value, list) else ()) if to_text(one))
+def _read_model_usage(usage: JsonObject) -> Usage:
+    cached = usage.count("cacheReadInputTokens")
+    new = usage.count("inputTokens") + usage.count("cacheCreationInputTokens")
+    return Usage(new + cached, usage.count("outputTokens"), cached)

@@ -14,31 +14,18 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
-from kedge.agents.launch.events import (
-    Event,
-    Finished,
-    Message,
-    Reason,
-    RetryWait,
-    Started,
-    ToolDenied,
-    ToolFinished,
-    ToolStarted,
-    Usage,
-)
+from kedge.agents.launch.events import Event, RetryWait, ToolDenied, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin, fits_argument
 from kedge.agents.launch.json_fields import (
-    get_object,
+    JsonObject,
+    parse_line,
     parse_object,
     summarize_arguments,
-    to_count,
-    to_text,
 )
-from kedge.agents.launch.provider_faults import classify_fault
-from kedge.agents.launch.stream_state import ProcessEnd, StreamState, make_finished
+from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
+from kedge.agents.launch.stream_state import StreamState, make_finished
 from kedge.agents.settings.hooks import Hook
 from kedge.host.running import Line
 
@@ -111,95 +98,67 @@ def _quote(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def follow(stream: StreamState, line: Line) -> tuple[StreamState, list[Event]]:
+def follow(stream: StreamState, line: Line) -> Iterator[Event]:
     if line.error:
-        return stream, _read_denial(line.data)
-    event = parse_object(line.data)
+        yield from _read_denial(line.data)
+    event = parse_line(line)
     match event.get("type"):
         case "thread.started":
-            session = to_text(event.get("thread_id"))
-            return replace(stream, session=session), [Started(session)]
+            yield stream.start(event.text("thread_id"))
         case "item.started" | "item.completed" as kind:
-            return _item(stream, get_object(event, "item"), done=kind == "item.completed")
+            yield from _read_item(stream, event.child("item"), done=kind == "item.completed")
         case "turn.completed":
             # Totals of the thread, not of the turn, so the last ones count.
-            usage = get_object(event, "usage")
-            used = Usage(
-                to_count(usage.get("input_tokens")),
-                to_count(usage.get("output_tokens")),
-                to_count(usage.get("cached_input_tokens")),
-            )
-            return replace(stream, total=used, ended=Reason.COMPLETED, fault=None), [used]
+            usage = event.child("usage")
+            cached = usage.count("cached_input_tokens")
+            stream.total = Usage(usage.count("input_tokens"), usage.count("output_tokens"), cached)
+            stream.end()
+            yield stream.total
         case "turn.failed":
-            return _add_failure(
-                stream, to_text(get_object(event, "error").get("message")), Reason.FAILED
-            )
+            stream.end(_classify(event.child("error").text("message")))
         case "error":
-            message = to_text(event.get("message"))
+            message = event.text("message")
             if retry := _RETRY.match(message):
-                return stream, [RetryWait(None, retry[1] or message)]
-            return _add_failure(stream, message, None)
-        case _:
-            return stream, []
+                yield RetryWait(None, retry[1] or message)
+            else:
+                stream.fault = _classify(message)
 
 
-def finish(stream: StreamState, end: ProcessEnd) -> Finished:
-    return make_finished(stream, end)
+finish = make_finished
 
 
-def _add_failure(
-    stream: StreamState, message: str, ended: Reason | None
-) -> tuple[StreamState, list[Event]]:
-    fault = classify_fault(_unwrap(message))
-    reason = fault.reason if ended else stream.ended
-    return replace(stream, fault=fault, ended=reason), []
+def _classify(message: str) -> ProviderFault:
+    """Return the fault in a message, which may be a provider's answer in JSON."""
+    error = parse_object(message.encode("utf-8", "replace")).child("error")
+    return classify_fault(error.text("message") or message)
 
 
-def _unwrap(message: str) -> str:
-    """Return the message inside a provider's JSON answer, or the text itself."""
-    error = get_object(parse_object(message.encode("utf-8", "replace")), "error")
-    return to_text(error.get("message")) or message
-
-
-def _item(
-    stream: StreamState, item: dict[str, Any], *, done: bool
-) -> tuple[StreamState, list[Event]]:
-    kind, call = to_text(item.get("type")), to_text(item.get("id"))
+def _read_item(stream: StreamState, item: JsonObject, *, done: bool) -> Iterator[Event]:
+    kind, call = item.text("type"), item.text("id")
     if kind == "agent_message":
-        text = to_text(item.get("text"))
-        return replace(stream, text=text), [Message(text)] if text else []
+        if text := item.text("text"):
+            yield stream.say(text)
+        return
     if kind == "mcp_tool_call":
-        tool = f"{to_text(item.get('server'))}.{to_text(item.get('tool'))}"
+        tool = f"{item.text('server')}.{item.text('tool')}"
     elif kind in _TOOLS:
         tool = _TOOLS[kind]
     else:
-        return stream, []
-    events: list[Event] = []
+        return
     if call not in stream.calls:
-        stream = stream.add_call(call, tool)
-        events.append(ToolStarted(tool, call, _summarize(item)))
+        paths = " ".join(one.text("path") for one in item.children("changes"))
+        arguments = {"command": item.get("command"), "query": item.get("query")}
+        yield stream.start_call(tool, call, paths or arguments)
     if done:
-        declined = item.get("status") == "declined"
-        if declined:
-            events.append(ToolDenied(tool, "declined", call))
-        failed = declined or item.get("status") == "failed" or bool(item.get("exit_code"))
-        stream = stream.remove_call(call)
-        events.append(ToolFinished(call, not failed))
-    return stream, events
+        status = item.get("status")
+        if status == "declined":
+            yield stream.deny_call(tool, "declined", call)
+        ok = status not in ("declined", "failed") and not item.get("exit_code")
+        yield stream.finish_call(call, ok=ok)
 
 
-def _summarize(item: dict[str, Any]) -> str:
-    changes = item.get("changes")
-    if isinstance(changes, list):
-        paths = [to_text(one.get("path")) for one in changes if isinstance(one, dict)]
-        return summarize_arguments(" ".join(paths))
-    return summarize_arguments({"command": item.get("command"), "query": item.get("query")})
-
-
-def _read_denial(data: bytes) -> list[Event]:
-    """Return the denial in a line of the log, which does not name the call's id."""
-    match = _REFUSED.search(data[:20_000].decode("utf-8", "replace"))
-    if not match:
-        return []
-    tool = "apply_patch" if match[1].startswith("patch ") else "Bash"
-    return [ToolDenied(tool, summarize_arguments(match[1]))]
+def _read_denial(data: bytes) -> Iterator[Event]:
+    """Yield the denial in a line of the log, which does not name the call's id."""
+    if match := _REFUSED.search(data[:20_000].decode("utf-8", "replace")):
+        tool = "apply_patch" if match[1].startswith("patch ") else "Bash"
+        yield ToolDenied(tool, summarize_arguments(match[1]))

@@ -7,28 +7,11 @@ the repository's settings.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
 
-from kedge.agents.launch.events import (
-    Event,
-    Finished,
-    Message,
-    Reason,
-    Started,
-    ToolDenied,
-    ToolFinished,
-    ToolStarted,
-    Usage,
-)
+from kedge.agents.launch.events import Event, Finished, Reason, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin
-from kedge.agents.launch.json_fields import (
-    get_object,
-    parse_object,
-    summarize_arguments,
-    to_count,
-    to_text,
-)
+from kedge.agents.launch.json_fields import JsonObject, parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
 from kedge.agents.launch.stream_state import (
     LONGEST,
@@ -59,87 +42,58 @@ def launch(invocation: Invocation) -> Launch:
     return Launch(tuple(argv), encode_stdin(invocation.system, invocation.prompt), {})
 
 
-def follow(stream: StreamState, line: Line) -> tuple[StreamState, list[Event]]:
-    if line.error:
-        return stream, []
-    event = parse_object(line.data)
+def follow(stream: StreamState, line: Line) -> Iterator[Event]:
+    event = parse_line(line)
     match event.get("type"):
         case "init":
-            session, model = to_text(event.get("session_id")), to_text(event.get("model")) or None
-            return replace(stream, session=session, model=model), [Started(session, model)]
+            yield stream.start(event.text("session_id"), event.text("model") or None)
         case "message" if event.get("role") == "assistant":
-            return _message(stream, event)
+            text = event.text("content")
+            if event.get("delta") is True:
+                stream.message = (stream.message + text)[-LONGEST:]
+            else:
+                yield from _flush(stream)
+                yield stream.say(text)
         case "tool_use":
-            return _call(*_flush(stream), event)
+            yield from _flush(stream)
+            tool, call = event.text("tool_name"), event.text("tool_id")
+            yield stream.start_call(tool, call, event.get("parameters"))
         case "tool_result":
-            return _answer(stream, event)
+            call, error = event.text("tool_id"), event.child("error")
+            if error.get("type") in _DENIED:
+                yield stream.deny_call(stream.calls.get(call, ""), error.text("message"), call)
+            yield stream.finish_call(call, ok=event.get("status") == "success")
         case "error" if event.get("severity") == "error":
-            return replace(stream, fault=classify_fault(to_text(event.get("message")))), []
+            stream.fault = classify_fault(event.text("message"))
         case "result":
-            return _result(*_flush(stream), event)
-        case _:
-            return stream, []
+            yield from _flush(stream)
+            yield from _read_result(stream, event)
 
 
 def finish(stream: StreamState, end: ProcessEnd) -> Finished:
-    stream, _ = _flush(stream)
+    _flush(stream)
     reason = _CODES.get(end.ended.code)
     if reason and end.ended.stopped is None:
-        why = stream.fault or ProviderFault(last_error_line(end.ended.errors), reason)
-        stream = replace(stream, ended=reason, fault=why)
+        stream.fault = stream.fault or ProviderFault(last_error_line(end.ended.errors), reason)
+        stream.ended = reason
     return make_finished(stream, end)
 
 
-def _message(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
-    """Read a message or a piece of one; a tool call or the end of the run completes it."""
-    text = to_text(event.get("content"))
-    if event.get("delta") is True:
-        return replace(stream, message=(stream.message + text)[-LONGEST:]), []
-    stream, events = _flush(stream)
-    return replace(stream, text=text), [*events, Message(text)]
+def _flush(stream: StreamState) -> list[Event]:
+    """Complete the message that came in pieces: at a tool call, or at the end of the run."""
+    text, stream.message = stream.message, ""
+    return [stream.say(text)] if text.strip() else []
 
 
-def _flush(stream: StreamState) -> tuple[StreamState, list[Event]]:
-    """Complete the message that came in pieces."""
-    text = stream.message
-    if not text.strip():
-        return replace(stream, message=""), []
-    return replace(stream, message="", text=text), [Message(text)]
-
-
-def _call(
-    stream: StreamState, events: list[Event], event: dict[str, Any]
-) -> tuple[StreamState, list[Event]]:
-    call, tool = to_text(event.get("tool_id")), to_text(event.get("tool_name"))
-    started = ToolStarted(tool, call, summarize_arguments(event.get("parameters")))
-    return stream.add_call(call, tool), [*events, started]
-
-
-def _answer(stream: StreamState, event: dict[str, Any]) -> tuple[StreamState, list[Event]]:
-    call, error = to_text(event.get("tool_id")), get_object(event, "error")
-    events: list[Event] = []
-    if error.get("type") in _DENIED:
-        events.append(ToolDenied(stream.calls.get(call, ""), to_text(error.get("message")), call))
-    events.append(ToolFinished(call, event.get("status") == "success"))
-    return stream.remove_call(call), events
-
-
-def _result(
-    stream: StreamState, events: list[Event], event: dict[str, Any]
-) -> tuple[StreamState, list[Event]]:
-    stats = get_object(event, "stats")
-    used = Usage(
-        to_count(stats.get("input_tokens")),
-        to_count(stats.get("output_tokens")),
-        to_count(stats.get("cached")),
-    )
-    events = [*events, used]
+def _read_result(stream: StreamState, event: JsonObject) -> Iterator[Event]:
+    stats = event.child("stats")
+    cached = stats.count("cached")
+    stream.total = Usage(stats.count("input_tokens"), stats.count("output_tokens"), cached)
+    error = event.child("error")
     if event.get("status") == "success":
-        return replace(stream, total=used, ended=Reason.COMPLETED, fault=None), events
-    error = get_object(event, "error")
-    why = (
-        classify_fault(to_text(error.get("message")))
-        if error
-        else stream.fault or classify_fault("no reason given")
-    )
-    return replace(stream, total=used, ended=why.reason, fault=why), events
+        stream.end()
+    elif error:
+        stream.end(classify_fault(error.text("message")))
+    else:
+        stream.end(stream.fault or classify_fault("no reason given"))
+    yield stream.total

@@ -8,31 +8,13 @@ It prints nothing while it waits for an overloaded provider.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
 
-from kedge.agents.launch.events import (
-    Event,
-    Finished,
-    Message,
-    Reason,
-    Started,
-    ToolDenied,
-    ToolFinished,
-    ToolStarted,
-    Usage,
-)
+from kedge.agents.launch.events import Event, Reason, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin
-from kedge.agents.launch.json_fields import (
-    get_object,
-    parse_object,
-    summarize_arguments,
-    to_count,
-    to_number,
-    to_text,
-)
+from kedge.agents.launch.json_fields import JsonObject, parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
-from kedge.agents.launch.stream_state import ProcessEnd, StreamState, make_finished
+from kedge.agents.launch.stream_state import StreamState, make_finished
 from kedge.host.running import Line
 
 NAME = "opencode"
@@ -65,82 +47,58 @@ def _settings(invocation: Invocation) -> str:
     return json.dumps({"permission": {"edit": "allow", "bash": bash, **closed}})
 
 
-def follow(stream: StreamState, line: Line) -> tuple[StreamState, list[Event]]:
-    if line.error:
-        return stream, []
-    event = parse_object(line.data)
-    kind = to_text(event.get("type"))
-    if not kind:
-        return stream, []
-    events: list[Event] = []
-    session = to_text(event.get("sessionID"))
-    if session and stream.session is None:
-        stream = replace(stream, session=session)
-        events.append(Started(session))
-    part = get_object(event, "part")
-    match kind:
+def follow(stream: StreamState, line: Line) -> Iterator[Event]:
+    event = parse_line(line)
+    session = event.text("sessionID")
+    if session and event.text("type") and stream.session is None:
+        yield stream.start(session)
+    part = event.child("part")
+    match event.get("type"):
         case "text":
-            stream, more = _add_message(stream, part)
+            if text := part.text("text"):
+                yield stream.say(text, part.text("messageID"))
         case "tool_use":
-            stream, more = _call(stream, part)
+            yield from _read_call(stream, part)
         case "step_start":
-            stream, more = replace(stream, ended=None), []
+            stream.ended = None
         case "step_finish":
-            stream, more = _step(stream, part)
+            yield from _read_step(stream, part)
         case "error":
-            stream, more = _error(stream, get_object(event, "error")), []
-        case _:
-            more = []
-    return stream, [*events, *more]
+            error = event.child("error")
+            data = error.child("data")
+            message = data.text("message") or error.text("name")
+            stream.end(classify_fault(message, data.get("statusCode")))
 
 
-def finish(stream: StreamState, end: ProcessEnd) -> Finished:
-    return make_finished(stream, end)
+finish = make_finished
 
 
-def _add_message(stream: StreamState, part: dict[str, Any]) -> tuple[StreamState, list[Event]]:
-    text, message = to_text(part.get("text")), to_text(part.get("messageID"))
-    return (stream.add_text(text, message), [Message(text)]) if text else (stream, [])
-
-
-def _call(stream: StreamState, part: dict[str, Any]) -> tuple[StreamState, list[Event]]:
+def _read_call(stream: StreamState, part: JsonObject) -> Iterator[Event]:
     """Read a tool call and its result, which come in one event."""
-    tool, call, state = (
-        to_text(part.get("tool")),
-        to_text(part.get("callID")),
-        get_object(part, "state"),
-    )
-    events: list[Event] = [ToolStarted(tool, call, summarize_arguments(state.get("input")))]
-    error = to_text(state.get("error"))
+    tool, call, state = part.text("tool"), part.text("callID"), part.child("state")
+    yield stream.start_call(tool, call, state.get("input"))
+    error = state.text("error")
     if error.startswith(_DENIALS):
-        events.append(ToolDenied(tool, error.partition(" Here are")[0], call))
-    failed = state.get("status") != "completed" or bool(get_object(state, "metadata").get("exit"))
-    return stream, [*events, ToolFinished(call, not failed)]
+        yield stream.deny_call(tool, error.partition(" Here are")[0], call)
+    ok = state.get("status") == "completed" and not state.child("metadata").get("exit")
+    yield stream.finish_call(call, ok=ok)
 
 
-def _step(stream: StreamState, part: dict[str, Any]) -> tuple[StreamState, list[Event]]:
+def _read_step(stream: StreamState, part: JsonObject) -> Iterator[Event]:
     """Read the end of a message, with the tokens it used."""
-    tokens, cache = get_object(part, "tokens"), get_object(part, "tokens", "cache")
-    cached = to_count(cache.get("read"))
+    tokens = part.child("tokens")
+    cache = tokens.child("cache")
+    cached = cache.count("read")
     used = Usage(
-        to_count(tokens.get("input")) + to_count(cache.get("write")) + cached,
-        to_count(tokens.get("output")) + to_count(tokens.get("reasoning")),
+        tokens.count("input") + cache.count("write") + cached,
+        tokens.count("output") + tokens.count("reasoning"),
         cached,
-        to_number(part.get("cost")),
+        part.number("cost"),
     )
-    reason = to_text(part.get("reason"))
-    stream = stream.add_usage(to_text(part.get("messageID")), used)
-    ended = _STEPS.get(reason)
-    why = (
-        None if ended in (None, Reason.COMPLETED) else ProviderFault(reason, ended or Reason.FAILED)
-    )
-    total = stream.usage
-    return replace(stream, ended=ended, fault=why), [] if total is None else [total]
-
-
-def _error(stream: StreamState, error: dict[str, Any]) -> StreamState:
-    data = get_object(error, "data")
-    status = data.get("statusCode")
-    message = to_text(data.get("message")) or to_text(error.get("name"))
-    why = classify_fault(message, status if type(status) is int else None)
-    return replace(stream, ended=why.reason, fault=why)
+    stream.add_usage(part.text("messageID"), used)
+    reason = part.text("reason")
+    stream.ended, stream.fault = _STEPS.get(reason), None
+    if stream.ended not in (None, Reason.COMPLETED):
+        stream.fault = ProviderFault(reason, stream.ended)
+    if stream.usage is not None:
+        yield stream.usage

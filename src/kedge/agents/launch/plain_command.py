@@ -5,9 +5,9 @@ Its permissions and its cost are unknown. Its exit code says whether it succeede
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 
-from kedge.agents.launch.events import Event, Finished, Reason, Started
+from kedge.agents.launch.events import Event, Finished
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin
 from kedge.agents.launch.stream_state import LONGEST, ProcessEnd, StreamState, make_finished
 from kedge.host.running import Line
@@ -21,24 +21,22 @@ def launch(invocation: Invocation) -> Launch:
     return Launch(invocation.program, encode_stdin(invocation.system, invocation.prompt), {})
 
 
-def follow(stream: StreamState, line: Line) -> tuple[StreamState, list[Event]]:
-    events: list[Event] = []
+def follow(stream: StreamState, line: Line) -> Iterator[Event]:
     if stream.session is None:
-        stream = replace(stream, session="")
-        events.append(Started(""))
-    if line.error:
-        return stream, events
-    text = line.data[-LONGEST:].decode("utf-8", "replace")
-    stream = replace(stream, message=f"{stream.message}{text}\n")
-    return _join(stream) if len(stream.message) > _PIECE else stream, events
+        yield stream.start("")
+    if not line.error:
+        stream.message += line.data[-LONGEST:].decode("utf-8", "replace") + "\n"
+        if len(stream.message) > _PIECE:
+            _join(stream)
 
 
 def finish(stream: StreamState, end: ProcessEnd) -> Finished:
-    ended, stream = end.ended, _join(stream)
-    if ended.stopped is None and ended.code >= 0:
-        stream = replace(stream, ended=Reason.COMPLETED)  # unless the exit code says otherwise
-    return make_finished(replace(stream, text=stream.text.strip("\n")), end)
+    _join(stream)
+    stream.text = stream.text.strip("\n")
+    if end.ended.stopped is None and end.ended.code >= 0:
+        stream.end()  # unless the exit code says otherwise
+    return make_finished(stream, end)
 
 
-def _join(stream: StreamState) -> StreamState:
-    return replace(stream, message="", text=(stream.text + stream.message)[-LONGEST:])
+def _join(stream: StreamState) -> None:
+    stream.text, stream.message = (stream.text + stream.message)[-LONGEST:], ""

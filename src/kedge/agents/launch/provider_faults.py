@@ -14,6 +14,13 @@ from kedge.agents.launch.events import Reason
 from kedge.host.text import shorten
 
 _STATUS = re.compile(r"(?:\bstatus:? |\"code\": ?|\bAPI Error: )([45]\d\d)\b")
+_STATUSES = {
+    401: Reason.AUTH,
+    402: Reason.AUTH,
+    403: Reason.AUTH,
+    413: Reason.TOO_LONG,
+    429: Reason.RATE_LIMITED,
+}
 _KINDS = (
     (Reason.RATE_LIMITED, r"rate.?limit|usage limit|too many requests|resource.?exhausted"),
     (Reason.TOO_LONG, r"context window|context.?length|prompt is too long"),
@@ -57,28 +64,19 @@ class ProviderFault:
         return _clock(self.message, now)
 
 
-def classify_fault(message: str, status: int | None = None) -> ProviderFault:
-    """Return the fault that the status names or, without one, the message."""
+def classify_fault(message: str, status: object = None) -> ProviderFault:
+    """Return the fault that the HTTP status names or, without one, the message."""
     message = shorten(message[:20_000], 1000)
-    if status is None and (found := _STATUS.search(message)):
-        status = int(found[1])
-    return ProviderFault(message, _by_status(status) or _by_words(message) or Reason.FAILED)
+    if not isinstance(status, int):
+        found = _STATUS.search(message)
+        status = int(found[1]) if found else 0
+    reason = Reason.UNAVAILABLE if status >= 500 else _STATUSES.get(status)
+    return ProviderFault(message, reason or _classify_words(message))
 
 
-def _by_status(status: int | None) -> Reason | None:
-    if status == 429:
-        return Reason.RATE_LIMITED
-    if status in (401, 402, 403):
-        return Reason.AUTH
-    if status == 413:
-        return Reason.TOO_LONG
-    return Reason.UNAVAILABLE if status is not None and status >= 500 else None
-
-
-def _by_words(message: str) -> Reason | None:
-    return next(
-        (reason for reason, words in _KINDS if re.search(words, message, re.IGNORECASE)), None
-    )
+def _classify_words(message: str) -> Reason:
+    kinds = (reason for reason, words in _KINDS if re.search(words, message, re.IGNORECASE))
+    return next(kinds, Reason.FAILED)
 
 
 def _clock(message: str, now: float) -> float | None:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
 
-from kedge.agents.launch.events import Finished, Reason, Usage
+from kedge.agents.launch.events import (
+    Finished,
+    Message,
+    Reason,
+    Started,
+    ToolDenied,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
+from kedge.agents.launch.json_fields import summarize_arguments
 from kedge.agents.launch.provider_faults import ProviderFault
 from kedge.host.running import Ended
 from kedge.host.text import shorten
@@ -24,9 +35,9 @@ class ProcessEnd:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StreamState:
-    """What the output says so far.
+    """What the output says so far. The methods record a fact and return its event.
 
     `ended` and `total` are reported by the agent itself; `text` is its last message.
     """
@@ -36,10 +47,10 @@ class StreamState:
     text: str = ""
     text_of: str = ""  # the id of the message in `text`, if the agent sends it in pieces
     message: str = ""  # a partial message, or its id
-    used: Mapping[str, Usage] = field(default_factory=dict)  # by message
+    used: dict[str, Usage] = field(default_factory=dict)  # by message
     total: Usage | None = None
-    calls: Mapping[str, str] = field(default_factory=dict)  # unfinished tool calls: tool by id
-    denied: frozenset[str] = frozenset()  # calls, by id
+    calls: dict[str, str] = field(default_factory=dict)  # unfinished tool calls: tool by id
+    denied: set[str] = field(default_factory=set)  # calls, by id
     fault: ProviderFault | None = None
     resets_at: float | None = None
     ended: Reason | None = None
@@ -49,10 +60,39 @@ class StreamState:
         """The total that the agent reports, or else the sum over its messages."""
         if self.total is not None and (self.total.tokens_in or self.total.tokens_out):
             return self.total
-        return _sum(self.used.values()) if self.used else self.total
+        return sum_usage(self.used.values()) if self.used else self.total
 
-    def add_usage(self, message: str, used: Usage) -> StreamState:
-        """Add the usage of a message. Of several reports on one message the highest counts."""
+    def start(self, session: str, model: str | None = None) -> Started:
+        self.session, self.model = session, model
+        return Started(session, model)
+
+    def say(self, text: str, message: str = "") -> Message:
+        """Set the last message, or append to it if the text belongs to the same message."""
+        before = f"{self.text}\n\n" if message and message == self.text_of else ""
+        self.text, self.text_of = (before + text)[-LONGEST:], message
+        return Message(text)
+
+    def start_call(self, tool: str, call: str, arguments: Any) -> ToolStarted:
+        self.calls[call] = tool
+        if len(self.calls) > _MOST:
+            del self.calls[next(iter(self.calls))]
+        return ToolStarted(tool, call, summarize_arguments(arguments))
+
+    def finish_call(self, call: str, *, ok: bool) -> ToolFinished:
+        self.calls.pop(call, None)
+        return ToolFinished(call, ok)
+
+    def deny_call(self, tool: str, reason: str, call: str) -> ToolDenied:
+        if len(self.denied) >= _MOST:
+            self.denied.clear()
+        self.denied.add(call)
+        return ToolDenied(tool, reason, call)
+
+    def add_usage(self, message: str, used: Usage) -> bool:
+        """Add the usage of a message; return False if nothing is new.
+
+        Of several reports on one message the highest counts.
+        """
         old = self.used.get(message, Usage(0, 0))
         most = Usage(
             max(old.tokens_in, used.tokens_in),
@@ -60,34 +100,19 @@ class StreamState:
             max(old.cached, used.cached),
             old.cost if used.cost is None else used.cost,
         )
-        if most == old:
-            return self
-        kept = dict(self.used)
-        if len(kept) >= _MOST and message not in kept:  # sum up the oldest half
-            past = [kept.pop(one) for one in list(kept)[: _MOST // 2]]
-            kept = {"": _sum(past), **kept}
-        return replace(self, used={**kept, message: most})
+        if len(self.used) >= _MOST and message not in self.used:  # sum up the oldest half
+            past = [self.used.pop(one) for one in list(self.used)[: _MOST // 2]]
+            self.used = {"": sum_usage(past), **self.used}
+        self.used[message] = most
+        return most != old
 
-    def add_text(self, text: str, message: str) -> StreamState:
-        """Set the last message, or append to it if the text belongs to the same message."""
-        before = f"{self.text}\n\n" if message and message == self.text_of else ""
-        return replace(self, text=(before + text)[-LONGEST:], text_of=message)
-
-    def add_call(self, call: str, tool: str) -> StreamState:
-        calls = dict(list(self.calls.items())[-_MOST:])
-        return replace(self, calls={**calls, call: tool})
-
-    def remove_call(self, call: str) -> StreamState:
-        left = {key: tool for key, tool in self.calls.items() if key != call}
-        return replace(self, calls=left)
-
-    def add_denial(self, call: str) -> StreamState:
-        return replace(
-            self, denied=(self.denied if len(self.denied) < _MOST else frozenset()) | {call}
-        )
+    def end(self, fault: ProviderFault | None = None) -> None:
+        """Record the end that the agent reports: complete, unless there is a fault."""
+        self.ended, self.fault = fault.reason if fault else Reason.COMPLETED, fault
 
 
-def _sum(each: Collection[Usage]) -> Usage:
+def sum_usage(each: Collection[Usage]) -> Usage:
+    """Return the sum; its cost is None if no cost is known."""
     costs = [one.cost for one in each if one.cost is not None]
     return Usage(
         sum(one.tokens_in for one in each),
