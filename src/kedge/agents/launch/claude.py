@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from kedge.agents.json_object import JsonObject
 from kedge.agents.launch.events import Event, Reason, RetryWait, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin, fits_argument
-from kedge.agents.launch.json_fields import JsonObject, parse_line
+from kedge.agents.launch.json_fields import parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
 from kedge.agents.launch.stream_state import StreamState, make_finished, sum_usage
 from kedge.agents.settings import hooks

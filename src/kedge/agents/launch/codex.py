@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kedge.agents.json_object import JsonObject
 from kedge.agents.launch.events import Event, RetryWait, ToolDenied, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin, fits_argument
 from kedge.agents.launch.json_fields import (
-    JsonObject,
     parse_line,
     parse_object,
     summarize_arguments,

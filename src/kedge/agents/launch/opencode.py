@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from kedge.agents.json_object import JsonObject
 from kedge.agents.launch.events import Event, Reason, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin
-from kedge.agents.launch.json_fields import JsonObject, parse_line
+from kedge.agents.launch.json_fields import parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
 from kedge.agents.launch.stream_state import StreamState, make_finished
 from kedge.host.running import Line

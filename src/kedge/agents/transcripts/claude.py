@@ -6,10 +6,9 @@ because its tool calls were made all the same.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
-import msgspec
-
+from kedge.agents.json_object import JsonObject, to_text
 from kedge.agents.transcripts.events import (
     MOST_REASONING,
     Compacted,
@@ -18,247 +17,149 @@ from kedge.agents.transcripts.events import (
     SessionFacts,
     ToolCall,
     ToolResult,
-    to_text,
 )
 
 NAME = "claude"
 _KINDS = ("user", "assistant", "system", "attachment")
-_NO_RECORD = b'{"type":"'  # how most lines start that are not part of the conversation
-_ATTACHMENT = b'"attachment":{"type":"'
-_MESSAGE = b'"message":'
-_QUEUED = "queued_command"  # a message that the user wrote while the agent was working
-_HEAD = 600  # bytes in which to look for a record's kind without decoding it
+_MACHINE = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
 _PEOPLE = ("human", "person", "composer", "voice-call")  # origins of a message
 _REFUSED = "The user doesn't want to "
 _SAID = "the user said:\n"  # precedes the user's words in a refusal
-_ASKING = "AskUserQuestion"
 _SUBAGENT = "subagent"  # the id of a subagent without one
 _MOST_QUESTIONS = 100
-_NOTHING = msgspec.Raw(b"null")
-_UNKNOWN = SessionFacts(NAME)
-
-
-class _Record(msgspec.Struct, gc=False, rename="camel"):
-    """A line. Fields that may have an unexpected type are `Any`."""
-
-    type: Any = None
-    subtype: Any = None
-    uuid: Any = None
-    timestamp: Any = None
-    cwd: Any = None
-    session_id: Any = None
-    version: Any = None
-    is_sidechain: Any = None
-    agent_id: Any = None
-    is_meta: Any = None
-    is_compact_summary: Any = None
-    is_visible_in_transcript_only: Any = None
-    prompt_source: Any = None
-    origin: Any = None
-    message: msgspec.Raw = _NOTHING
-    attachment: msgspec.Raw = _NOTHING
-    tool_use_result: msgspec.Raw = _NOTHING
-
-
-class _Message(msgspec.Struct, gc=False):
-    id: Any = None
-    model: Any = None
-    content: msgspec.Raw = _NOTHING
-
-
-class _Block(msgspec.Struct, gc=False):
-    type: Any = None
-    text: Any = None
-    thinking: Any = None
-    id: Any = None
-    name: Any = None
-    input: Any = None
-    tool_use_id: Any = None
-    is_error: Any = None
-    content: msgspec.Raw = _NOTHING
-
-
-class _Queued(msgspec.Struct, gc=False, rename="camel"):
-    type: Any = None
-    prompt: msgspec.Raw = _NOTHING
-    origin: Any = None
-    is_meta: Any = None
-    command_mode: Any = None
-
-
-class _Answers(msgspec.Struct, gc=False):
-    answers: Any = None
-    response: Any = None
-
-
-_record = msgspec.json.Decoder(_Record).decode
-_message = msgspec.json.Decoder(_Message).decode
-_blocks = msgspec.json.Decoder(list[_Block]).decode
-_queued = msgspec.json.Decoder(_Queued).decode
-_answers = msgspec.json.Decoder(_Answers).decode
-_text = msgspec.json.Decoder(str).decode
 
 
 class ClaudeTranscript:
     """Reads the transcript of a session, or of one of its subagents."""
 
     def __init__(self) -> None:
-        self._facts = SessionFacts(NAME)
+        self.facts = SessionFacts(NAME)
         self._at = ""
         self._model = ""
         self._message = ""  # the id of the message that `_reasoning` is from
         self._reasoning = ""
-        self._questions: dict[str, None] = {}  # calls that asked the user, not answered yet
+        self._questions: list[str] = []  # calls that asked the user, not answered yet
 
-    def read_line(self, line: bytes) -> list[Event]:
-        if is_irrelevant(line):
+    def read_record(self, record: JsonObject) -> list[Event]:
+        kind = record.text("type")
+        if kind not in _KINDS:
             return []
-        record = _record(line)
-        if record.type not in _KINDS:
-            return []
-        at = to_text(record.timestamp) or self._at
-        events: list[Event]
-        if record.type == "assistant":
-            events = self._read_answer(record, at)
-        elif record.type == "user":
-            events = self._read_user(record, at)
-        elif record.type == "attachment":
-            events = _read_attachment(record, at)
-        else:
-            events = [Compacted(at)] if record.subtype == "compact_boundary" else []
-        self._at = at
+        self._at = record.text("timestamp") or self._at
+        events: list[Event] = []
+        if kind == "assistant":
+            events += self._read_answer(record)
+        elif kind == "user":
+            events += self._read_user(record)
+        elif kind == "attachment":
+            events += self._read_attachment(record)
+        elif record.get("subtype") == "compact_boundary":
+            events.append(Compacted(self._at))
         return [*self._update_facts(record), *events]
 
-    def _update_facts(self, record: _Record) -> list[Event]:
-        facts = self._facts
+    def _update_facts(self, record: JsonObject) -> Iterator[Event]:
+        facts = self.facts
         known = SessionFacts(
             NAME,
-            to_text(record.session_id) or facts.session,
-            facts.cwd or to_text(record.cwd),
+            record.text("sessionId") or facts.session,
+            facts.cwd or record.text("cwd"),
             self._model,
-            to_text(record.version) or facts.version,
-            facts.subagent if facts != _UNKNOWN else _agent(record),
+            record.text("version") or facts.version,
+            _subagent(record) if facts == SessionFacts(NAME) else facts.subagent,
         )
-        if known == facts:
-            return []
-        self._facts = known
-        return [self._facts]
+        if known != facts:
+            self.facts = known
+            yield known
 
-    def _read_user(self, record: _Record, at: str) -> list[Event]:
-        content = _content(record.message).content
-        id = to_text(record.uuid)  # noqa: A001 - the name that agents use
-        machine = bool(
-            record.is_meta
-            or record.is_compact_summary
-            or record.is_visible_in_transcript_only
-            or record.is_sidechain
-            or record.prompt_source == "system"
-            or _is_from_machine(record.origin)
+    def _read_user(self, record: JsonObject) -> Iterator[Event]:
+        machine = (
+            any(map(record.get, _MACHINE))
+            or record.get("promptSource") == "system"
+            or _is_from_machine(record)
         )
-        events: list[Event] = []
         texts = []
-        for block in _parts(content):
-            if block.type == "text":
-                texts.append(to_text(block.text))
-            elif block.type == "tool_result":
-                call = to_text(block.tool_use_id)
-                events.append(ToolResult(call, block.is_error is not True, at))
-                words = (
-                    "" if machine else self._find_user_words(block, call, record.tool_use_result)
-                )
+        for block in _blocks(record.child("message"), "content"):
+            if block.get("type") == "text":
+                texts.append(block.text("text"))
+            elif block.get("type") == "tool_result":
+                call = block.text("tool_use_id")
+                yield ToolResult(call, block.get("is_error") is not True, self._at)
+                words = "" if machine else self._find_user_words(record, block)
                 if words:
-                    events.append(PromptMessage(call, words, at))
+                    yield PromptMessage(call, words, self._at)
         if any(texts):
-            events.append(PromptMessage(id, "\n".join(texts), at, machine))
-        return events
+            yield PromptMessage(record.text("uuid"), "\n".join(texts), self._at, machine)
 
-    def _find_user_words(self, block: _Block, call: str, structured: msgspec.Raw) -> str:
+    def _find_user_words(self, record: JsonObject, block: JsonObject) -> str:
         """Return the user's words in the result of a call: why they refused it, or an answer."""
-        if block.is_error is True:
-            text = "\n".join(to_text(part.text) for part in _parts(block.content))
+        if block.get("is_error") is True:
+            text = _join_texts(block, "content")
             return text.partition(_SAID)[2] if text.startswith(_REFUSED) else ""
+        call = block.text("tool_use_id")
         if call not in self._questions:
             return ""
-        del self._questions[call]
-        if not _starts_with(structured, b"{"):
-            return ""
-        found = _answers(structured)
-        given = found.answers.values() if isinstance(found.answers, dict) else ()
-        return "\n".join(filter(None, map(to_text, (*given, found.response))))
+        self._questions.remove(call)
+        result = record.child("toolUseResult")
+        answers = result.get("answers")
+        given = answers.values() if isinstance(answers, dict) else ()
+        return "\n".join(filter(None, (*map(to_text, given), result.text("response"))))
 
-    def _read_answer(self, record: _Record, at: str) -> list[Event]:
-        message = _content(record.message)
-        parts = _parts(message.content)
-        name = to_text(message.id)
+    def _read_answer(self, record: JsonObject) -> Iterator[Event]:
+        message = record.child("message")
+        name, model = message.text("id"), message.text("model")
         if name != self._message or not name:
             self._message, self._reasoning = name, ""
-        agent = _agent(record)
-        cwd = to_text(record.cwd)
-        events: list[Event] = []
-        model = to_text(message.model)
         if not self._model and not model.startswith("<"):  # `<synthetic>`
             self._model = model
-        for part in parts:
-            if part.type == "tool_use":
-                id, tool = to_text(part.id), to_text(part.name)  # noqa: A001
-                events.append(ToolCall(id, tool, part.input, at, agent, self._reasoning, cwd))
-                if tool == _ASKING and id:
-                    kept = [*self._questions, id][-_MOST_QUESTIONS:]
-                    self._questions = dict.fromkeys(kept)
-            else:
-                text = to_text(part.text) or to_text(part.thinking)
+        for block in _blocks(message, "content"):
+            if block.get("type") != "tool_use":
+                text = block.text("text") or block.text("thinking")
                 self._reasoning = f"{self._reasoning}\n{text}".strip()[-MOST_REASONING:]
-        return events
+                continue
+            call, tool = block.text("id"), block.text("name")
+            if tool == "AskUserQuestion" and call:
+                self._questions = [*self._questions, call][-_MOST_QUESTIONS:]
+            yield ToolCall(
+                call,
+                tool,
+                block.get("input"),
+                self._at,
+                _subagent(record),
+                self._reasoning,
+                record.text("cwd"),
+            )
+
+    def _read_attachment(self, record: JsonObject) -> Iterator[Event]:
+        """Read a message that the user wrote while the agent was working."""
+        queued = record.child("attachment")
+        text = _join_texts(queued, "prompt")
+        if queued.get("type") == "queued_command" and text:
+            machine = bool(
+                queued.get("isMeta")
+                or record.get("isSidechain")
+                or _is_from_machine(queued)
+                or queued.get("commandMode") not in (None, "prompt")
+            )
+            yield PromptMessage(record.text("uuid"), text, self._at, machine)
 
 
-def is_irrelevant(line: bytes) -> bool:
-    """True if a line can be skipped without decoding it, which saves most of the work."""
-    if line.startswith(_NO_RECORD):
-        end = line.find(b'"', len(_NO_RECORD), _HEAD)
-        return end > 0 and line[len(_NO_RECORD) : end].decode("ascii", "replace") not in _KINDS
-    place = line.find(_ATTACHMENT, 0, _HEAD)
-    if place < 0 or line.find(_MESSAGE, 0, place) >= 0:
-        return False
-    return not line.startswith(_QUEUED.encode(), place + len(_ATTACHMENT))
-
-
-def _read_attachment(record: _Record, at: str) -> list[Event]:
-    if not _starts_with(record.attachment, b"{"):
-        return []
-    queued = _queued(record.attachment)
-    if queued.type != _QUEUED:
-        return []
-    text = "\n".join(to_text(part.text) for part in _parts(queued.prompt))
-    machine = bool(
-        queued.is_meta
-        or record.is_sidechain
-        or _is_from_machine(queued.origin)
-        or queued.command_mode not in (None, "prompt")
-    )
-    return [PromptMessage(to_text(record.uuid), text, at, machine)] if text else []
-
-
-def _agent(record: _Record) -> str:
-    if not record.is_sidechain and not record.agent_id:
+def _subagent(record: JsonObject) -> str:
+    if not record.get("isSidechain") and not record.get("agentId"):
         return ""
-    return to_text(record.agent_id) or _SUBAGENT
+    return record.text("agentId") or _SUBAGENT
 
 
-def _is_from_machine(origin: object) -> bool:
-    kind = origin.get("kind") if isinstance(origin, dict) else None
+def _is_from_machine(message: JsonObject) -> bool:
+    kind = message.child("origin").get("kind")
     return kind is not None and kind not in _PEOPLE
 
 
-def _content(message: msgspec.Raw) -> _Message:
-    return _message(message) if _starts_with(message, b"{") else _Message()
-
-
-def _parts(content: msgspec.Raw) -> list[_Block]:
+def _blocks(message: JsonObject, name: str) -> list[JsonObject]:
     """Return the blocks of a message; plain text is one block."""
-    if _starts_with(content, b"["):
-        return _blocks(content)
-    return [_Block("text", _text(content))] if _starts_with(content, b'"') else []
+    content = message.get(name)
+    if isinstance(content, str):
+        return [JsonObject({"type": "text", "text": content})]
+    return message.children(name)
 
 
-def _starts_with(raw: msgspec.Raw, mark: bytes) -> bool:
-    return memoryview(raw)[0] == mark[0]
+def _join_texts(message: JsonObject, name: str) -> str:
+    return "\n".join(block.text("text") for block in _blocks(message, name))

@@ -1,13 +1,15 @@
 """The events of a session, as far as its transcript shows them.
 
-Readers do no I/O: `read_line` returns the events in a line. Every `at` is the record's timestamp
-or, if it has none, that of the record before it.
+Readers do no I/O: `read_record` returns the events of a record. Every `at` is the record's
+timestamp or, if it has none, that of the record before it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
+
+from kedge.agents.json_object import JsonObject
 
 MOST_REASONING = 400  # characters
 
@@ -68,16 +70,9 @@ Event: TypeAlias = SessionFacts | PromptMessage | ToolCall | ToolResult | Compac
 
 
 class TranscriptReader(Protocol):
-    """Reads one transcript, line by line."""
+    """Reads one transcript, record by record. `facts` is what it knows so far."""
 
-    def read_line(self, line: bytes) -> list[Event]:
-        """Return the events of a line; an irrelevant record has none.
+    facts: SessionFacts
 
-        Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError for a line that is not a
-        record, or for a malformed record of a known kind.
-        """
-
-
-def to_text(value: object) -> str:
-    """Return the value if it is a string, else an empty string."""
-    return value if isinstance(value, str) else ""
+    def read_record(self, record: JsonObject) -> list[Event]:
+        """Return the events of a record; an irrelevant one has none. Never raises."""

@@ -13,7 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from kedge.agents.json_object import JsonObject
+from kedge.agents.transcripts.claude import ClaudeTranscript
+from kedge.agents.transcripts.codex import CodexRollout
 from kedge.agents.transcripts.events import (
     Event,
     PromptMessage,
@@ -25,7 +31,11 @@ from kedge.agents.transcripts.lines import TranscriptLines, repair_line
 from kedge.errors import FileError
 from kedge.host.files import file_error
 
-AGENTS = ("claude", "codex")
+_READERS: dict[str, Callable[[], TranscriptReader]] = {
+    "claude": ClaudeTranscript,
+    "codex": CodexRollout,
+}
+AGENTS = tuple(_READERS)
 _PEEK = 400  # lines in which a file must be recognised
 _STAMP = re.compile(rb'"timestamp":\s?"([^"\\]{10,40})"')
 
@@ -76,21 +86,19 @@ def inspect_file(path: Path) -> TranscriptFile | None:
     Raises FileError if it cannot be read.
     """
     lines = TranscriptLines(path)
-    readers = [_make_reader(agent) for agent in AGENTS]
-    facts, at, acted = SessionFacts(""), "", False
+    readers = [make() for make in _READERS.values()]
+    facts, at = None, ""
     for line in islice(lines, _PEEK):
         stamp = None if at else _STAMP.search(line)
         at = stamp[1].decode("ascii", "replace") if stamp else at
+        records = _parse_line(line, lines)
         for reader in readers:
-            if events := list(_parse_lines([line], lines, reader)):
-                readers, acted = [reader], True
-                facts = next(
-                    (one for one in reversed(events) if isinstance(one, SessionFacts)), facts
-                )
+            if [event for record in records for event in reader.read_record(record)]:
+                readers, facts = [reader], reader.facts
                 break
-        if facts.session and facts.cwd and at:
+        if facts and facts.session and facts.cwd and at:
             break
-    if not acted:
+    if facts is None:
         return None
     try:
         about = path.stat()
@@ -168,50 +176,38 @@ def _merge_events(
             heapq.heappush(heap, (following[0], number, following[1], stream))
 
 
-def _make_reader(agent: str) -> TranscriptReader:
-    if agent == "codex":
-        from kedge.agents.transcripts.codex import CodexRollout
-
-        return CodexRollout()
-    from kedge.agents.transcripts.claude import ClaudeTranscript
-
-    return ClaudeTranscript()
-
-
 def _read_file(
     path: Path,
     agent: str,
     on_read: Callable[[int], None] | None,
     warn: Callable[[str], None] | None,
 ) -> Iterator[Event]:
-    lines = TranscriptLines(path, on_read)
-    yield from _parse_lines(lines, lines, _make_reader(agent))
+    lines, reader = TranscriptLines(path, on_read), _READERS[agent]()
+    for line in lines:
+        for record in _parse_line(line, lines):
+            yield from reader.read_record(record)
     warning = lines.warning()
     if warning and warn is not None:
         warn(warning)
 
 
-def _parse_lines(
-    source: Iterable[bytes], lines: TranscriptLines, reader: TranscriptReader
-) -> Iterator[Event]:
-    """Yield the events of the lines. Damaged lines are counted, and repaired if possible."""
-    from msgspec import DecodeError
+def _parse_line(line: bytes, lines: TranscriptLines) -> list[JsonObject]:
+    """Return the records in a line. A damaged line is counted, and repaired if possible."""
+    if (record := _decode(line)) is not None:
+        return [JsonObject(record)]
+    pieces, whole = repair_line(line)
+    records = [JsonObject(record) for piece in pieces if (record := _decode(piece)) is not None]
+    if not whole or len(records) < len(pieces):
+        lines.count_damaged()
+    return records
 
-    broken = (DecodeError, UnicodeDecodeError, RecursionError)
-    for line in source:
-        try:
-            events = reader.read_line(line)
-        except broken:
-            events = []
-            pieces, whole = repair_line(line)
-            for piece in pieces:
-                try:
-                    events += reader.read_line(piece)
-                except broken:
-                    whole = False
-            if not whole:
-                lines.count_damaged()
-        yield from events
+
+def _decode(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object in a line; None if there is none."""
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _add_times(events: Iterator[Event]) -> Iterator[tuple[str, Event]]:
