@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kedge import __version__
 from kedge.errors import UsageError
-
-if TYPE_CHECKING:
-    from kedge.cli.edge import Edge
-
 
 # Each command is `kedge.cli.<name>.command`.
 SECTIONS: dict[str, dict[str, str]] = {
@@ -125,6 +121,11 @@ class LazyGroup(Group):
                 formatter.write_dl(list(section.items()))
 
 
+def _change_directory(ctx: click.Context, _: click.Parameter, value: Path | None) -> None:
+    if value is not None:
+        ctx.obj.change_directory(value)
+
+
 @click.group(
     "kedge",
     cls=LazyGroup,
@@ -136,15 +137,14 @@ class LazyGroup(Group):
     "directory",
     metavar="DIR",
     type=click.Path(path_type=Path),
+    expose_value=False,
+    callback=_change_directory,
     help="Work in DIR instead of the current directory.",
 )
 @click.version_option(__version__, message="kedge %(version)s")
-@click.pass_obj
-def root(edge: Edge, directory: Path | None) -> None:
+def root() -> None:
     """Keep AI coding agents on course: tell them what matters, watch what they do, prove what
     was handed over."""
-    if directory is not None:
-        edge.change_directory(directory)
 
 
 def usage_error(error: click.ClickException) -> UsageError:
