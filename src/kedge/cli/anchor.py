@@ -10,7 +10,10 @@ from kedge import config
 from kedge.cli.budget_view import explain_budget
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
+from kedge.context import anchor
+from kedge.context.workspace import Workspace
 from kedge.errors import UsageError
+from kedge.knowledge.recall.reminder import recall_for_task
 from kedge.settings import ANCHOR_SOURCES, MAX_TOKENS, MIN_TOKENS
 
 # Variables in which agents pass their session's id to commands.
@@ -48,10 +51,6 @@ def command(
     explain: bool,
 ) -> Reply:
     """Print what matters for a task, within a token budget."""
-    from kedge.context import anchor
-    from kedge.context.workspace import Workspace
-    from kedge.knowledge.recall.reminder import recall_for_task
-
     if mode == "small" and (sources or tokens):
         raise UsageError(
             "--mode small cannot be combined with --sources or --tokens",

@@ -14,6 +14,7 @@ from kedge.cli.plain import clean, table
 from kedge.errors import BareRepository, ConfigError, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.host.toml_edit import TomlEditError, set_value
 
 _LOCK = (".kedge", "locks", "config.lock")
 
@@ -94,8 +95,6 @@ def _project(edge: Edge) -> Project | None:
 
 
 def _change(path: Path, lock: Path, key: str, value: Any) -> None:
-    from kedge.host.toml_edit import TomlEditError, set_value
-
     with files.lock(lock):
         before = config.read_text(path)
         config.parse_toml(path, before)

@@ -15,10 +15,15 @@ from kedge.cli.context_task import (
     agent_reply,
     print_drift,
 )
+from kedge.cli.context_view import describe_context, describe_frozen, diff_immutable
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
-from kedge.errors import CheckFound, UsageError
+from kedge.errors import UsageError
+from kedge.handoff import immutable_block, role_views, transitions
+from kedge.handoff.evidence_records import find_changed_evidence
 from kedge.handoff.transitions import check_agent_name
+from kedge.host import clock
+from kedge.host.text import count_noun
 
 command = Group(help="Hand a task from agent to agent without commits in between.")
 command.add_command(context_records.record_qa)
@@ -43,8 +48,6 @@ def init(
     allow: tuple[str, ...],
 ) -> Reply:
     """Freeze the task: what is asked, its standards and its checks."""
-    from kedge.cli.context_view import describe_frozen
-
     target = ContextTask(edge, task, actor)
     handoff = target.handoff
     context, gathered = handoff.init(
@@ -63,11 +66,6 @@ def init(
 @click.option("--role", help="Print what this role needs, as text for an agent.")
 def show(edge: Edge, task: str, role: str | None) -> Reply:
     """Show the state of a context (--json prints all of it), or what a role needs."""
-    from kedge.cli.context_lessons import select_lessons
-    from kedge.cli.context_view import describe_context
-    from kedge.handoff import immutable_block, role_views
-    from kedge.handoff.evidence_records import find_changed_evidence
-
     target = ContextTask(edge, task)
     handoff = target.handoff
     context = handoff.read()
@@ -77,6 +75,8 @@ def show(edge: Edge, task: str, role: str | None) -> Reply:
     )
     handoff.warnings += [f"stale: {one}" for one in reasons]
     if role is not None:
+        from kedge.cli.context_lessons import select_lessons  # heavy, and only roles need it
+
         name = check_agent_name(role)
         view = role_views.add_text(
             role_views.make_view(context, name, select_lessons(handoff, context, name))
@@ -107,13 +107,10 @@ def begin(
     """Begin as an agent, if the working tree is what the previous agent left."""
     target = ContextTask(edge, task, actor)
     handoff = target.handoff
-    try:
+    with print_drift(edge):
         context = handoff.begin(
             check_agent_name(agent), target.find_task(), accept_stale=accept_stale, session=session
         )
-    except CheckFound as error:
-        print_drift(edge, error)
-        raise
     return Reply(context.data(), f"{agent} is at work on {task}", handoff.warnings)
 
 
@@ -133,8 +130,8 @@ def snapshot(
     assert kept is not None  # noqa: S101 - it was just taken
     for title, paths in (("out of scope", kept.outside), ("deleted in scope", kept.vanished)):
         handoff.warnings += [f"{title}: {', '.join(paths[:10])}"] if paths else []
-    many = "1 file" if kept.files == 1 else f"{kept.files} files"
-    text = f"{agent} leaves {many}, +{kept.added} -{kept.deleted} (tree {kept.tree})"
+    files = count_noun(kept.files, "file")
+    text = f"{agent} leaves {files}, +{kept.added} -{kept.deleted} (tree {kept.tree})"
     return Reply({"agent": agent, **context.data()["coordination"][agent]}, text, handoff.warnings)
 
 
@@ -155,9 +152,6 @@ def update(
     allow: tuple[str, ...],
 ) -> Reply:
     """Set an agent's status or QA log."""
-    from kedge.handoff import transitions
-    from kedge.host import clock
-
     if status is None and qa_log is None:
         raise UsageError("nothing to update", hint="give --status or --qa-log")
     target = ContextTask(edge, task, actor)
@@ -188,9 +182,6 @@ def block(
     edge: Edge, task: str, agent: str, finding: str, actor: str | None, allow: tuple[str, ...]
 ) -> Reply:
     """Block an agent and those after it, with the reason."""
-    from kedge.handoff import transitions
-    from kedge.host import clock
-
     handoff = ContextTask(edge, task, actor).handoff
     name = check_agent_name(agent)
     context = handoff.change(
@@ -208,9 +199,6 @@ def block(
 @actor_option
 def unblock(edge: Edge, task: str, agent: str, finding: str | None, actor: str | None) -> Reply:
     """Mark an agent's blocking findings as resolved."""
-    from kedge.handoff import transitions
-    from kedge.host import clock
-
     handoff = ContextTask(edge, task, actor).handoff
     name = check_agent_name(agent)
     context = handoff.change(
@@ -227,11 +215,8 @@ def verify(edge: Edge, task: str, expected_agent: str | None, actor: str | None)
     """Compare the working tree with what an agent left; exit with 4 if it differs."""
     handoff = ContextTask(edge, task, actor).handoff
     named = None if expected_agent is None else check_agent_name(expected_agent)
-    try:
+    with print_drift(edge):
         same = handoff.require_unchanged(named)
-    except CheckFound as error:
-        print_drift(edge, error)
-        raise
     data = {"state": "same", "since": same.since, "tree": same.now, "what": same.what, "drift": []}
     return Reply(
         data, f"the working tree is what {same.since} left ({same.what})", handoff.warnings
@@ -291,8 +276,6 @@ def resolve(
 @options.allow_secret
 def rebuild(edge: Edge, task: str, actor: str | None, allow: tuple[str, ...]) -> Reply:
     """Read the sources again; keep checks, events and snapshots."""
-    from kedge.cli.context_view import diff_immutable
-
     target = ContextTask(edge, task, actor)
     handoff = target.handoff
     context, before, after = handoff.rebuild(

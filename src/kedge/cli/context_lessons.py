@@ -9,6 +9,8 @@ from kedge.handoff import role_views
 from kedge.handoff.operations import HandoffOperations
 from kedge.handoff.snapshot import snapshots
 from kedge.handoff.task_context import TaskContext
+from kedge.knowledge.bank.bank import Bank
+from kedge.knowledge.recall import selection
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
 
@@ -19,9 +21,6 @@ def select_lessons(
     handoff: HandoffOperations, context: TaskContext, name: str
 ) -> list[dict[str, Any]]:
     """Return the lessons that are relevant to the task and to the changed paths."""
-    from kedge.knowledge.bank.bank import Bank
-    from kedge.knowledge.recall import selection
-
     if not role_views.has_part(name, "lessons"):
         return []
     asked = context.immutable["task_snapshot"]

@@ -9,9 +9,11 @@ import click
 from kedge.cli import options
 from kedge.cli.commands import Command
 from kedge.cli.context_task import ContextTask, actor_option, agent_option
+from kedge.cli.context_view import describe_check
 from kedge.cli.edge import Edge, Reply, tell
 from kedge.cli.plain import clean
 from kedge.errors import UsageError
+from kedge.handoff.evidence_records import attach_evidence, record_check, record_log
 from kedge.handoff.transitions import check_agent_name
 
 
@@ -37,9 +39,6 @@ def record_qa(
 ) -> Reply:
     """Run a check and record its result. Without CHECK, run all checks of the context. Exit code 0
     means that the result was recorded, not that the check passed."""
-    from kedge.cli.context_view import describe_check
-    from kedge.handoff.evidence_records import record_check, record_log
-
     if log is not None and check:
         raise UsageError(
             "CHECK cannot be combined with --from", hint="give a command or a log, not both"
@@ -80,8 +79,6 @@ def attach(
     allow: tuple[str, ...],
 ) -> Reply:
     """Attach a file, or a part of it, as evidence."""
-    from kedge.handoff.evidence_records import attach_evidence
-
     handoff = ContextTask(edge, task, actor).handoff
     name = None if agent is None else check_agent_name(agent)
     record = attach_evidence(handoff, path, heading=heading, lines=lines, agent=name, allow=allow)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -17,6 +18,8 @@ from kedge.host import user
 from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Task
+from kedge.tasks import choose
+from kedge.tasks.board import Board
 
 agent_option = click.option("--agent", required=True, help="The agent: implementer, reviewer, …")
 actor_option = click.option(
@@ -46,7 +49,7 @@ class ContextTask:
 
     def list_commands(self) -> Sequence[Mapping[str, Any]]:
         """Return the commands that the map detected in the project's configuration."""
-        from kedge.context.workspace import Workspace
+        from kedge.context.workspace import Workspace  # heavy, and most commands do without
 
         commands: Sequence[Mapping[str, Any]]
         commands = Workspace(self.handoff.project, self.handoff.settings).map_data["commands"]
@@ -55,9 +58,6 @@ class ContextTask:
 
 def read_tasks(edge: Edge, project: Project) -> dict[TaskId, Task]:
     """Return all tasks, and warn about those that cannot be read."""
-    from kedge.tasks import choose
-    from kedge.tasks.board import Board
-
     board = Board(choose.open_backend(project, config.load(project).settings.tasks))
     tasks = board.tasks()
     edge.warn(*board.warnings)
@@ -69,12 +69,16 @@ def agent_reply(context: TaskContext, name: str, handoff: HandoffOperations) -> 
     return Reply({"agent": name, **context.data()["coordination"][name]}, text, handoff.warnings)
 
 
-def print_drift(edge: Edge, error: CheckFound) -> None:
-    """Print every path that drifted, how it changed, and whether it is in scope."""
-    if edge.json or not isinstance(error.data, dict):
-        return
-    rows = [
-        (one["change"], one["scope"], one["path"], one.get("old_path", ""))
-        for one in error.data["drift"]
-    ]
-    write(table(("change", "scope", "path", "was"), rows))
+@contextmanager
+def print_drift(edge: Edge) -> Iterator[None]:
+    """If drift is found, print every path: how it changed, and whether it is in scope."""
+    try:
+        yield
+    except CheckFound as error:
+        if not edge.json and isinstance(error.data, dict):
+            rows = [
+                (one["change"], one["scope"], one["path"], one.get("old_path", ""))
+                for one in error.data["drift"]
+            ]
+            write(table(("change", "scope", "path", "was"), rows))
+        raise

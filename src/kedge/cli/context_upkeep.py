@@ -12,13 +12,13 @@ from kedge.cli.context_task import read_tasks
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
 from kedge.errors import KedgeError
+from kedge.handoff import lifecycle
+from kedge.handoff.context_store import ContextStore
 
 
 @click.command("list", cls=Command)
 def list_(edge: Edge) -> Reply:
     """List all contexts."""
-    from kedge.handoff.context_store import ContextStore
-
     store = ContextStore(edge.project())
     rows: list[dict[str, Any]] = []
     for name in store.tasks():
@@ -58,16 +58,13 @@ def list_(edge: Edge) -> Reply:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def purge(edge: Edge, task: str, yes: bool) -> Reply:
     """Delete a context and its snapshots."""
-    from kedge.handoff.context_store import ContextStore
-    from kedge.handoff.lifecycle import purge as remove
-
     project = edge.project()
     if ContextStore(project).exists(task) and not yes:
         hint = f"kedge context purge {task} --yes"
         refusal = "purge needs confirmation, and there is no terminal to ask on"
         if not edge.confirm(f"Delete the context of {task}?", refusal, hint):
             return Reply({"task": task, "removed": False}, "nothing was deleted")
-    removed = remove(project, task)
+    removed = lifecycle.purge(project, task)
     text = f"deleted the context of {task}" if removed else f"{task} has no context"
     return Reply({"task": task, "removed": removed}, text)
 
@@ -82,8 +79,6 @@ def purge(edge: Edge, task: str, yes: bool) -> Reply:
 @click.option("--dry-run", is_flag=True, help="List them and delete nothing.")
 def sweep(edge: Edge, ttl: str, dry_run: bool) -> Reply:
     """Delete old contexts whose task is finished or no longer exists."""
-    from kedge.handoff import lifecycle
-
     project = edge.project()
     tasks = read_tasks(edge, project)
     if edge.warnings:

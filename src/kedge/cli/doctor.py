@@ -7,8 +7,10 @@ import click
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
+from kedge.context import doctor
 from kedge.context.doctor_checks import Diagnosis
 from kedge.errors import CheckFound
+from kedge.host.text import count_noun
 
 
 @click.command(cls=Command)
@@ -16,8 +18,6 @@ from kedge.errors import CheckFound
 @click.option("--no-probe", is_flag=True, help="Do not start agents to test their hooks.")
 def command(edge: Edge, fix: bool, no_probe: bool) -> Reply:
     """Check that agents receive what kedge set up."""
-    from kedge.context import doctor
-
     project = edge.project()
     findings = list(doctor.examine(project, live=not no_probe))
     mended: list[Diagnosis] = []
@@ -25,28 +25,22 @@ def command(edge: Edge, fix: bool, no_probe: bool) -> Reply:
         mended = doctor.repair(findings)
         if mended:
             findings = list(doctor.examine(project, live=not no_probe))
-    data = {"findings": [_data(one) for one in findings], "mended": [one.text for one in mended]}
-    text = "".join(clean(f"repaired: {one.text}\n") for one in mended) + _table(findings)
+    rows = [(one.state, one.name, one.text, one.fix) for one in findings]
+    data = {
+        "findings": [
+            {"name": name, "state": state, "text": text, "fix": what}
+            for state, name, text, what in rows
+        ],
+        "mended": [one.text for one in mended],
+    }
+    text = "".join(clean(f"repaired: {one.text}\n") for one in mended)
+    text += table(("", "what", "found", "to do"), rows)
     problems = [one for one in findings if one.state == "problem"]
     if not problems:
         return Reply(data, text)
     if not edge.json:
         write(text)
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    count = count_noun(len(problems), "problem")
     repairable = any(one.repair for one in problems)
     hint = "kedge doctor --fix repairs what is safe" if repairable and not fix else problems[0].fix
     raise CheckFound(f"{count}: {problems[0].text}", hint=hint, data=data)
-
-
-def _data(finding: Diagnosis) -> dict[str, str]:
-    return {
-        "name": finding.name,
-        "state": finding.state,
-        "text": finding.text,
-        "fix": finding.fix,
-    }
-
-
-def _table(findings: list[Diagnosis]) -> str:
-    rows = [(one.state, one.name, one.text, one.fix) for one in findings]
-    return table(("", "what", "found", "to do"), rows)

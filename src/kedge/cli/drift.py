@@ -13,6 +13,7 @@ import click
 from kedge.cli import drift_replay, drift_sessions
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
+from kedge.drift import cases
 
 command = Group(help="Compare what agents do with what they were asked.")
 
@@ -27,8 +28,6 @@ command = Group(help="Compare what agents do with what they were asked.")
 def score(edge: Edge, root: Path | None) -> Reply:
     """Score recorded sessions from standard input. Each line is a JSON case; for each, print a
     line of verdicts."""
-    from kedge.drift import cases
-
     directory = str((edge.directory / root).resolve()) if root is not None else None
 
     def score_lines() -> Iterator[dict[str, Any]]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kedge.agents.transcripts import locations, sessions
+from kedge.agents.transcripts.sessions import RecordedSession, TranscriptFile
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
+from kedge.drift.replay import replay as replay_events
 from kedge.errors import FileError, UsageError
+from kedge.host.redact import redact_value
+from kedge.host.text import count_noun, shorten
 
-if TYPE_CHECKING:
-    from kedge.agents.transcripts.sessions import RecordedSession, TranscriptFile
-
-
-_AGENTS = ("claude", "codex")
 _LEVELS = ("nudge", "correct", "intervene", "halt")
 _MAX_TEXT = 200  # characters of a goal or of evidence
 _MEGABYTE = 1_000_000
@@ -30,7 +30,7 @@ _MEGABYTE = 1_000_000
 @click.option(
     "--since", metavar="DATE", help="Only sessions that were active at this time (UTC) or later."
 )
-@click.option("--agent", type=click.Choice(_AGENTS), help="Only sessions of this agent.")
+@click.option("--agent", type=click.Choice(sessions.AGENTS), help="Only sessions of this agent.")
 @click.option(
     "--min-level",
     "least",
@@ -48,8 +48,6 @@ def replay(
     least: str,
 ) -> Reply:
     """Show what kedge would have said in past sessions of Claude Code and Codex."""
-    from kedge.agents.transcripts import sessions
-
     if every == bool(paths):
         raise UsageError("give either PATH or --all", hint="kedge drift replay --all")
     begin = _parse_time(since) if since is not None else None
@@ -57,7 +55,8 @@ def replay(
     selected = [
         each
         for each in sessions.group_sessions(files)
-        if agent in (None, each.agent) and (begin is None or _changed_at(each) >= begin.timestamp())
+        if agent in (None, each.agent)
+        and (begin is None or max(file.changed for file in each.files) >= begin.timestamp())
     ]
     replays = list(_replay_sessions(edge, selected, begin, least))
     return Reply(replays, lambda: _summarise(edge, replays))
@@ -74,57 +73,37 @@ def _parse_time(since: str) -> datetime:
 
 def _find_named(edge: Edge, paths: Iterable[Path]) -> list[TranscriptFile]:
     """Return the transcripts at the paths and in directories among them."""
-    from kedge.agents.transcripts import sessions
-
     given = [edge.directory / path for path in paths]
-    files = []
-    for path in sessions.find_files(given):
-        try:
-            file = sessions.inspect_file(path)
-        except FileError as error:
-            if path in given:
-                raise
-            edge.warn(error.message)
-            continue
-        if file is not None:
-            files.append(file)
-        elif path in given:
+    for path in given:
+        if path.is_file() and sessions.inspect_file(path) is None:
             raise FileError(
                 f"{path} is not a transcript of Claude Code or Codex",
                 hint="give the .jsonl file of a session, or a directory of them",
             )
-    return files
+    return _inspect_files(edge, given, sessions.inspect_file)
 
 
 def _find_project_files(edge: Edge, agent: str | None) -> list[TranscriptFile]:
-    from kedge.agents.transcripts import locations, sessions
-
     root = edge.project().root
-    places = locations.list_directories(root, (agent,) if agent else _AGENTS)
+    places = locations.list_directories(root, (agent,) if agent else sessions.AGENTS)
+    return _inspect_files(edge, places, lambda path: locations.inspect_project_file(path, root))
+
+
+def _inspect_files(
+    edge: Edge, paths: Iterable[Path], inspect: Callable[[Path], TranscriptFile | None]
+) -> list[TranscriptFile]:
     files = []
-    for path in sessions.find_files(places):
+    for path in sessions.find_files(paths):
         try:
-            file = locations.inspect_project_file(path, root)
+            files.append(inspect(path))
         except FileError as error:
             edge.warn(error.message)
-            continue
-        if file is not None:
-            files.append(file)
-    return files
-
-
-def _changed_at(session: RecordedSession) -> float:
-    """Return when the session's files were last written."""
-    return max(file.changed for file in session.files)
+    return [file for file in files if file is not None]
 
 
 def _replay_sessions(
     edge: Edge, selected: list[RecordedSession], begin: datetime | None, least: str
 ) -> Iterator[dict[str, Any]]:
-    from kedge.agents.transcripts import locations, sessions
-    from kedge.drift.replay import replay as run
-    from kedge.host.redact import redact_value
-
     progress = edge.progress("MB replayed")
     total = sum(file.size for each in selected for file in each.files)
     done = 0
@@ -140,7 +119,7 @@ def _replay_sessions(
         for each in selected:
             events = sessions.read_events(each, count, edge.warn)
             try:
-                result = run(events, locations.find_work_tree(each.cwd), counted=counted)
+                result = replay_events(events, locations.find_work_tree(each.cwd), counted=counted)
             except FileError as error:
                 edge.warn(error.message)
                 continue
@@ -161,22 +140,18 @@ def _summarise(edge: Edge, replays: list[dict[str, Any]]) -> str:
     alarms = sum(len(each["alarms"]) for each in replays)
     rate = f", {100 * alarms / actions:.1f} per 100 actions" if actions else ""
     blocks.append(
-        f"{_count(len(replays), 'session')}, {_count(actions, 'action')}: "
-        f"{_count(len(alarmed), 'session')} with alarms, {_count(alarms, 'alarm')}{rate}"
+        f"{count_noun(len(replays), 'session')}, {count_noun(actions, 'action')}: "
+        f"{count_noun(len(alarmed), 'session')} with alarms, {count_noun(alarms, 'alarm')}{rate}"
     )
     return "\n\n".join(blocks)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _describe_session(replay: dict[str, Any], verbose: bool) -> str:
     goal = replay["goal"]
-    work = f"{_count(replay['actions'], 'action')}, {replay['modifying']} modifying"
+    work = f"{count_noun(replay['actions'], 'action')}, {replay['modifying']} modifying"
     lines = [
         f"{replay['agent']} {replay['session']}  {replay['started']}  {work}",
-        f"  asked: {_shorten(goal)}",
+        f"  asked: {shorten(goal, _MAX_TEXT)}",
     ]
     for alarm in replay["alarms"]:
         who = f" (subagent {alarm['agent_id']})" if alarm["agent_id"] else ""
@@ -186,17 +161,13 @@ def _describe_session(replay: dict[str, Any], verbose: bool) -> str:
         )
         if alarm["goal"] != goal:
             goal = alarm["goal"]
-            lines.append(f"    asked by then: {_shorten(goal)}")
-        lines += [f"    {rule['rule']}: {_shorten(rule['evidence'])}" for rule in alarm["rules"]]
+            lines.append(f"    asked by then: {shorten(goal, _MAX_TEXT)}")
+        lines += [
+            f"    {rule['rule']}: {shorten(rule['evidence'], _MAX_TEXT)}" for rule in alarm["rules"]
+        ]
         if verbose and alarm["correction"]:
             lines += [f"    | {line}" for line in alarm["correction"].splitlines()]
     course = replay["course"]
     lines.append(f"  ended {course['state']} at {course['score']}")
-    lines += [f"  needs review: {_shorten(why)}" for why in replay["why"]]
+    lines += [f"  needs review: {shorten(why, _MAX_TEXT)}" for why in replay["why"]]
     return "\n".join(map(clean, lines))
-
-
-def _shorten(text: str) -> str:
-    from kedge.host.text import shorten
-
-    return shorten(text, _MAX_TEXT)

@@ -13,11 +13,12 @@ from kedge.cli import drift_view
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
 from kedge.drift.report import account
+from kedge.drift.report.page import render_page
 from kedge.errors import FileError, KedgeError
 from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.host.redact import redact
-from kedge.host.text import shorten
+from kedge.host.text import count_noun, shorten
 from kedge.store import sessions, sqlite
 from kedge.store.migrations import migrate
 
@@ -137,7 +138,7 @@ def _warn_of_errors(edge: Edge, db: sqlite3.Connection) -> None:
     errors = sessions.errors(db)
     if errors:
         last = errors[-1]
-        what = "1 guard error" if len(errors) == 1 else f"{len(errors)} guard errors"
+        what = count_noun(len(errors), "guard error")
         text = shorten(redact(f"{last['event']}: {last['error']}"), _ERROR_LENGTH)
         edge.warn(f"{what} recorded, the last at {last['at']} in {text} (kedge doctor)")
 
@@ -191,8 +192,6 @@ def _find_step(details: account.Account, given: str) -> account.RecordedStep:
 )
 def report(edge: Edge, output: str | None, chosen: tuple[str, ...], last: int) -> Reply:
     """Write an HTML page about recorded sessions."""
-    from kedge.drift.report.page import render_page
-
     progress = edge.progress("reading sessions")
     with open_records(edge) as record, closing(progress):
         rows = [record.find(each) for each in dict.fromkeys(chosen)] or record.rows(last)
@@ -210,5 +209,4 @@ def report(edge: Edge, output: str | None, chosen: tuple[str, ...], last: int) -
     if output == "-":
         return Reply({**data, "html": page.decode()}, page)
     files.write_atomic(target, page)
-    count = "1 session" if len(rows) == 1 else f"{len(rows)} sessions"
-    return Reply({**data, "path": str(target)}, f"{target}: {count}")
+    return Reply({**data, "path": str(target)}, f"{target}: {count_noun(len(rows), 'session')}")

@@ -11,7 +11,7 @@ from kedge.cli.plain import clean, table
 from kedge.drift.report import account
 from kedge.drift.report.account import Account, DriftEvent, RecordedStep
 from kedge.drift.scoring import Penalty
-from kedge.host.text import shorten
+from kedge.host.text import count_noun, shorten
 
 _GOAL = 80
 _PIPED = 400
@@ -84,13 +84,14 @@ def describe_session(record: Account) -> str:
     """Describe a session, from what was asked to its current state."""
     head = record.session
     lines = [f"{head.short}  {shorten(head.goal, _LINE) or '(nothing asked yet)'}", ""]
+    steps = count_noun(len(record.steps), "step")
     review = "; ".join(shorten(each, _LINE) for each in head.why) or "yes"
     facts = [
         ("session", head.id),
         ("agent", f"{head.agent}, policy {head.policy}"),
         ("task", head.task or ""),
         ("status", f"{head.status}, last heard from {_when(head.checked_at)}"),
-        ("course", f"{head.course}, {head.score:g} of 10 after {_count(record.steps, 'step')}"),
+        ("course", f"{head.course}, {head.score:g} of 10 after {steps}"),
         ("review", review if head.needs_review else ""),
         ("scores", _scores([each.score for each in record.steps])),
     ]
@@ -220,10 +221,6 @@ def _first_line(text: str) -> str:
 
 def _when(at: str) -> str:
     return f"{at[:10]} {at[11:16]}"
-
-
-def _count(items: Sequence[object], what: str) -> str:
-    return f"1 {what}" if len(items) == 1 else f"{len(items)} {what}s"
 
 
 def _scores(scores: Sequence[int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,13 +11,12 @@ from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.errors import BrokenTasks, CheckFound
-
-if TYPE_CHECKING:
-    from kedge.features.feature import Feature
-    from kedge.features.feature_tasks import FeatureTask
-    from kedge.features.lint import LintProblem
-    from kedge.host.project import Project
-
+from kedge.features import brief, folders, render
+from kedge.features.feature import Feature, load_feature
+from kedge.features.feature_tasks import FeatureTask
+from kedge.features.lint import LintProblem, describe_unreadable, lint_feature
+from kedge.host.project import Project
+from kedge.host.text import count_noun
 
 command = Group(help="Print the parts of a feature's documents that a task needs.")
 
@@ -44,8 +43,6 @@ def tasks(edge: Edge, directory: str) -> Reply:
 @click.option("--section", metavar="FILE#HEADING", help="Print this section instead.")
 def scope(edge: Edge, directory: str, number: str, section: str | None) -> Reply:
     """Print the parts of the documents that a task needs."""
-    from kedge.features import brief, render
-
     project, feature = _load(edge, directory)
     task = feature.find_task(number)
     if section is not None:
@@ -61,8 +58,6 @@ def scope(edge: Edge, directory: str, number: str, section: str | None) -> Reply
 @click.argument("directory", metavar="DIR")
 def brief_(edge: Edge, directory: str) -> Reply:
     """Print the project context of a feature."""
-    from kedge.features import brief
-
     project, feature = _load(edge, directory)
     warnings = list(feature.warnings)
     about = brief.make_brief(project, feature, warnings)
@@ -73,10 +68,6 @@ def brief_(edge: Edge, directory: str) -> Reply:
 @click.argument("directory", metavar="[DIR]", required=False)
 def lint(edge: Edge, directory: str | None) -> Reply:
     """Check that tasks and documents refer to each other; exit with 4 if they do not."""
-    from kedge.features import folders
-    from kedge.features.feature import load_feature
-    from kedge.features.lint import describe_unreadable, lint_feature
-
     project = edge.project()
     paths = (
         [folders.find_feature(project, edge.directory, directory)]
@@ -94,15 +85,14 @@ def lint(edge: Edge, directory: str | None) -> Reply:
         warnings += feature.warnings
         findings += lint_feature(feature)
     if not findings:
-        count = f"{len(paths)} feature{'s' if len(paths) != 1 else ''}"
-        return Reply([], f"{count} checked, no problems", warnings)
+        return Reply([], f"{count_noun(len(paths), 'feature')} checked, no problems", warnings)
     where = {path.name: path.relative_to(project.root).as_posix() for path in paths}
     for one in findings:
         prefix = f"{where[one.feature]}/{one.file}:{one.line}: " if one.file else ""
         write(clean(f"{prefix}{one.message}; {one.hint}".replace("\n", " ")) + "\n")
     edge.warn(*warnings)
     raise CheckFound(
-        f"{len(findings)} problem{'s' if len(findings) != 1 else ''} in the documents of "
+        f"{count_noun(len(findings), 'problem')} in the documents of "
         f"{len({one.feature for one in findings})} of {len(paths)} features",
         hint="each line says what to do",
         data=[asdict(one) | {"path": where[one.feature]} for one in findings],
@@ -110,11 +100,8 @@ def lint(edge: Edge, directory: str | None) -> Reply:
 
 
 def _load(edge: Edge, directory: str) -> tuple[Project, Feature]:
-    from kedge.features.feature import load_feature
-    from kedge.features.folders import find_feature
-
     project = edge.project()
-    return project, load_feature(project, find_feature(project, edge.directory, directory))
+    return project, load_feature(project, folders.find_feature(project, edge.directory, directory))
 
 
 def _task_data(task: FeatureTask) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import contextlib
 
 import click
 
+from kedge import config
 from kedge.cli import setup_view
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
+from kedge.context import agent_hooks, installation, plugin_files, setup_plan
 from kedge.context.instruction_files import ON_REQUEST
 from kedge.context.setup_plan import SetupPlan
 
@@ -41,9 +43,6 @@ def command(
     with_plugin: bool,
 ) -> Reply:
     """Set up the repository: managed sections, constitution, map, hooks."""
-    from kedge import config
-    from kedge.context import agent_hooks, installation, plugin_files, setup_plan
-
     project = edge.project()
     settings = config.load(project).settings
     full = not minimal or installation.is_full(project)
@@ -82,8 +81,6 @@ def _share(plan: SetupPlan) -> str:
 
 def _folder(path: str) -> str:
     """Return kedge's own folder if the path is in one, else the path."""
-    from kedge.context import plugin_files
-
     return next(
         (own for own in (".kedge", plugin_files.FOLDER) if path.startswith(f"{own}/")), path
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,10 +16,12 @@ from kedge.context import mapfile
 from kedge.errors import CheckFound, NoRepository, UsageError
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.repomap import build
+from kedge.repomap.build import Map
+from kedge.repomap.cache import Cache
 from kedge.settings import MAX_TOKENS, MIN_TOKENS, Settings
-
-if TYPE_CHECKING:
-    from kedge.repomap.build import Map
+from kedge.tasks import choose
+from kedge.tasks.board import Board
 
 
 def tokens_or_auto(text: str) -> int:
@@ -59,9 +61,6 @@ def command(
     no_cache: bool,
 ) -> Reply:
     """Write a ranked map of the code within a token budget."""
-    from kedge.repomap import build
-    from kedge.repomap.cache import Cache
-
     _refuse_together({"--for": text, "--task": task})
     _refuse_together({"--check": check, "--explain": explain, "--graph": graph})
     _refuse_together({"--explain": explain, "--graph": graph, "--output": output})
@@ -138,8 +137,5 @@ def _project(edge: Edge) -> Project:
 
 
 def _task_text(project: Project, settings: Settings, task_id: str) -> str:
-    from kedge.tasks import choose
-    from kedge.tasks.board import Board
-
     task = Board(choose.open_backend(project, settings.tasks)).get(task_id)
     return "\n".join([task.title, task.description, *task.acceptance, *task.scope_in])

@@ -6,26 +6,31 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kedge import config
-from kedge.cli import run_options
+from kedge.agents.launch import registry
+from kedge.cli import retro, run_options
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
+from kedge.cli.run_view import View, summarise
 from kedge.errors import KedgeError
-
-if TYPE_CHECKING:
-    from kedge.cli.run_view import View
-    from kedge.host.project import Project
-    from kedge.run.journal import Journal
-    from kedge.run.options import RunOptions
-    from kedge.run.outcomes import RunEnd
-    from kedge.run.parallel import ParallelRun
-    from kedge.run.run_state import RunState
-    from kedge.settings import Settings
-
+from kedge.host import files
+from kedge.host.project import Project
+from kedge.host.redact import redact
+from kedge.knowledge.bank.bank import Bank
+from kedge.knowledge.retro import subject as works
+from kedge.run import commits, loop, recovery, task_choice, worktrees
+from kedge.run.journal import Journal, list_interrupted
+from kedge.run.options import RunOptions
+from kedge.run.outcomes import RunEnd
+from kedge.run.parallel import START_NOTHING_MORE, STOP_AT_ONCE, ParallelRun
+from kedge.run.run_state import RunState
+from kedge.settings import Settings
+from kedge.tasks import choose, rules
+from kedge.tasks.board import Board
 
 AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 
@@ -76,9 +81,6 @@ AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 )
 def command(edge: Edge, /, **given: Any) -> Reply:
     """Run an agent on tasks until each is proven done."""
-    from kedge.run import commits, worktrees
-    from kedge.run.journal import Journal
-
     project = edge.project()
     settings = config.load(project).settings
     if given["feature"]:
@@ -112,18 +114,12 @@ def command(edge: Edge, /, **given: Any) -> Reply:
 
 
 def _warn_of_interrupted(edge: Edge, project: Project) -> None:
-    from kedge.run.journal import list_interrupted
-
     for state in list_interrupted(project)[-1:]:
         edge.warn(f"run {state.id} was interrupted: kedge run --resume continues it")
 
 
 def _plan_reply(edge: Edge, project: Project, settings: Settings, wanted: RunOptions) -> Reply:
     """Return what a run would do with the current tasks."""
-    from kedge.run import task_choice
-    from kedge.tasks import choose, rules
-    from kedge.tasks.board import Board
-
     board = Board(choose.open_backend(project, settings.tasks))
     tasks = board.tasks()
     edge.warn(*board.warnings)
@@ -147,11 +143,6 @@ def _plan_reply(edge: Edge, project: Project, settings: Settings, wanted: RunOpt
 
 
 def _run(edge: Edge, project: Project, settings: Settings, journal: Journal) -> Reply:
-    from kedge.agents.launch import registry
-    from kedge.cli.run_view import View, summarise
-    from kedge.run import loop, recovery
-    from kedge.run.run_state import RunState
-
     view = View(edge)
     state = RunState(
         project, settings, journal, registry.find_adapter(journal.options.agent), view.tell
@@ -172,9 +163,6 @@ def _run_in_worktrees(
     edge: Edge, project: Project, settings: Settings, journal: Journal, width: int
 ) -> Reply:
     """Run each task in its own work tree."""
-    from kedge.cli.run_view import View, summarise
-    from kedge.run.parallel import ParallelRun
-
     view = View(edge, many=width > 1)
     parallel = ParallelRun(project, settings, journal, width, view.tell)
     view.show_start(journal.record.id, journal.options, project.root)
@@ -194,12 +182,6 @@ def _write_retro(
     """Write the retro of a finished feature, for an agent to answer."""
     if wanted.feature is None or end.remaining or not end.results:
         return
-    from kedge.cli import retro
-    from kedge.host import files
-    from kedge.host.redact import redact
-    from kedge.knowledge.bank.bank import Bank
-    from kedge.knowledge.retro import subject as works
-
     try:
         bank = Bank(project, settings)
         work = works.find_subject(bank, wanted.feature)
@@ -248,7 +230,6 @@ def _on_interrupt(work: RunState | ParallelRun) -> Iterator[None]:
 @contextlib.contextmanager
 def _on_parent_signals(state: RunState) -> Iterator[None]:
     """Obey the signals of the parallel run that started this one."""
-    from kedge.run.parallel import START_NOTHING_MORE, STOP_AT_ONCE
 
     def stop(number: int, *_: object) -> None:
         state.halt(at_once=number == STOP_AT_ONCE)

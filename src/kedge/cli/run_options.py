@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kedge.agents.launch import adapter, registry
 from kedge.errors import UsageError
-
-if TYPE_CHECKING:
-    from kedge.host.project import Project
-    from kedge.run.options import RunOptions
-    from kedge.settings import Settings
-
+from kedge.features.folders import find_feature
+from kedge.host.project import Project
+from kedge.run.limits import Limits
+from kedge.run.options import RunOptions, parse_duration, parse_roles
+from kedge.settings import ANCHOR_SOURCES, Settings
+from kedge.tasks import choose, rules
+from kedge.tasks.board import Board
 
 _PRICED = ("claude", "opencode")  # agents that report their cost
 
@@ -19,11 +23,6 @@ _PRICED = ("claude", "opencode")  # agents that report their cost
 def make_options(
     project: Project, settings: Settings, given: dict[str, Any], *, dry_run: bool
 ) -> RunOptions:
-    from kedge.run.limits import Limits
-    from kedge.run.options import RunOptions, parse_duration, parse_roles
-    from kedge.tasks import choose, rules
-    from kedge.tasks.board import Board
-
     named = [one for one in ("task", "epic", "feature", "label") if given[one]]
     if len(named) > 1:
         raise UsageError(
@@ -96,8 +95,6 @@ def check_resume(given: dict[str, Any], *, dry_run: bool) -> None:
 
 def change_limits(wanted: RunOptions, given: dict[str, Any]) -> RunOptions:
     """Return a resumed run's options with the limits from the command line."""
-    from kedge.run.options import parse_duration
-
     named: dict[str, Any] = {
         "iterations": given["max_iterations"],
         "attempts": given["attempts"],
@@ -114,10 +111,6 @@ def _find_epic(project: Project, settings: Settings, named: str | None) -> str |
     """Return the epic of a feature's folder."""
     if named is None:
         return None
-    from kedge.features.folders import find_feature
-    from kedge.tasks import choose
-    from kedge.tasks.board import Board
-
     name = find_feature(project, project.root, named).name
     tasks = Board(choose.open_backend(project, settings.tasks)).tasks()
     ids = [one for one in tasks if name == one or name.startswith(f"{one}-")]
@@ -128,11 +121,6 @@ def _find_epic(project: Project, settings: Settings, named: str | None) -> str |
 
 def _find_program(agent: str, named: str | None) -> tuple[str, ...]:
     """Return the agent's command line: the user's, or the program on PATH."""
-    import shlex
-    import shutil
-
-    from kedge.agents.launch import adapter, registry
-
     if named is not None:
         try:
             words = shlex.split(named)
@@ -148,8 +136,6 @@ def _find_program(agent: str, named: str | None) -> tuple[str, ...]:
 
 
 def _parse_sources(text: str | None) -> tuple[str, ...]:
-    from kedge.settings import ANCHOR_SOURCES
-
     named = tuple(one.strip() for one in (text or "").split(",") if one.strip())
     for one in named:
         if one not in ANCHOR_SOURCES:

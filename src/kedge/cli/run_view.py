@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kedge.cli.edge import Edge, tell, write
 from kedge.cli.plain import clean
-from kedge.host.text import shorten
-
-if TYPE_CHECKING:
-    from kedge.run.options import RunOptions
-    from kedge.run.outcomes import RunEnd
-
+from kedge.host.text import count_noun, shorten
+from kedge.run.options import RunOptions
+from kedge.run.outcomes import RunEnd
 
 _QUIET = ("used", "said", "call", "started")  # shown in the live line only
 _STEP = 0.1  # seconds between two live lines
@@ -201,11 +199,9 @@ def _describe_usage(spent: dict[str, Any]) -> str:
     tokens = f"{spent['tokens_in']:,} tokens in, {spent['tokens_out']:,} out"
     cost = f", {spent['cost']:.2f} USD" if spent["cost"] else ""
     unknown = " (some agents do not report their cost)" if spent["unpriced"] else ""
-    calls = f"{spent['iterations']} call{'s' if spent['iterations'] != 1 else ''}"
+    calls = count_noun(spent["iterations"], "call")
     return f"{calls}, {seconds // 60} min {seconds % 60} s, {tokens}{cost}{unknown}"
 
 
 def _width() -> int:
-    import shutil
-
     return max(20, shutil.get_terminal_size().columns - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from kedge.cli.text_input import read_value
 from kedge.model.ids import task_id
 from kedge.model.task import Task, unique
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 PRIORITY = click.Choice(["P0", "P1", "P2", "P3", "P4"], case_sensitive=False)
 
 allow_option = click.option(
@@ -41,18 +42,19 @@ _LESSONS = (
 )
 
 
-def field_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare the options that set a task's fields."""
-    for option in reversed(_FIELDS):
-        function = option(function)
-    return function
+def _declare(options: Sequence[Decorator]) -> Decorator:
+    """Return a decorator that declares all of the options."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
-def lesson_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare the options that tell the next attempt what was learned."""
-    for option in reversed(_LESSONS):
-        function = option(function)
-    return function
+field_options = _declare(_FIELDS)  # they set a task's fields
+lesson_options = _declare(_LESSONS)  # they tell the next attempt what was learned
 
 
 def set_fields(task: Task, given: dict[str, Any]) -> Task:

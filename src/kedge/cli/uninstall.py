@@ -7,6 +7,7 @@ import click
 from kedge.cli import setup_view
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
+from kedge.context import installation, setup_plan
 
 
 @click.command(cls=Command)
@@ -14,8 +15,6 @@ from kedge.cli.edge import Edge, Reply
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
 def command(edge: Edge, yes: bool, dry_run: bool) -> Reply:
     """Remove what kedge wrote and keep your own text."""
-    from kedge.context import installation, setup_plan
-
     project = edge.project()
     plan = installation.plan_removal(project)
     if dry_run:

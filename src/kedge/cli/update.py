@@ -6,9 +6,11 @@ import contextlib
 
 import click
 
+from kedge import config
 from kedge.cli import setup_view
 from kedge.cli.commands import Command
 from kedge.cli.edge import Edge, Reply
+from kedge.context import installation, setup_plan
 from kedge.errors import CheckFound, UsageError
 
 
@@ -23,9 +25,6 @@ from kedge.errors import CheckFound, UsageError
 )
 def command(edge: Edge, check: bool, dry_run: bool, repair: bool, defaults: str | None) -> Reply:
     """Refresh the managed sections, the map and the hooks."""
-    from kedge import config
-    from kedge.context import installation, setup_plan
-
     if check and (repair or defaults):
         raise UsageError(
             "--check cannot be combined with --repair or --defaults",

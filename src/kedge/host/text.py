@@ -16,3 +16,8 @@ def shorten(text: str, limit: int) -> str:
     """Return the text on one line, cut to at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def count_noun(number: int, noun: str) -> str:
+    """Return the number with its noun: `1 file`, `1,200 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

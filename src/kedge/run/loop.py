@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kedge.errors import HandoffRefused, KedgeError
+from kedge.host.text import count_noun
 from kedge.model.attempt import FREE, Outcome
 from kedge.model.task import Task
 from kedge.run.attempts import AttemptCount
@@ -61,8 +62,7 @@ def work_on(state: RunState, task: Task) -> TaskResult:
 
 
 def _fail(task: Task, count: AttemptCount, last: Decision) -> TaskResult:
-    attempts = "1 attempt" if count.failed == 1 else f"{count.failed} attempts"
-    reason = f"{attempts} did not work; last: {last.reason}"
+    reason = f"{count_noun(count.failed, 'attempt')} did not work; last: {last.reason}"
     return TaskResult(task.id, TaskOutcome.FAILED, reason)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kedge.host.files import file_error
+from kedge.host.text import count_noun
 
 LONGEST = 8 << 20  # bytes; longer lines are left out
 _BUFFER = 1 << 18
@@ -65,10 +66,10 @@ class TranscriptLines:
         """Return a sentence on what could not be read; None if there was nothing."""
         parts = []
         if self.damaged:
-            parts.append(f"{self.damaged} damaged line{'s' * (self.damaged > 1)}")
+            parts.append(count_noun(self.damaged, "damaged line"))
         if self.long:
-            size = f"longer than {LONGEST >> 20} MiB"
-            parts.append(f"{self.long} line{'s' * (self.long > 1)} {size}, left out")
+            lines = count_noun(self.long, "line")
+            parts.append(f"{lines} longer than {LONGEST >> 20} MiB, left out")
         return f"{self.path}:{self.first}: {' and '.join(parts)}" if parts else None
 
 
