@@ -25,13 +25,14 @@ from kedge.knowledge.retro import subject as works
 from kedge.run import commits, loop, recovery, task_choice, worktrees
 from kedge.run.journal import Journal, list_interrupted
 from kedge.run.options import RunOptions
-from kedge.run.outcomes import RunEnd
+from kedge.run.outcomes import RunEnd, TaskOutcome
 from kedge.run.parallel import START_NOTHING_MORE, STOP_AT_ONCE, ParallelRun
 from kedge.run.run_state import RunState
 from kedge.settings import Settings
 from kedge.tasks import choose, rules
 from kedge.tasks.board import Board
 
+_CUT_SHORT = ("budget", "time", "iterations", "failures", "agent-error")
 AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 
 
@@ -156,7 +157,7 @@ def _run(edge: Edge, project: Project, settings: Settings, journal: Journal) -> 
             recovery.abandon(state)
             raise
     _write_retro(view, project, settings, journal.options, end)
-    return _end_reply(view, summarise(journal.record.id, end), end)
+    return _end_reply(view, journal.record.id, end)
 
 
 def _run_in_worktrees(
@@ -173,7 +174,7 @@ def _run_in_worktrees(
             parallel.abandon()
             raise
     _write_retro(view, project, settings, journal.options, end)
-    return _end_reply(view, summarise(journal.record.id, end), end)
+    return _end_reply(view, journal.record.id, end)
 
 
 def _write_retro(
@@ -193,27 +194,16 @@ def _write_retro(
     view.tell("retro", {"path": f".kedge/context/retro-{work.id}.md"})
 
 
-def _end_reply(view: View, summary: dict[str, Any], end: RunEnd) -> Reply:
-    data = {"event": "summary", **summary}
+def _end_reply(view: View, run: str, end: RunEnd) -> Reply:
+    data = {"event": "summary", **summarise(run, end)}
     view.show_end(data)
     if end.stop.code == "interrupted":
         raise KeyboardInterrupt
-    if any(one["state"] != "done" for one in end.results) or _is_cut_short(end):
-        raise KedgeError(_verdict(end), hint=view.hint(end), data=data)
+    if end.stop.code in _CUT_SHORT or any(one["state"] != "done" for one in end.results):
+        counts = ", ".join(f"{data[state]} {state}" for state in TaskOutcome if data[state])
+        verdict = f"{counts or 'nothing was done'}; {end.stop.text}"
+        raise KedgeError(verdict, hint=view.hint(end), data=data)
     return Reply(data)
-
-
-def _is_cut_short(end: RunEnd) -> bool:
-    return end.stop.code in ("budget", "time", "iterations", "failures", "agent-error")
-
-
-def _verdict(end: RunEnd) -> str:
-    counts = {state: sum(one["state"] == state for one in end.results) for state in _STATES}
-    text = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    return f"{text or 'nothing was done'}; {end.stop.text}"
-
-
-_STATES = ("done", "failed", "blocked", "left")
 
 
 @contextlib.contextmanager

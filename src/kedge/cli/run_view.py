@@ -12,7 +12,7 @@ from kedge.cli.edge import Edge, tell, write
 from kedge.cli.plain import clean
 from kedge.host.text import count_noun, shorten
 from kedge.run.options import RunOptions
-from kedge.run.outcomes import RunEnd
+from kedge.run.outcomes import RunEnd, TaskOutcome
 
 _QUIET = ("used", "said", "call", "started")  # shown in the live line only
 _STEP = 0.1  # seconds between two live lines
@@ -146,15 +146,12 @@ class View:
 
 def summarise(run: str, end: RunEnd) -> dict[str, Any]:
     """Return the result of a run: what is done, what is not and why, and the cost."""
-    counts = {
-        state: sum(one["state"] == state for one in end.results)
-        for state in ("done", "failed", "blocked", "left")
-    }
+    states = [one["state"] for one in end.results]
     return {
         "run": run,
         "why": end.stop.code,
         "said": end.stop.text,
-        **counts,
+        **{state: states.count(state) for state in TaskOutcome},
         "results": list(end.results),
         "remaining": list(end.remaining),
         "merge": list(end.merge),

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 
 from kedge.errors import GitError
 from kedge.handoff.snapshot import snapshots
-from kedge.host.git import split_z
 from kedge.host.project import Project
 from kedge.host.text import shorten
 from kedge.model.task import Task
+from kedge.run import worktrees
 
 _MOST_TITLE = 100  # characters
 
@@ -36,8 +36,7 @@ def list_uncommitted(project: Project, files: Collection[str]) -> set[str]:
     """Return those of the files that differ from HEAD."""
     if project.repo is None:
         return set(files)
-    listed = project.repo.git("status", "--porcelain", "--no-renames", "-uall", "-z")
-    return {entry[3:] for entry in split_z(listed)}.intersection(files)
+    return set(worktrees.list_changes(project)).intersection(files)
 
 
 def commit(project: Project, task: Task, files: Sequence[str], why: str) -> str | None:

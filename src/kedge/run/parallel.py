@@ -77,7 +77,7 @@ class ParallelRun:
     def run(self) -> RunEnd:
         """Keep `width` tasks at work until none is ready or a limit is reached."""
         changes = worktrees.list_changes(self.project)
-        if any(not path.startswith(".kedge/") for _, path in changes):
+        if any(not path.startswith(".kedge/") for path in changes):
             text = "work starts from HEAD: your uncommitted changes are not in it"
             self.emit("warning", {"text": text})
         try:
@@ -172,7 +172,7 @@ class ParallelRun:
         if interrupted := self._find_interrupted(task):
             worktree, record = interrupted  # unchanged: the record says on which tree it started
             before = Journal(worktree, record).usage
-            arguments = worktree_command.resume_arguments(record.id)
+            arguments = [f"--resume={record.id}"]
         else:
             dependencies = worktrees.list_dependencies(self._board().tasks(), task)
             worktree = worktrees.open_worktree(main, task.id, dependencies)

@@ -64,7 +64,7 @@ class TaskWork:
         proven = self._handoff.read().snapshots[-1][1].tree
         paths = commits.list_changed(project, self._start, proven)
         if worktrees.is_own(project, task.id):
-            changes = (path for _, path in worktrees.list_changes(project))
+            changes = worktrees.list_changes(project)
             paths.update(path for path in changes if path.startswith(worktrees.RECORDS))
         self._warn_of_user_changes(paths)
         checkpoint = state.journal.record.at

@@ -33,11 +33,6 @@ def start_arguments(options: RunOptions, root: Path, task: str) -> list[str]:
     return words
 
 
-def resume_arguments(run: str) -> list[str]:
-    """Return the arguments that resume a run."""
-    return [f"--resume={run}"]
-
-
 def limit_arguments(limits: Limits, used: RunUsage, before: RunUsage, iterations: int) -> list[str]:
     """Return the rest of the limits as arguments.
 

@@ -107,13 +107,8 @@ class WorktreeRun:
         for one in (self._summary or {}).get("results", ()):
             if one.get("task") == self.task.id:
                 return dict(one)
-        reason = self._explain_end(ended)
-        return {
-            "task": self.task.id,
-            "state": TaskOutcome.LEFT,
-            "reason": reason,
-            "fatal": False,
-        }
+        row = {"task": self.task.id, "state": TaskOutcome.LEFT, "fatal": False}
+        return {**row, "reason": self._explain_end(ended)}
 
     def _explain_end(self, ended: Ended) -> str:
         if self._summary is not None:

@@ -128,7 +128,7 @@ def open_worktree(main: Project, task: str, dependencies: Sequence[str]) -> Proj
 def copy_records(main: Project, worktree: Project) -> set[str]:
     """Add the records of a work tree to those of the user's tree; return the paths copied."""
     copied = set()
-    for _, path in list_changes(worktree):
+    for path in list_changes(worktree):
         if path == _MAP:
             copied.add(path)
         elif path.startswith(_MERGED_RECORDS) and path.endswith(".jsonl"):
@@ -149,7 +149,7 @@ def remove_worktree(main: Project, worktree: Project, task: str, *, done: bool) 
     The branch of a finished task stays. A branch without commits of its own is deleted.
     """
     copied = copy_records(main, worktree)
-    left = [path for _, path in list_changes(worktree) if path not in copied]
+    left = [path for path in list_changes(worktree) if path not in copied]
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         return f"{left[0]}{more} not committed"
@@ -161,10 +161,10 @@ def remove_worktree(main: Project, worktree: Project, task: str, *, done: bool) 
     return None
 
 
-def list_changes(project: Project) -> list[tuple[str, str]]:
-    """Return what differs from HEAD, staged or not, and untracked files: git's code, the path."""
+def list_changes(project: Project) -> list[str]:
+    """Return the paths that differ from HEAD, staged or not, and those of untracked files."""
     listed = _repo(project).git("status", "--porcelain", "--no-renames", "-uall", "-z")
-    return [(entry[:2], entry[3:]) for entry in split_z(listed)]
+    return [entry[3:] for entry in split_z(listed)]
 
 
 def list_branches_to_merge(main: Project, tasks: Iterable[str]) -> list[str]:
