@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import in_time
 
 from kedge.repomap.project.formats import Broken, line_of
-from kedge.repomap.project.yaml_values import MAX_DEPTH, MAX_VALUES, parse_yaml
+from kedge.repomap.project.yaml_values import MAX_DEPTH, parse_yaml
 
 WORKFLOW = """\
 # a comment
@@ -65,7 +65,6 @@ def test_a_workflow() -> None:
     assert steps[2]["run"] == "make lint\n\n  --deep\nall"
     assert steps[3]["description"] == "words that go on below\nand on"
     assert steps[3]["alias"] == {"runs-on": "ubuntu-latest"}
-    assert result["jobs"]["tides"]["runs-on"] == "ubuntu-latest"
 
 
 @pytest.mark.parametrize(
@@ -75,10 +74,7 @@ def test_a_workflow() -> None:
         ("# nothing\n", None),
         ("just words", "just words"),
         ("a: &x 1\nb: &x 2\nc: *x\n", {"a": "1", "b": "2", "c": "2"}),
-        (
-            "a: &x {b: 1, c: 2}\nd: {c: 3, <<: *x}\n",
-            {"a": {"b": "1", "c": "2"}, "d": {"c": "3", "b": "1"}},
-        ),
+        ("a: &x {b: 1}\nd: {<<: *x}\n", {"a": {"b": "1"}, "d": {"<<": {"b": "1"}}}),
         ("[a, b]: c\nd: e\n", {"d": "e"}),
         ("a: !!python/object:os.system b", {"a": "b"}),
         ("a: 1\n---\nb: [", {"a": "1"}),
@@ -99,11 +95,10 @@ def test_unusual_yaml(text: str, value: Any) -> None:
         ("- " * (MAX_DEPTH + 1) + "a", "nested too deeply"),
         ("[" * 100_000, "nested too deeply"),
         ("{a: " * 50_000, "nested too deeply"),
-        ("[" + "a," * (MAX_VALUES + 1) + "]", "too many values"),
     ],
     ids=lambda text: text[:20],
 )
-def test_invalid_or_too_large_yaml_is_refused(text: str, reason: str) -> None:
+def test_invalid_or_too_deep_yaml_is_refused(text: str, reason: str) -> None:
     with in_time(5), pytest.raises(Broken, match=f"^{reason}$"):
         parse_yaml(text)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
+
+from kedge.repomap.project.parts import ancestors
 
 _LANGUAGES = {
     ("Python", "python"): "py pyi pyx",
@@ -78,7 +80,6 @@ _TEST_ENDINGS = (".tests", ".test", "-tests", "_tests", ".unittests")
 _SOURCE_SETS = ("main", "test", "Main", "Test", "testFixtures")
 _MIGRATIONS = ("migrations", "migrate")
 _PLATFORMS = ("android", "ios", "linux", "macos", "web", "windows")
-MAX_DEPTH = 40
 
 _SCRIPT_TESTS = (".test", ".spec", "_test", "-test", ".e2e-spec", "-spec", ".cy", ".stories")
 _CLASS_TESTS = ("Test", "Tests", "Spec", "IT")
@@ -121,35 +122,19 @@ def test_style(name: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
-def _is_part_aside(part: str) -> bool:
-    lower = part.lower()
-    return lower in _ASIDE or lower.endswith(_TEST_ENDINGS) or lower.startswith((".", "tests-"))
-
-
 @lru_cache(maxsize=1 << 15)
-def _state(directory: str) -> bool | None:
-    """True for tests, documents and examples, False inside product sources, None if undecided."""
-    above, _, part = directory.rpartition("/")
-    if above:
-        known = _state(above)
-        if known is not None:
-            return known
-    return _state_of_part(above, part)
-
-
-def _state_of_part(above: str, part: str) -> bool | None:
-    # below src/main all parts are names of packages
-    if above.endswith("src") and part.endswith(_SOURCE_SETS):
-        return "est" in part
-    return _is_part_aside(part) or None
-
-
 def is_aside(directory: str) -> bool:
     """True if the directory is for tests, documents or examples, not for the product."""
-    if not directory:
-        return False
-    return directory.count("/") > MAX_DEPTH or _state(directory) is True
+    above = ""
+    for part in directory.split("/"):
+        if above.endswith("src") and part.endswith(_SOURCE_SETS):
+            # below src/main all parts are names of packages
+            return "est" in part
+        lower = part.lower()
+        if lower in _ASIDE or lower.endswith(_TEST_ENDINGS) or lower.startswith((".", "tests-")):
+            return True
+        above = part
+    return False
 
 
 def is_test_directory(part: str) -> bool:
@@ -162,50 +147,49 @@ class Census:
 
     def __init__(self, homes: Mapping[str, Sequence[str]]) -> None:
         """`homes` has the directories of each file name."""
-        self._homes = homes
-        self.tests: dict[str, list[str]] = {}
-        product: dict[str, dict[str, int]] = {}
+        self.tests: dict[str, list[str]] = {}  # the directories of tests, by pattern
+        self._every: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        product: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for name, places in homes.items():
-            language = _BY_EXTENSION.get(name[name.rfind(".") + 1 :])
+            language = _BY_EXTENSION.get(name.rpartition(".")[2])
             if language is None:
                 continue
+            for place in places:
+                self._every[place][language] += 1
             style = test_style(name)
             if style:
                 self.tests.setdefault(style, []).extend(places)
                 # `test_case.rb` may be part of the product
                 if style[0] == "*" or language == "Python":
                     continue
-            own: Iterable[str] = places
-            if name[0].isdigit():
+            for place in places:
                 # migrations are history, not size
-                own = [place for place in places if not place.endswith(_MIGRATIONS)]
-            if name != "conftest.py":
-                _count(product, language, own)
+                is_migration = name[0].isdigit() and place.endswith(_MIGRATIONS)
+                if name != "conftest.py" and not is_migration:
+                    product[place][language] += 1
         foreign = _platform_directories(homes)
         if "deps" not in product:
             # it only contains other projects
             foreign.add("deps")
-        kept = _product_directories(product, foreign)
+        own = {
+            place: counts
+            for place, counts in product.items()
+            if not is_aside(place) and foreign.isdisjoint((place, *ancestors(place)))
+        }
         # a repository that only has examples or tests
-        self._own = {name: product[name] for name in kept} or self._every
-        self._sums = _sum_up(self._own)
-
-    @cached_property
-    def _every(self) -> dict[str, dict[str, int]]:
-        """Counts of all source files, tests and examples too."""
-        found: dict[str, dict[str, int]] = {}
-        for name, places in self._homes.items():
-            if language := _BY_EXTENSION.get(name.rpartition(".")[2]):
-                _count(found, language, places)
-        return found
+        self._own = own or self._every
+        self._sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for place, counts in self._own.items():
+            for directory in {place, *ancestors(place), ""}:
+                self._sums[directory].update(counts)
 
     def in_tests(self) -> dict[str, Counter[str]]:
         """Counts of files in test directories, by pattern and directory."""
-        found: dict[str, Counter[str]] = {}
+        found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for place, counts in self._every.items():
             if any(map(is_test_directory, place.split("/"))):
                 for language, number in counts.items():
-                    found.setdefault(language, Counter())[place] += number
+                    found[language][place] += number
         forms = {language: extension for extension, language in reversed(_BY_EXTENSION.items())}
         return {f"*.{forms[language]}": places for language, places in found.items()}
 
@@ -215,10 +199,10 @@ class Census:
 
     def files_in(self, directory: str) -> int:
         """The number of source files in a directory and below."""
-        return sum(self._sums.get(directory, {}).values())
+        return self._sums.get(directory, Counter()).total()
 
     def files_right_in(self, directory: str) -> int:
-        return sum(self._own.get(directory, {}).values())
+        return self._own.get(directory, Counter()).total()
 
     def subdirectories(self, directory: str) -> list[str]:
         """The direct subdirectories with code."""
@@ -234,12 +218,11 @@ class Census:
 
     def languages(self, family: str, directory: str = "") -> Counter[str]:
         """The languages of a family, with the number of their files."""
-        counts = self._sums.get(directory, {})
+        counts = self._sums.get(directory, Counter())
         return Counter({name: counts[name] for name in _FAMILIES[family] if name in counts})
 
     def weight(self, family: str, directory: str = "") -> int:
-        counts = self._sums.get(directory)
-        return sum(counts.get(name, 0) for name in _FAMILIES[family]) if counts else 0
+        return self.languages(family, directory).total()
 
     def share(self, family: str, directory: str = "") -> float:
         """The share of all code that is in this family and directory, 0 to 1."""
@@ -250,52 +233,6 @@ class Census:
         """The language families, largest first."""
         names = [family for family in _FAMILIES if self.weight(family)]
         return sorted(names, key=lambda name: (-self.weight(name), name))
-
-
-def _count(counts: dict[str, dict[str, int]], language: str, places: Iterable[str]) -> None:
-    for place in places:
-        if place in counts:
-            here = counts[place]
-            here[language] = here.get(language, 0) + 1
-        else:
-            counts[place] = {language: 1}
-
-
-def _parents(places: Iterable[str]) -> dict[str, str]:
-    """These directories and all of their ancestors, each with its parent."""
-    found: dict[str, str] = {}
-    for name in places:
-        place = name
-        while place and place not in found:
-            found[place] = place.rpartition("/")[0]
-            place = found[place]
-    return found
-
-
-def _product_directories(places: Iterable[str], foreign: set[str]) -> list[str]:
-    """The directories of the product."""
-    states: dict[str, bool | None] = {"": None}
-    parents = _parents(places)
-    # an ancestor is shorter than its descendants
-    for name in sorted(parents, key=len):
-        above = parents[name]
-        known = states[above]
-        if known is None:
-            part = name[len(above) + 1 :] if above else name
-            known = True if name in foreign else _state_of_part(above, part)
-        states[name] = known
-    return [name for name in places if states[name] is not True]
-
-
-def _sum_up(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    """Add the counts of all subdirectories to each directory."""
-    sums = {place: dict(own) for place, own in counts.items()}
-    parents = _parents(counts)
-    for place in sorted(parents, key=len, reverse=True):
-        above = sums.setdefault(parents[place], {})
-        for language, number in sums[place].items():
-            above[language] = above.get(language, 0) + number
-    return sums
 
 
 def _platform_directories(homes: Mapping[str, Sequence[str]]) -> set[str]:

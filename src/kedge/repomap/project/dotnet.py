@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import find_tags, strip_xml_comments
 from kedge.repomap.project.frameworks import select_notable
-from kedge.repomap.project.parts import Findings, base, count_noun, parent, quote_word
+from kedge.repomap.project.parts import Findings, base, count_noun, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 _SHARED = ("Directory.Packages.props", "Directory.Build.props", "global.json")
@@ -35,7 +36,7 @@ def read(project: ProjectFiles) -> Findings:
         if is_test or ("<OutputType>Exe" not in head and "Sdk.Web" not in head):
             continue
         directory = parent(path)
-        call = f"dotnet run --project {quote_word(directory)}" if directory else "dotnet run"
+        call = f"dotnet run --project {quote(directory)}" if directory else "dotnet run"
         findings.add_command("run", call, path, 58)
         if program := project.first(directory, "Program.cs", "Program.fs", "Program.vb"):
             findings.add_entry(program, f"program `{base(path).rpartition('.')[0]}`")
@@ -84,7 +85,7 @@ def _add_commands(
     ]
     here = [path for path in solutions + projects if "/" not in path]
     source = (here or solutions or products)[0]
-    argument = "" if len(here) == 1 else f" {quote_word(source)}"
+    argument = "" if len(here) == 1 else f" {quote(source)}"
     findings.add_command("install", f"dotnet restore{argument}", source, 54)
     findings.add_command("build", f"dotnet build{argument}", source, 62)
     if any(re.search(r"test", base(path), re.IGNORECASE) for path in projects):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 MAX_DOTS = 2000
+MAX_INI_LINE = 1000
 MAX_TEXT = 300
 
 Table: TypeAlias = "dict[str, Any]"
@@ -43,24 +44,14 @@ def parse_json(text: str) -> Any:
             raise Broken(f"invalid JSON in line {line}") from None
 
 
+_STRING = r'("(?:[^"\\\n]|\\.)*"?)'
+
+
 def strip_comments(text: str) -> str:
-    """Remove comments and trailing commas from JSON."""
-    token = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*|,(?=\s*[\]}])', re.DOTALL)
-    parts: list[str] = []
-    start = 0
-    while found := token.search(text, start):
-        piece = found.group()
-        parts.append(text[start : found.start()])
-        start = found.end()
-        if piece.startswith('"'):
-            parts.append(piece)
-        elif piece == "/*":
-            end = text.find("*/", start)
-            start = len(text) if end < 0 else end + 2
-    parts.append(text[start:])
-    joined = "".join(parts)
-    # a comma before a comment is only a trailing one without the comment
-    return re.sub(r'("(?:[^"\\\n]|\\.)*"?)|,(?=\s*[\]}])', lambda m: m.group(1) or "", joined)
+    """Remove comments, then trailing commas, from JSON."""
+    for pattern in (r"//[^\n]*|/\*.*?(?:\*/|\Z)", r",(?=\s*[\]}])"):
+        text = re.sub(f"{_STRING}|{pattern}", lambda m: m[1] or "", text, flags=re.DOTALL)
+    return text
 
 
 def parse_toml(text: str) -> Table:
@@ -81,32 +72,17 @@ def parse_toml(text: str) -> Table:
 
 def parse_ini(text: str) -> dict[str, dict[str, str]]:
     """Parse INI files such as setup.cfg and tox.ini: sections with their options."""
-    found: dict[str, dict[str, str]] = {}
-    section: dict[str, str] | None = None
-    name = ""
-    for line in text.split("\n"):
-        plain = line.strip()
-        if not plain or plain[0] in "#;":
-            continue
-        if line[0] == "[":
-            title, bracket, _ = line[1:202].partition("]")
-            if title and bracket:
-                section, name = found.setdefault(title, {}), ""
-        elif section is None:
-            continue
-        elif line[0].isspace() and name:
-            section[name] += f"\n{plain}"
-        else:
-            before, sign, value = line[:2000].partition("=")
-            first, colon, rest = before.partition(":")
-            if colon:
-                before, sign, value = first, colon, f"{rest}{sign}{value}"
-            if sign and not line[0].isspace() and 0 < len(before.strip()) <= 200:
-                name = before.strip().lower()
-                section[name] = value.strip()
-    if section is None and text.strip():
-        raise Broken("no section")
-    return found
+    from configparser import Error, RawConfigParser
+
+    # configparser takes quadratic time for a line with many spaces
+    if any(len(line) > MAX_INI_LINE for line in text.split("\n")):
+        raise Broken("a line that is too long")
+    parser = RawConfigParser(strict=False, empty_lines_in_values=False)
+    try:
+        parser.read_string(text)
+    except Error:
+        raise Broken("invalid INI") from None
+    return {name: dict(parser[name]) for name in parser.sections()}
 
 
 def line_of(value: object) -> int:
@@ -148,20 +124,10 @@ def printable_items(value: object) -> Iterator[tuple[str, Any]]:
 
 
 def find_tags(xml: str, name: str) -> list[str]:
-    """The content of all elements of this name. Entities are not expanded."""
-    found = []
-    for piece in xml.split(f"<{name}")[1:]:
-        head, bracket, rest = piece.partition(">")
-        if not bracket or (head and not head[0].isspace()) or head.endswith("/"):
-            continue
-        body, close, _ = rest.partition(f"</{name}>")
-        if close:
-            found.append(body.strip())
-    return found
+    """The text of all elements of this name. Entities are not expanded."""
+    pattern = rf"<{re.escape(name)}(?:\s[^<>]*)?>([^<]*)</{re.escape(name)}>"
+    return [text.strip() for text in re.findall(pattern, xml)]
 
 
 def strip_xml_comments(xml: str) -> str:
-    kept: list[str] = []
-    for number, piece in enumerate(xml.split("<!--")):
-        kept.append(piece if number == 0 else piece.partition("-->")[2])
-    return "".join(kept)
+    return re.sub(r"<!--.*?(?:-->|\Z)", "", xml, flags=re.DOTALL)

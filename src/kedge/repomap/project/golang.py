@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.frameworks import select_notable
-from kedge.repomap.project.parts import Findings, base, join, parent, quote_word
+from kedge.repomap.project.parts import Findings, base, join, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 
@@ -87,7 +88,7 @@ def _add_mains(findings: Findings, project: ProjectFiles, home: str, name: str) 
         )
     if mains:
         inside = parent(mains[0])[len(own) :]
-        target = quote_word(f"./{inside}") if inside else "."
+        target = quote(f"./{inside}") if inside else "."
         findings.add_command("run", f"go run {target}", mains[0], 52, home)
 
 

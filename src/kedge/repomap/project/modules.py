@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kedge.repomap.project.about import describe_directory
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.parts import Module, base, parent
+from kedge.repomap.project.parts import Module, ancestors, base
 from kedge.repomap.project.project_files import ProjectFiles
 
 MOST = 16
@@ -81,7 +81,7 @@ def _start(project: ProjectFiles, packages: Sequence[str]) -> list[str]:
     """The packages of the workspace, and the directories without packages."""
     census = project.census
     members = {name for name in packages if name and census.files_in(name) and not is_aside(name)}
-    above = {up for name in members for up in _ancestors(name)}
+    above = {up for name in members for up in ancestors(name)}
     found = [name for name in sorted(members) if name not in above]
     waiting = [""]
     while waiting:
@@ -91,11 +91,6 @@ def _start(project: ProjectFiles, packages: Sequence[str]) -> list[str]:
             elif name not in members:
                 found.append(_enter(project, name))
     return found
-
-
-def _ancestors(directory: str) -> Iterator[str]:
-    while directory := parent(directory):
-        yield directory
 
 
 def _enter(project: ProjectFiles, directory: str) -> str:

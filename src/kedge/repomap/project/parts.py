@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
@@ -114,16 +115,18 @@ def clean_line(text: str) -> str:
     return "".join(letter for letter in text if letter.isprintable())[:MAX_LINE]
 
 
-def quote_word(word: str) -> str:
-    """Quote a name as one word of a shell command."""
-    from shlex import quote
-
-    return quote(word)
-
-
 def run_in(directory: str, command: str) -> str:
     """The command that runs this command in a directory below the root."""
-    return f"cd {quote_word(directory)} && {command}" if directory else command
+    return f"cd {shlex.quote(directory)} && {command}" if directory else command
+
+
+def format_stack(
+    language: str, version: str | None, tools: Iterable[str] = (), libraries: Iterable[str] = ()
+) -> str:
+    """A line of the stack: `Python ≥3.11 (uv; flask, click)`."""
+    details = "; ".join(filter(None, (", ".join(tools), ", ".join(libraries))))
+    line = f"{language} {version}" if version else language
+    return f"{line} ({details})" if details else line
 
 
 def count_noun(number: int, noun: str) -> str:
@@ -136,6 +139,12 @@ def join(directory: str, name: str) -> str:
 
 def parent(path: str) -> str:
     return path.rpartition("/")[0]
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """The directories above a path, the nearest first, without the root."""
+    while path := parent(path):
+        yield path
 
 
 def base(path: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 from kedge.repomap.project import formats
 from kedge.repomap.project.census import Census, is_aside
-from kedge.repomap.project.parts import FileSource, join, parent
+from kedge.repomap.project.parts import FileSource, ancestors, join, parent
 from kedge.repomap.project.yaml_values import parse_yaml
 
 MAX_BYTES = 1_000_000
@@ -26,28 +26,14 @@ class ProjectFiles:
         self.problems: dict[str, str] = {}
         self._read: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Any] = {}
-        self._list(source.paths)
-        if not ("".join(self._homes).isprintable() and "".join(self._names).isprintable()):
-            self._list([path for path in source.paths if path.isprintable()])
-
-    def _list(self, paths: Sequence[str]) -> None:
-        """Group the paths by directory and by name, in one pass."""
-        self._files = frozenset(paths)
-        self._names = names = dict[str, list[str]]()
-        self._homes = homes = dict[str, list[str]]()
-        directory = ""
-        here: list[str] | None = None
-        for path in paths:
-            end = path.rfind("/")
-            if here is None or end != len(directory) or not path.startswith(directory):
-                directory = path[:end] if end > 0 else ""
-                here = names.setdefault(directory, [])
-            name = path[end + 1 :]
-            here.append(name)
-            if name in homes:
-                homes[name].append(directory)
-            else:
-                homes[name] = [directory]
+        self._names: dict[str, list[str]] = {}  # of the files in each directory
+        self._homes: dict[str, list[str]] = {}  # of the files of each name
+        self._files = frozenset(path for path in source.paths if path.isprintable())
+        for path in source.paths:
+            if path in self._files:
+                directory, _, name = path.rpartition("/")
+                self._names.setdefault(directory, []).append(name)
+                self._homes.setdefault(name, []).append(directory)
 
     @cached_property
     def census(self) -> Census:
@@ -55,13 +41,7 @@ class ProjectFiles:
 
     @cached_property
     def directories(self) -> frozenset[str]:
-        found: set[str] = set()
-        for name in self._names:
-            directory = name
-            while directory and directory not in found:
-                found.add(directory)
-                directory = parent(directory)
-        return frozenset(found)
+        return frozenset(up for name in self._names for up in (name, *ancestors(name)) if up)
 
     @property
     def names(self) -> Iterable[str]:
@@ -119,7 +99,7 @@ class ProjectFiles:
     def _shallow(self, names: Sequence[str]) -> list[str]:
         directories = {parent(path) for name in names for path in self.find_named(name)} - {""}
         kept = {name for name in directories if name.count("/") < 3 and not is_aside(name)}
-        tops = {name for name in kept if not any(up in kept for up in _ancestors(name))}
+        tops = {name for name in kept if not any(up in kept for up in ancestors(name))}
         return sorted(tops, key=lambda name: (-self.census.files_in(name), name))
 
     def text(self, path: str) -> str | None:
@@ -127,18 +107,14 @@ class ProjectFiles:
         found: str | None = self._once("text", path, str)
         return found
 
-    def head(self, path: str, most: int = MAX_HEAD) -> str:
+    def head(self, path: str) -> str:
         """The beginning of a file of any size; empty if there is none."""
-        key = (f"head {most}", path)
-        if key not in self._parsed:
-            data = self._bytes(path) if path in self._files else None
-            self._parsed[key] = _decode((data or b"")[:most])
-        found: str = self._parsed[key]
-        return found
+        data = self._bytes(path) if path in self._files else None
+        return _decode((data or b"")[:MAX_HEAD])
 
     def top(self, path: str) -> str:
         """The first lines of a file, enough to describe it."""
-        return self.head(path, MAX_TOP)
+        return self.head(path)[:MAX_TOP]
 
     def _bytes(self, path: str) -> bytes | None:
         if path not in self._read:
@@ -155,7 +131,7 @@ class ProjectFiles:
         return self._once("yaml", path, parse_yaml, MAX_STRUCTURED)
 
     def ini(self, path: str) -> dict[str, dict[str, str]]:
-        return self._once("ini", path, formats.parse_ini) or {}
+        return self._once("ini", path, formats.parse_ini, MAX_STRUCTURED) or {}
 
     def _once(
         self, kind: str, path: str, parse: Callable[[str], Any], limit: int = MAX_BYTES
@@ -184,11 +160,6 @@ class ProjectFiles:
 
 def _depth(path: str) -> tuple[int, str]:
     return path.count("/"), path
-
-
-def _ancestors(directory: str) -> Iterator[str]:
-    while directory := parent(directory):
-        yield directory
 
 
 def _decode(data: bytes) -> str:

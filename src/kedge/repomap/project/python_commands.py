@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from shlex import quote
 
 from kedge.repomap.project.formats import as_table, as_text
-from kedge.repomap.project.parts import Findings, Kind, base, parent, quote_word
+from kedge.repomap.project.parts import Findings, Kind, base, parent
 from kedge.repomap.project.python_project import PythonProject
 
 # how each manager runs a program in the project's environment
@@ -50,7 +51,7 @@ def _installs(python: PythonProject) -> Commands:
         elif not wanted:
             yield "install", "pip install -e .", python.manifest, 56
     for number, name in enumerate(wanted[:2]):
-        yield "install", f"pip install -r {quote_word(name)}", python.at(name), 60 - number
+        yield "install", f"pip install -r {quote(name)}", python.at(name), 60 - number
     if conda := python.project.first(python.home, "environment.yml", "environment.yaml"):
         yield "install", f"conda env create -f {base(conda)}", conda, 54
 
@@ -130,7 +131,7 @@ def _checks(python: PythonProject) -> Commands:
     if python.configures("pylint") or python.has(".pylintrc"):
         source = python.at(".pylintrc") if python.has(".pylintrc") else f"{pyproject}:[tool.pylint]"
         target = "src" if _has_src(python) else next(iter(python.packages()), ".")
-        yield "lint", f"pylint {quote_word(target)}", source, 44
+        yield "lint", f"pylint {quote(target)}", source, 44
 
 
 def _types(python: PythonProject) -> Commands:
@@ -158,7 +159,7 @@ def _types(python: PythonProject) -> Commands:
         yield "typecheck", "mypy", source, 60
     else:
         target = "src" if _has_src(python) else next(iter(python.packages()), ".")
-        yield "typecheck", f"mypy {quote_word(target)}", source, 56
+        yield "typecheck", f"mypy {quote(target)}", source, 56
 
 
 def _has_src(python: PythonProject) -> bool:
@@ -179,7 +180,7 @@ def _runs(python: PythonProject) -> Commands:
             if python.has(f"{package}/__main__.py"):
                 yield (
                     "run",
-                    f"python -m {quote_word(package)}",
+                    f"python -m {quote(package)}",
                     python.at(f"{package}/__main__.py"),
                     46,
                 )

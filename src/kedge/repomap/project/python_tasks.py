@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from shlex import quote
 
 from kedge.repomap.project.formats import as_list, as_table, as_texts, printable_items
-from kedge.repomap.project.parts import Findings, quote_word
+from kedge.repomap.project.parts import Findings
 from kedge.repomap.project.python_commands import RUN
 from kedge.repomap.project.python_project import PythonProject
 from kedge.repomap.project.targets import Target, add_targets
@@ -74,7 +75,7 @@ def _add_hatch(findings: Findings, python: PythonProject) -> None:
             for name, body in printable_items(as_table(value, "scripts"))
         ]
         default = env == "default"
-        call = "hatch run " if default else f"hatch run {quote_word(env)}:"
+        call = "hatch run " if default else f"hatch run {quote(env)}:"
         _call(findings, python, targets, call, 82 if default else 76)
     if "hatch-test" in envs:
         findings.add_command("test", "hatch test", f"{place}.hatch-test]", 78, python.home)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import (
     Table,
@@ -13,7 +15,7 @@ from kedge.repomap.project.formats import (
 )
 from kedge.repomap.project.frameworks import major_version, select_notable
 from kedge.repomap.project.globs import expand
-from kedge.repomap.project.parts import Findings, base, count_noun, join, quote_word
+from kedge.repomap.project.parts import Findings, base, count_noun, join
 from kedge.repomap.project.project_files import ProjectFiles
 
 MOST_MANIFESTS = 8
@@ -81,7 +83,7 @@ def _add_commands(
     if project.has(join(home, "src/main.rs")) or len(bins) == 1:
         findings.add_command("run", "cargo run", path, 56, home)
     elif default:
-        findings.add_command("run", f"cargo run --bin {quote_word(default)}", path, 54, home)
+        findings.add_command("run", f"cargo run --bin {quote(default)}", path, 54, home)
 
 
 def _add_entries(findings: Findings, project: ProjectFiles, crates: list[str]) -> None:
