@@ -13,7 +13,6 @@ from repomap.port import FILES, fill
 from support import Kedge, assert_clear, git
 
 from kedge.host import tokens
-from kedge.repomap.documents import MIN_PARALLEL
 
 
 def paths(data: dict[str, list[dict[str, str]]]) -> list[str]:
@@ -92,34 +91,6 @@ def test_caches_clones_and_hash_seeds_do_not_change_the_map(
     assert kedge(*ask, cwd=tmp_path / "tree" / "repo").out == cold
     (harbour / "src" / "harbour" / "tide.py").touch()
     assert kedge(*ask).out == cold
-
-
-def test_one_process_or_two_give_the_same_bytes(repo: Path, kedge: Kedge) -> None:
-    fill(repo)
-    many = {
-        f"src/port{n % 7}/berth_{n}.py": (
-            f"from harbour.berth import Berth\nfrom src.port{n % 5}.berth_{n // 2} import Crane\n"
-            f"class Crane{n}:\n    def lift_{n % 50}(self) -> Berth: return high_water({n})\n"
-        )
-        for n in range(MIN_PARALLEL)
-    }
-    fill(repo, many)
-    git(repo, "add", "-A")
-    git(repo, "commit", "--quiet", "-m", "harbour: many berths")
-    for ask in (["--for", "lift a crane at high water"], []):
-        command = [sys.executable, "-m", "kedge", "map", "--no-cache", "--output", "-", *ask]
-        one, two = (
-            subprocess.run(
-                command,
-                cwd=repo,
-                capture_output=True,
-                check=True,
-                preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: B023 - used at once
-            ).stdout
-            for cores in ({min(os.sched_getaffinity(0))}, os.sched_getaffinity(0))
-        )
-        assert one == two
-        assert b"src/port" in one
 
 
 @pytest.mark.parametrize("ask", [["--for", "high water at the berth"], []], ids=["text", "plain"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +14,6 @@ from kedge.repomap.languages import PROSE
 from kedge.repomap.progress import Tick, no_tick
 from kedge.repomap.words import find_words
 
-# For fewer files, a second process saves less than a tenth of a second.
-MIN_PARALLEL = 2500
 _STEP = 50  # files between two progress reports
 _DEFINITION = 4  # a definition counts as this many more uses
 _SHORTEST_DEFINED = 4  # a shorter name is defined everywhere
@@ -50,51 +47,10 @@ def read_document(file: File, root: Path) -> Document | None:
 def read_documents(
     wanted: Sequence[File], root: Path, progress: Tick = no_tick
 ) -> list[Document | None]:
-    """The document of each file. For many files, a forked child reads half of them."""
-    if len(wanted) < MIN_PARALLEL or _count_cores() < 2 or not hasattr(os, "fork"):
-        return _read_all(wanted, root, progress)
-    return _read_in_parallel(wanted, root, progress)
-
-
-def _count_cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _read_all(wanted: Sequence[File], root: Path, progress: Tick) -> list[Document | None]:
+    """The document of each file."""
     found = []
     for done, file in enumerate(wanted):
         if not done % _STEP:
             progress(done, len(wanted))
         found.append(read_document(file, root))
-    return found
-
-
-def _read_in_parallel(wanted: Sequence[File], root: Path, progress: Tick) -> list[Document | None]:
-    import marshal
-
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.close(reader)
-            half = _read_all(wanted[1::2], root, no_tick)
-            with os.fdopen(writer, "wb") as pipe:
-                pipe.write(marshal.dumps(half))
-            code = 0
-        finally:
-            os._exit(code)
-    os.close(writer)
-    found: list[Document | None] = [None] * len(wanted)
-    found[0::2] = _read_all(wanted[0::2], root, lambda done, _: progress(2 * done, len(wanted)))
-    with os.fdopen(reader, "rb") as pipe:
-        data = pipe.read()
-    _, status = os.waitpid(child, 0)
-    if status == 0:
-        found[1::2] = marshal.loads(data)  # noqa: S302 - from our own child
-    else:
-        found[1::2] = _read_all(wanted[1::2], root, no_tick)
     return found

@@ -29,6 +29,7 @@ import re
 import time
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,6 @@ from typing import TYPE_CHECKING, Any
 from kedge.repomap.languages import Language
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from tree_sitter import Language as Grammar
     from tree_sitter import Node, Parser, Query, QueryCursor
 
@@ -117,7 +116,7 @@ def load_reader(language: Language) -> GrammarReader:
         from tree_sitter import Language as Grammar
         from tree_sitter import Query
 
-        grammar = Grammar(getattr(_load_binding(str(language.grammar)), language.function)())
+        grammar = Grammar(getattr(import_module(str(language.grammar)), language.function)())
     except ImportError as error:
         raise Unreadable(f"the grammar is not installed ({error.name})") from error
     except (AttributeError, ValueError) as error:
@@ -131,23 +130,6 @@ def load_reader(language: Language) -> GrammarReader:
     parser, cursor = _make_parser(grammar, query)
     cursor.set_max_start_depth(_LEVELS.get(language.name, _OTHERWISE))
     return GrammarReader(parser, cursor, _kinds(query, text.encode()))
-
-
-def _load_binding(package: str) -> ModuleType:
-    """The module with the grammar, without its package: that would import a dozen more modules for
-    queries that kedge does not use."""
-    from importlib import import_module
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
-
-    around = PathFinder.find_spec(package)
-    places = around.submodule_search_locations if around else None
-    found = PathFinder.find_spec(f"{package}._binding", places) if places else None
-    if found is None or found.loader is None:
-        return import_module(package)
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
 
 
 def _make_parser(grammar: Grammar, query: Query) -> tuple[Parser, QueryCursor]:

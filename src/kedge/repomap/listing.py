@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect, bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,21 +56,16 @@ class Listing:
         self.state = digest((index_id.encode(), (history_key or "").encode(), *parts))
 
     @cached_property
-    def _index_lines(self) -> list[bytes]:
-        return self._index.split(b"\0")[:-1]
+    def _by_name(self) -> dict[bytes, bytes]:
+        """The lines by path. A path in conflict has several in the index, but one on disk."""
+        lines = {_name(line): line for line in self._index.split(b"\0")[:-1]}
+        for name in self._changed:
+            lines.pop(name, None)
+        return lines | self._on_disk
 
     @cached_property
     def lines(self) -> frozenset[bytes]:
-        lines = set(self._index_lines)
-        for name in self._changed:
-            lines.difference_update(self._find_in_index(name))
-        lines.update(self._on_disk.values())
-        return frozenset(lines)
-
-    def _find_in_index(self, name: bytes) -> list[bytes]:
-        """The lines of a path in the index: several if it is in conflict."""
-        begin = bisect_left(self._index_lines, name, key=_name)
-        return self._index_lines[begin : bisect(self._index_lines, name, begin, key=_name)]
+        return frozenset(self._by_name.values())
 
     @cached_property
     def files(self) -> tuple[File, ...]:
@@ -79,25 +73,20 @@ class Listing:
         return tuple(sort_by_path(file for line in self.lines if (file := parse_line(line))))
 
     def find(self, paths: Iterable[str]) -> dict[str, File]:
-        """These files by path, excluded ones too, without parsing the other lines."""
-        lines = (line for path in paths for line in self._find(encode_path(path)))
+        """These files by path, excluded ones too."""
+        lines = [line for path in paths if (line := self._by_name.get(encode_path(path)))]
         files = (parse_line(line, with_excluded=True) for line in lines)
         return {file.path: file for file in files if file}
-
-    def _find(self, name: bytes) -> list[bytes]:
-        if name in self._changed:
-            return [self._on_disk[name]] if name in self._on_disk else []
-        return self._find_in_index(name)
 
     @property
     def unprintable(self) -> int:
         """How many files are left out because their names are not printable UTF-8."""
         return sum(not decode_path(name).isprintable() for name in self.names)
 
-    @cached_property
-    def names(self) -> frozenset[bytes]:
+    @property
+    def names(self) -> Collection[bytes]:
         """The paths of all files, excluded ones too."""
-        return frozenset(map(_name, self.lines))
+        return self._by_name.keys()
 
 
 def _name(line: bytes) -> bytes:

@@ -6,11 +6,9 @@ the files that it was read from, so that it is only read again if one of them ch
 
 from __future__ import annotations
 
-import gc
 import marshal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,9 +99,8 @@ class TreeData:
             same = {file.path for file in _parse_sources(lines & nearest.lines)}
             documents = nearest.documents(same)
             sources = [file for file in sources if file.path not in same]
-        with _pause_gc():
-            documents.update(self._read_documents(sources))
-            return Index.build(lines, dict(sorted(documents.items())))
+        documents.update(self._read_documents(sources))
+        return Index.build(lines, dict(sorted(documents.items())))
 
     def _read_documents(self, sources: Sequence[File]) -> dict[str, Document]:
         from kedge.repomap.documents import read_documents
@@ -153,18 +150,6 @@ class TreeData:
             kept = marshal.dumps((history_key, list(tree.known), overview.dump()))
             self._cache.keep_memo("overview", self._base, kept)
         return overview
-
-
-@contextmanager
-def _pause_gc() -> Iterator[None]:
-    """Pause garbage collection: building an index makes many lists and no cycles."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 def _paths_and_modes(lines: Iterable[bytes]) -> set[tuple[bytes, bytes]]:
