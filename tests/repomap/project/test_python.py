@@ -210,7 +210,7 @@ def test_hatch_environments() -> None:
     assert command_tuples(structure)[-1] == (
         "typecheck",
         "hatch run types:check",
-        "pyproject.toml:[tool.hatch.envs.types.scripts]",
+        "pyproject.toml:[tool.hatch.envs.types.scripts.check]",
     )
 
 
@@ -362,10 +362,10 @@ def test_pipfile() -> None:
     ]
 
 
-def test_nox_and_invoke() -> None:
+def test_nox() -> None:
     structure = look(
         {
-            "pyproject.toml": '[project]\nname = "a"\n[dependency-groups]\ndev = ["invoke"]\n',
+            "pyproject.toml": '[project]\nname = "a"\n',
             "noxfile.py": """
             import nox
 
@@ -379,30 +379,13 @@ def test_nox_and_invoke() -> None:
             def typing(session):
                 session.run("mypy")
             """,
-            "tasks.py": """
-            from invoke import task
-
-            @task
-            def lint(c):
-                c.run("ruff check")
-            """,
         },
         code="a/__init__.py",
     )
     assert command_tuples(structure)[1:] == [
         ("test", "nox -s tests", "noxfile.py:4"),
-        ("lint", "invoke lint", "tasks.py:4"),
         ("typecheck", "nox -s type-check", "noxfile.py:10"),
     ]
-
-
-def test_pixi_and_conda() -> None:
-    structure = look(
-        {"pixi.toml": '[tasks]\ntest = "pytest"\n', "environment.yml": "name: a", "setup.py": ""},
-        code="a.py",
-    )
-    assert only(structure, "test") == ["pixi run test"]
-    assert only(structure, "install") == ["pip install -e ."]
 
 
 def test_a_root_that_only_configures_tools_is_not_the_project() -> None:

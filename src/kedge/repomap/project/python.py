@@ -8,25 +8,17 @@ from dataclasses import replace
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import as_table, as_text
 from kedge.repomap.project.frameworks import lowest_version, select_notable
-from kedge.repomap.project.parts import Findings, parent
+from kedge.repomap.project.parts import Findings, format_stack, parent
 from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.python_commands import add_commands
 from kedge.repomap.project.python_project import PythonProject, open_python
 from kedge.repomap.project.python_tasks import add_tasks
 
 MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "requirements.txt")
-_BACKENDS = {
-    "hatchling": "hatchling",
-    "setuptools": "setuptools",
-    "poetry": "poetry",
-    "pdm": "pdm",
-    "flit_core": "flit",
-    "flit": "flit",
-    "maturin": "maturin",
-    "mesonpy": "meson-python",
-    "scikit_build_core": "scikit-build",
-    "uv_build": "uv",
-}
+# build backends; `flit_core` and the like have another name than their tool
+_BACKENDS = {name: name for name in ("hatchling", "setuptools", "poetry", "pdm", "flit", "maturin")}
+_BACKENDS |= {"flit_core": "flit", "mesonpy": "meson-python", "uv_build": "uv"}
+_BACKENDS["scikit_build_core"] = "scikit-build"
 _SERVERS = {
     "manage.py": "Django's management commands",
     "wsgi.py": "WSGI application",
@@ -122,13 +114,11 @@ def _stack_line(python: PythonProject) -> str:
     if not tool and python.has("setup.py", "setup.cfg"):
         tool = "setuptools"
     tools = [tool] if tool else []
-    if python.manager not in ("pip", "hatch", tool):
-        tools.append(python.manager)
+    tools += [python.manager] if python.manager not in ("pip", "hatch", tool) else []
     own = {as_text(project.get("name")) or "", as_text(python.tool("poetry").get("name")) or ""}
     needs = python.needs or python.dev_needs
     libraries = select_notable("python", dict.fromkeys(needs), own=own, first=python.needs)
-    inside = "; ".join(filter(None, (", ".join(tools), ", ".join(libraries))))
-    return f"Python{f' {version}' if version else ''}{f' ({inside})' if inside else ''}"
+    return format_stack("Python", version, tools, libraries)
 
 
 def _add_scripts(findings: Findings, python: PythonProject) -> None:

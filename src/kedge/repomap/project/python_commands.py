@@ -16,7 +16,6 @@ _INSTALL = {
     "uv": "uv sync",
     "poetry": "poetry install",
     "pdm": "pdm install",
-    "pixi": "pixi install",
     "pipenv": "pipenv install --dev",
 }
 _EXTRAS = ("dev", "develop", "development", "test", "tests", "testing", "all")
@@ -52,8 +51,6 @@ def _installs(python: PythonProject) -> Commands:
             yield "install", "pip install -e .", python.manifest, 56
     for number, name in enumerate(wanted[:2]):
         yield "install", f"pip install -r {quote(name)}", python.at(name), 60 - number
-    if conda := python.project.first(python.home, "environment.yml", "environment.yaml"):
-        yield "install", f"conda env create -f {base(conda)}", conda, 54
 
 
 def _requirements(python: PythonProject) -> list[str]:
@@ -80,24 +77,27 @@ def _tests(python: PythonProject) -> Commands:
 
 def pytest_source(python: PythonProject) -> str | None:
     """The file that shows that pytest runs the tests."""
-    for name in ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"):
-        if python.has(name):
-            return python.at(name)
-    if python.configures("pytest"):
-        inner = "pytest.ini_options" if "ini_options" in python.tool("pytest") else "pytest"
-        return f"{python.at('pyproject.toml')}:[tool.{inner}]"
-    if "tool:pytest" in python.setup:
-        return f"{python.at('setup.cfg')}:[tool:pytest]"
-    if python.has("tox.ini") and "pytest" in python.project.ini(python.at("tox.ini")):
-        return f"{python.at('tox.ini')}:[pytest]"
+    if source := _find_settings(python, "pytest", "pytest.ini", ".pytest.ini", "pytest.toml"):
+        is_old = "ini_options" in python.tool("pytest")
+        return source.replace("[tool.pytest]", "[tool.pytest.ini_options]") if is_old else source
     if found := python.project.first(
         python.home, "conftest.py", "tests/conftest.py", "test/conftest.py"
     ):
         return found
-    if python.uses("pytest"):
-        for path in (python.manifest, *python.requirement_files()):
-            if "pytest" in python.project.head(path):
-                return path
+    paths = (python.manifest, *python.requirement_files()) if python.uses("pytest") else ()
+    return next((path for path in paths if "pytest" in python.project.head(path)), None)
+
+
+def _find_settings(python: PythonProject, tool: str, *files: str) -> str | None:
+    """Where a tool is configured: in a file of its own, or in a part of another."""
+    if path := python.project.first(python.home, *files):
+        return path
+    if python.configures(tool):
+        return f"{python.at('pyproject.toml')}:[tool.{tool}]"
+    for path in (python.at("setup.cfg"), python.at("tox.ini")):
+        for section in (f"tool:{tool}", tool):
+            if section in python.project.ini(path):
+                return f"{path}:[{section}]"
     return None
 
 
@@ -110,60 +110,42 @@ def _unittests(python: PythonProject) -> str | None:
 
 
 def _checks(python: PythonProject) -> Commands:
-    pyproject = python.at("pyproject.toml")
-    ruff = python.project.first(python.home, "ruff.toml", ".ruff.toml")
-    settings = python.project.toml(ruff) if ruff else python.tool("ruff")
-    if ruff is None and python.configures("ruff"):
-        ruff = f"{pyproject}:[tool.ruff]"
-    has_black = python.configures("black") or python.uses("black")
-    if ruff:
+    if ruff := _find_settings(python, "ruff", "ruff.toml", ".ruff.toml"):
+        settings = python.tool("ruff") or python.project.toml(ruff)
         yield "lint", "ruff check", ruff, 62
-        if "format" in settings or not has_black:
-            yield "format", "ruff format", ruff, 60 if "format" in settings else 40
-    if python.configures("black"):
-        yield "format", "black .", f"{pyproject}:[tool.black]", 58
-    if python.has(".flake8"):
-        yield "lint", "flake8", python.at(".flake8"), 54
-    elif "flake8" in python.setup:
-        yield "lint", "flake8", f"{python.at('setup.cfg')}:[flake8]", 54
-    elif python.has("tox.ini") and "flake8" in python.project.ini(python.at("tox.ini")):
-        yield "lint", "flake8", f"{python.at('tox.ini')}:[flake8]", 54
-    if python.configures("pylint") or python.has(".pylintrc"):
-        source = python.at(".pylintrc") if python.has(".pylintrc") else f"{pyproject}:[tool.pylint]"
-        target = "src" if _has_src(python) else next(iter(python.packages()), ".")
-        yield "lint", f"pylint {quote(target)}", source, 44
+        if "format" in settings:
+            yield "format", "ruff format", ruff, 60
+        elif not (python.configures("black") or python.uses("black")):
+            yield "format", "ruff format", ruff, 40
+    if black := _find_settings(python, "black"):
+        yield "format", "black .", black, 58
+    if flake8 := _find_settings(python, "flake8", ".flake8"):
+        yield "lint", "flake8", flake8, 54
+    if pylint := _find_settings(python, "pylint", ".pylintrc"):
+        yield "lint", f"pylint {_main_package(python)}", pylint, 44
 
 
 def _types(python: PythonProject) -> Commands:
-    pyproject = python.at("pyproject.toml")
     for name, command, file in (
         ("pyright", "pyright", "pyrightconfig.json"),
         ("basedpyright", "basedpyright", "basedpyright.json"),
         ("ty", "ty check", "ty.toml"),
         ("pyrefly", "pyrefly check", "pyrefly.toml"),
     ):
-        if python.has(file):
-            yield "typecheck", command, python.at(file), 58
-        elif python.configures(name):
-            yield "typecheck", command, f"{pyproject}:[tool.{name}]", 58
-    settings: object
-    if python.configures("mypy"):
-        settings, source = python.tool("mypy"), f"{pyproject}:[tool.mypy]"
-    elif path := python.project.first(python.home, "mypy.ini", ".mypy.ini"):
-        settings, source = python.project.ini(path).get("mypy"), path
-    elif "mypy" in python.setup:
-        settings, source = python.setup["mypy"], f"{python.at('setup.cfg')}:[mypy]"
-    else:
-        return
-    if {"files", "packages", "modules"} & as_table(settings).keys():
-        yield "typecheck", "mypy", source, 60
-    else:
-        target = "src" if _has_src(python) else next(iter(python.packages()), ".")
-        yield "typecheck", f"mypy {quote(target)}", source, 56
+        if source := _find_settings(python, name, file):
+            yield "typecheck", command, source, 58
+    if mypy := _find_settings(python, "mypy", "mypy.ini", ".mypy.ini"):
+        settings = python.tool("mypy") or python.setup.get("mypy")
+        settings = settings or python.project.ini(mypy).get("mypy", {})
+        if {"files", "packages", "modules"} & settings.keys():
+            yield "typecheck", "mypy", mypy, 60
+        else:
+            yield "typecheck", f"mypy {_main_package(python)}", mypy, 56
 
 
-def _has_src(python: PythonProject) -> bool:
-    return python.project.census.weight("python", python.at("src")) > 0
+def _main_package(python: PythonProject) -> str:
+    has_src = python.project.census.weight("python", python.at("src")) > 0
+    return "src" if has_src else quote(next(iter(python.packages()), "."))
 
 
 def _runs(python: PythonProject) -> Commands:
@@ -177,13 +159,8 @@ def _runs(python: PythonProject) -> Commands:
             yield "run", main, python.manifest, 50
     else:
         for package in python.packages():
-            if python.has(f"{package}/__main__.py"):
-                yield (
-                    "run",
-                    f"python -m {quote(package)}",
-                    python.at(f"{package}/__main__.py"),
-                    46,
-                )
+            if main := python.project.first(python.home, f"{package}/__main__.py"):
+                yield "run", f"python -m {quote(package)}", main, 46
                 return
         for name in ("main.py", "app.py", "run.py"):
             if "__main__" in python.project.head(python.at(name)):

@@ -23,9 +23,8 @@ _QUOTED = re.compile(r"['\"]([^'\"\n]{1,200})['\"]")
 _SETUP_SCRIPT = re.compile(
     r"['\"]([\w.-]{1,60})[ \t]{0,4}=[ \t]{0,4}([\w.]{1,120}:[\w.]{1,80})['\"]"
 )
-_SCRIPT_LINE = re.compile(r"[ \t]*([\w.-]{1,60})[ \t]{0,4}=[ \t]{0,4}([\w.]{1,120}:[\w.]{1,80})")
 _REQUIREMENTS = re.compile(r"(?:[\w-]{1,40}[-_])?requirements(?:[-_.][\w-]{1,40}){0,3}\.(?:txt|in)")
-_LOCKS = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"), ("pixi.lock", "pixi"))
+_LOCKS = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
 
 
 class PythonProject:
@@ -74,14 +73,9 @@ class PythonProject:
         return sorted(found, key=lambda name: (-self.project.census.files_in(self.at(name)), name))
 
     def requirement_files(self) -> list[str]:
-        here = [
-            path for path in self.project.inside(self.home) if _REQUIREMENTS.fullmatch(base(path))
-        ]
-        below = [
-            path
-            for path in self.project.inside(self.at("requirements"))
-            if path.endswith((".txt", ".in"))
-        ]
+        inside = self.project.inside
+        here = [path for path in inside(self.home) if _REQUIREMENTS.fullmatch(base(path))]
+        below = [path for path in inside(self.at("requirements")) if path.endswith((".txt", ".in"))]
         return (here + below)[:8]
 
     def module_path(self, module: str) -> str | None:
@@ -113,7 +107,7 @@ def _manager(python: PythonProject) -> str:
     for lock, manager in _LOCKS:
         if python.project.exists(python.at(lock)):
             return manager
-    for manager in ("poetry", "pdm", "pixi"):
+    for manager in ("poetry", "pdm"):
         if python.configures(manager):
             return manager
     # settings of uv's resolver alone do not make it the package manager
@@ -121,7 +115,7 @@ def _manager(python: PythonProject) -> str:
         return "uv"
     if python.has("Pipfile"):
         return "pipenv"
-    return "hatch" if python.tool("hatch", "envs") or python.has("hatch.toml") else "pip"
+    return "hatch" if python.tool("hatch", "envs") else "pip"
 
 
 def _read_needs(python: PythonProject) -> None:
@@ -133,12 +127,10 @@ def _read_needs(python: PythonProject) -> None:
     for _, group in printable_items(as_table(pyproject, "dependency-groups")):
         _add(dev_needs, as_texts(group))
     poetry = python.tool("poetry")
-    _add(
-        needs, (name for name, _ in printable_items(poetry.get("dependencies")) if name != "python")
-    )
-    _add(dev_needs, (name for name, _ in printable_items(poetry.get("dev-dependencies"))))
+    _add(needs, (name for name in as_table(poetry, "dependencies") if name != "python"))
+    _add(dev_needs, as_table(poetry, "dev-dependencies"))
     for _, group in printable_items(poetry.get("group")):
-        _add(dev_needs, (name for name, _ in printable_items(as_table(group, "dependencies"))))
+        _add(dev_needs, as_table(group, "dependencies"))
     for manager in ("pdm", "uv"):
         value = python.tool(manager).get("dev-dependencies")
         for many in (value, *as_table(value).values()):
@@ -150,8 +142,8 @@ def _read_needs(python: PythonProject) -> None:
         _add(dev_needs, lines.splitlines())
     if python.has("Pipfile"):
         pipfile = python.project.toml(python.at("Pipfile"))
-        _add(needs, (name for name, _ in printable_items(pipfile.get("packages"))))
-        _add(dev_needs, (name for name, _ in printable_items(pipfile.get("dev-packages"))))
+        _add(needs, as_table(pipfile, "packages"))
+        _add(dev_needs, as_table(pipfile, "dev-packages"))
     if found := _SETUP_NEEDS.search(python.project.head(python.at("setup.py"))):
         _add(needs, _QUOTED.findall(found.group(1)))
     # beside a manifest with dependencies, requirement files are for developers
@@ -177,7 +169,8 @@ def _read_scripts(python: PythonProject) -> None:
             if target := as_text(value) or as_text(as_table(value).get("reference")):
                 python.scripts.setdefault(name, target)
     for line in python.setup.get("options.entry_points", {}).get("console_scripts", "").split("\n"):
-        if found := _SCRIPT_LINE.match(line[:300]):
-            python.scripts.setdefault(found.group(1), found.group(2))
+        name, _, target = line.partition("=")
+        if ":" in target:
+            python.scripts.setdefault(name.strip(), target.strip())
     for name, target in _SETUP_SCRIPT.findall(python.project.head(python.at("setup.py"))):
         python.scripts.setdefault(name, target)

@@ -10,90 +10,41 @@ from itertools import pairwise
 from kedge.repomap.project.names import CORNER, kind_of_name
 from kedge.repomap.project.parts import Kind
 
-_SUBCOMMANDS: dict[str, dict[str, Kind]] = {
-    "cargo": {
-        "test": "test", "nextest": "test", "build": "build", "clippy": "lint", "fmt": "format",
-        "run": "run", "check": "typecheck",
-    },
-    "go": {
-        "test": "test", "build": "build", "vet": "lint", "run": "run", "fmt": "format",
-        "install": "build",
-    },
-    "ruff": {"check": "lint", "format": "format"},
-    "biome": {"check": "lint", "lint": "lint", "format": "format", "ci": "lint"},
-    "dotnet": {
-        "test": "test", "build": "build", "run": "run", "restore": "install", "format": "format",
-    },
-    "mix": {
-        "test": "test", "compile": "build", "format": "format", "credo": "lint",
-        "dialyzer": "typecheck", "deps.get": "install", "setup": "install", "phx.server": "run",
-    },
-    "swift": {"test": "test", "build": "build", "run": "run"},
-    "swiftlint": {"": "lint", "lint": "lint"},
-    "deno": {"test": "test", "lint": "lint", "fmt": "format", "check": "typecheck"},
-    "flutter": {"test": "test", "build": "build", "analyze": "lint", "pub": "install",
-                "run": "run"},
-    "dart": {"test": "test", "analyze": "lint", "format": "format", "pub": "install"},
-    "zig": {"build": "build", "test": "test", "fmt": "format"},
-    "stack": {"test": "test", "build": "build"},
-    "cabal": {"test": "test", "build": "build"},
-    "dune": {"build": "build", "test": "test", "runtest": "test", "fmt": "format"},
-    "bazel": {"build": "build", "test": "test"},
-    "bazelisk": {"build": "build", "test": "test"},
-    "lein": {"test": "test", "deps": "install"},
-    "golangci-lint": {"run": "lint", "fmt": "format"},
-    "pre-commit": {"run": "lint"},
-    "prek": {"run": "lint"},
-    "meson": {"test": "test", "compile": "build"},
-    "cmake": {"--build": "build"},
-    "symfony": {"serve": "run"},
-    "next": {"dev": "run", "build": "build", "lint": "lint"},
-    "vite": {"build": "build", "dev": "run", "": "run"},
-    "nuxt": {"dev": "run", "build": "build"},
-    "astro": {"dev": "run", "build": "build", "check": "typecheck"},
-    "ng": {"test": "test", "build": "build", "lint": "lint", "serve": "run"},
-    "turbo": {"test": "test", "build": "build", "lint": "lint", "dev": "run"},
-    "playwright": {"test": "test"},
-    "cypress": {"run": "test"},
-    "node": {"--test": "test"},
-    "uv": {"sync": "install", "build": "build", "pip": "install"},
-    "poetry": {"install": "install", "build": "build"},
-    "pdm": {"install": "install", "build": "build", "sync": "install"},
-    "pip": {"install": "install"},
-    "pip3": {"install": "install"},
-    "pipenv": {"install": "install", "sync": "install"},
-    "bundle": {"install": "install"},
-    "hatch": {"test": "test", "build": "build", "fmt": "format"},
-    "gem": {"build": "build"},
-    "yarn": {"install": "install", "--immutable": "install", "--frozen-lockfile": "install"},
-    "npm": {"ci": "install", "install": "install", "i": "install"},
-    "pnpm": {"install": "install", "i": "install"},
-    "bun": {"install": "install", "test": "test"},
-    "composer": {"install": "install"},
-    "rails": {"test": "test", "server": "run"},
-    "manage.py": {"test": "test", "runserver": "run"},
-    "artisan": {"test": "test", "serve": "run"},
-}  # fmt: skip
-_PROGRAMS: dict[str, Kind] = {
-    "pytest": "test", "py.test": "test", "tox": "test", "unittest": "test", "ctest": "test",
-    "jest": "test", "vitest": "test", "mocha": "test", "ava": "test", "rspec": "test",
-    "phpunit": "test", "pest": "test", "stestr": "test", "karma": "test", "gotestsum": "test",
-    "trial": "test", "nose2": "test", "runtests.py": "test", "runtests": "test", "tap": "test",
-    "flake8": "lint", "pylint": "lint", "eslint": "lint", "rubocop": "lint", "standardrb": "lint",
-    "stylelint": "lint", "phpcs": "lint", "shellcheck": "lint", "staticcheck": "lint",
-    "revive": "lint", "clang-tidy": "lint", "oxlint": "lint", "detekt": "lint",
-    "black": "format", "isort": "format", "prettier": "format", "gofmt": "format",
-    "goimports": "format", "gofumpt": "format", "rustfmt": "format", "clang-format": "format",
-    "dprint": "format", "pint": "format", "php-cs-fixer": "format", "swiftformat": "format",
-    "swift-format": "format", "scalafmt": "format", "stylua": "format", "oxfmt": "format",
-    "mypy": "typecheck", "pyright": "typecheck", "basedpyright": "typecheck", "ty": "typecheck",
-    "tsc": "typecheck", "vue-tsc": "typecheck", "svelte-check": "typecheck", "pyrefly": "typecheck",
-    "phpstan": "typecheck", "psalm": "typecheck", "attw": "typecheck",
-    "rollup": "build", "webpack": "build", "tsup": "build", "esbuild": "build", "unbuild": "build",
-    "tsdown": "build", "ninja": "build", "goreleaser": "build", "parcel": "build", "gulp": "build",
-    "tsx": "run", "nodemon": "run", "uvicorn": "run", "gunicorn": "run", "ts-node": "run",
-    "rackup": "run", "puma": "run",
-}  # fmt: skip
+# programs, alone or with a subcommand; a program alone stands for all of its other calls
+_COMMANDS: dict[Kind, str] = {
+    "test": """cargo test,cargo nextest,go test,gotestsum,dotnet test,mix test,swift test,deno test,
+        flutter test,dart test,zig test,stack test,cabal test,dune test,dune runtest,bazel test,
+        bazelisk test,lein test,meson test,ctest,ng test,turbo test,playwright test,cypress run,
+        node --test,bun test,jest,vitest,mocha,ava,karma,tap,rails test,rspec,manage.py test,
+        artisan test,phpunit,pest,hatch test,pytest,py.test,tox,unittest,stestr,trial,nose2,
+        runtests.py,runtests""",
+    "lint": """cargo clippy,go vet,golangci-lint run,staticcheck,revive,ruff check,flake8,pylint,
+        biome check,biome lint,biome ci,eslint,oxlint,stylelint,next lint,ng lint,turbo lint,
+        deno lint,mix credo,swiftlint,flutter analyze,dart analyze,pre-commit run,prek run,rubocop,
+        standardrb,phpcs,shellcheck,clang-tidy,detekt""",
+    "format": """cargo fmt,rustfmt,go fmt,gofmt,goimports,gofumpt,golangci-lint fmt,ruff format,
+        black,isort,hatch fmt,biome format,prettier,dprint,oxfmt,deno fmt,dotnet format,mix format,
+        dart format,zig fmt,dune fmt,clang-format,pint,php-cs-fixer,swiftformat,swift-format,
+        scalafmt,stylua""",
+    "typecheck": """cargo check,mypy,pyright,basedpyright,ty,pyrefly,tsc,vue-tsc,svelte-check,attw,
+        astro check,deno check,mix dialyzer,phpstan,psalm""",
+    "build": """cargo build,go build,go install,dotnet build,mix compile,swift build,flutter build,
+        zig build,stack build,cabal build,dune build,bazel build,bazelisk build,meson compile,
+        cmake --build,ninja,next build,vite build,nuxt build,astro build,ng build,turbo build,
+        rollup,webpack,tsup,esbuild,unbuild,tsdown,parcel,gulp,uv build,poetry build,pdm build,
+        hatch build,gem build,goreleaser""",
+    "run": """cargo run,go run,dotnet run,mix phx.server,swift run,flutter run,symfony serve,
+        next dev,vite dev,vite,nuxt dev,astro dev,ng serve,turbo dev,tsx,ts-node,nodemon,uvicorn,
+        gunicorn,rackup,puma,rails server,manage.py runserver,artisan serve""",
+    "install": """dotnet restore,mix deps.get,mix setup,flutter pub,dart pub,lein deps,uv sync,
+        uv pip,poetry install,pdm install,pdm sync,pip install,pip3 install,pipenv install,
+        pipenv sync,bundle install,yarn install,yarn --immutable,yarn --frozen-lockfile,npm ci,
+        npm install,npm i,pnpm install,pnpm i,bun install,composer install""",
+}
+_KIND_OF: dict[str, Kind] = {
+    command.strip(): kind for kind, text in _COMMANDS.items() for command in text.split(",")
+}
+_TOOLS = frozenset(command.partition(" ")[0] for command in _KIND_OF)
 # programs whose first argument is a target or a script of the project
 _RUNNER_NAMES = """make gmake just task mage rake npm pnpm yarn bun poe invoke inv composer nx lerna
 hatch pdm gradlew gradle mvnw mvn sbt grunt gulp tox nox turbo moon rush pixi melos"""
@@ -148,8 +99,7 @@ def kind_of(line: str) -> Kind | None:
 
 def is_tool(line: str) -> bool:
     """True if the command is a well-known program, not a script or target of the project."""
-    program = _program(_command(line))
-    return program in _SUBCOMMANDS or program in _PROGRAMS
+    return _program(_command(line)) in _TOOLS
 
 
 def step_of(line: str) -> str:
@@ -215,25 +165,19 @@ def _kind_of(words: list[str]) -> Kind | None:
     subcommand = plain[0] if plain else ""
     if program in _GOAL_RUNNERS:
         return _kind_of_goals(plain)
-    table = _SUBCOMMANDS.get(program, {})
-    if subcommand in table and (subcommand or not words[1:]):
-        return table[subcommand]
-    for word in words[1:3]:
-        if word.startswith("-") and word in table:
-            return table[word]
+    flags = [word for word in words[1:3] if word.startswith("-")]
+    for argument in (subcommand, *flags):
+        if kind := _KIND_OF.get(f"{program} {argument}"):
+            return kind
+    if program in ("tox", "nox"):
+        return _kind_of_session(words)
     if program == "tsc" and not {"--noEmit", "-noEmit", "--build", "-b"} & set(words):
         return "build"
-    if program in _PROGRAMS:
-        return _kind_of_program(program, words)
+    if program in _KIND_OF:
+        return _KIND_OF[program]
     if program in _RUNNERS:
-        return _kind_of_target(program, words, plain)
+        return _kind_of_target(program, plain)
     return _kind_of_script(words[0])
-
-
-def _kind_of_program(program: str, words: Sequence[str]) -> Kind:
-    if program in ("tox", "nox"):
-        return _kind_of_target(program, words, []) or "test"
-    return _PROGRAMS[program]
 
 
 def _kind_of_goals(plain: Sequence[str]) -> Kind | None:
@@ -245,13 +189,15 @@ def _kind_of_goals(plain: Sequence[str]) -> Kind | None:
     return "test" if "test" in known else known[0] if known else None
 
 
-def _kind_of_target(program: str, words: Sequence[str], plain: list[str]) -> Kind | None:
-    if program in ("tox", "nox"):
-        for flag, value in pairwise(words):
-            if flag in ("-e", "-s", "--session"):
-                found = kind_of_name(value)
-                return found[0] if found else "test" if value.startswith("py") else None
-        return "test" if len(words) == 1 else None
+def _kind_of_session(words: Sequence[str]) -> Kind | None:
+    for flag, value in pairwise(words):
+        if flag in ("-e", "-s", "--session"):
+            found = kind_of_name(value)
+            return found[0] if found else "test" if value.startswith("py") else None
+    return "test" if len(words) == 1 or _program(words) == "tox" else None
+
+
+def _kind_of_target(program: str, plain: list[str]) -> Kind | None:
     if plain[:1] == ["run"] and program not in ("make", "just", "task"):
         plain = plain[1:]
     if plain[:1] == ["test"]:
