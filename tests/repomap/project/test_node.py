@@ -121,11 +121,6 @@ WORKSPACES: list[dict[str, str | bytes | None]] = [
     },
     {"package.json": "{}", "pnpm-workspace.yaml": "packages:\n  - 'packages/**'\n  - '!**/old'\n"},
     {"package.json": "{}", "lerna.json": '{"packages": ["packages/c*"]}'},
-    {
-        "package.json": "{}",
-        "rush.json": '{/* all */ "projects": [{"projectFolder": "packages/core"},'
-        ' {"projectFolder": "packages/cli"},]}',
-    },
 ]
 
 
@@ -191,13 +186,6 @@ def test_a_web_app_in_a_directory_of_its_own() -> None:
     ]
 
 
-def test_bun_tests_without_a_script() -> None:
-    structure = look(
-        {"package.json": '{"name": "a"}', "bun.lockb": b"\x00"}, code="src/a.ts src/a.test.ts"
-    )
-    assert only(structure, "test") == ["bun test"]
-
-
 def test_deno() -> None:
     structure = look(
         {
@@ -241,21 +229,6 @@ def test_a_package_starts_with_a_source(package: dict[str, Any], expected: str) 
     code = "src/a.js src/b.js src/index.js types/a.d.ts priv/static/a.cjs.js"
     structure = look({"package.json": json.dumps({"name": "a"} | package)}, code=code)
     assert [one.path for one in structure.entry_points] == [expected]
-
-
-@pytest.mark.parametrize(
-    ("package", "expected"),
-    [
-        ({"engines": {"node": ">=20", "yarn": "1"}}, "yarn install"),
-        ({"scripts": {"ci": "pnpm lint && pnpm test"}}, "pnpm install"),
-        ({}, "npm install"),
-    ],
-)
-def test_the_package_manager_without_a_readable_lock_file(
-    package: dict[str, Any], expected: str
-) -> None:
-    package = {"dependencies": {"vue": "3"}} | package
-    assert only(look({"package.json": json.dumps(package)}), "install") == [expected]
 
 
 def test_a_script_for_a_part_is_not_the_main_command() -> None:

@@ -1,11 +1,11 @@
-"""Makefiles: their targets, included files and delegated targets."""
+"""Makefiles: their targets, and those of included files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from kedge.repomap.project.parts import MAKEFILES, Findings, join
+from kedge.repomap.project.parts import Findings, join
 from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 
@@ -14,8 +14,6 @@ _RULE = re.compile(r"([A-Za-z0-9][\w./-]*(?:[ \t]+[A-Za-z0-9][\w./-]*)*)[ \t]*::
 _VARIABLE = re.compile(r"\$\((\w+)\)")
 _ASSIGNED = re.compile(r"(\w+)[ \t]*[:?]?=[ \t]*([\w ./-]*)$")
 _INCLUDE = re.compile(r"-?include[ \t]+([\w./-]+)[ \t]*$")
-_FORWARD = re.compile(r"%[ \t]*:[ \t]*([A-Za-z][\w.]*[-_])%")
-_INTO = re.compile(r"(?:\bcd[ \t]+|-C[ \t]+|^SUBDIRS[ \t]*[:?]?=[ \t]*)([\w./-]+)")
 _SKIPPED = ("#", "ifeq", "ifneq", "ifdef", "ifndef", "else", "endif")
 
 
@@ -54,22 +52,10 @@ def _make_targets_of(names: list[str], body: list[str], path: str, line: int) ->
 def read_makefile(findings: Findings, project: ProjectFiles, home: str, path: str) -> None:
     makefile = project.text(path) or ""
     found = list(make_targets(makefile, path))
-    lines = makefile.split("\n")[:MAX_LINES]
-    for line in lines:
+    for line in makefile.split("\n")[:MAX_LINES]:
         included = _INCLUDE.match(line[:200])
         if included and project.has(other := join(home, included.group(1).removeprefix("./"))):
-            inner = project.text(other) or ""
-            found += list(make_targets(inner, other))
-            lines = lines + inner.split("\n")[:MAX_LINES]
-    # with `%: common-%`, `common-test` is called as `test`
-    for prefix in [match.group(1) for line in lines if (match := _FORWARD.match(line[:200]))][:3]:
-        found += [
-            Target(one.name.removeprefix(prefix), one.body, one.source)
-            for one in found
-            if one.name.startswith(prefix)
-        ]
-    if any(line.startswith(".DEFAULT:") for line in lines):
-        found += _read_delegated(project, home, lines)
+            found += make_targets(project.text(other) or "", other)
     targets: dict[str, Target] = {}
     for target in found:
         if target.name not in targets or not targets[target.name].body:
@@ -83,15 +69,6 @@ def read_makefile(findings: Findings, project: ProjectFiles, home: str, path: st
     add_targets(findings, targets.values(), call, 90, home)
     if "build" not in targets and targets and _compiles(project, home):
         findings.add_command("build", "make", path, 70, home)
-
-
-def _read_delegated(project: ProjectFiles, home: str, lines: list[str]) -> list[Target]:
-    """The targets of a directory to which a makefile delegates unknown targets."""
-    for line in lines:
-        into = _INTO.search(line[:200])
-        if into and (path := project.first(join(home, into.group(1).strip("/")), *MAKEFILES)):
-            return list(make_targets(project.text(path) or "", path))
-    return []
 
 
 def _compiles(project: ProjectFiles, home: str) -> bool:

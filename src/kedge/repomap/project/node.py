@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import (
@@ -17,7 +18,7 @@ from kedge.repomap.project.formats import (
 from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
 from kedge.repomap.project.globs import expand
 from kedge.repomap.project.node_entries import add_entries, add_page
-from kedge.repomap.project.parts import Findings, count_noun, join
+from kedge.repomap.project.parts import Findings, count_noun, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 
@@ -31,45 +32,40 @@ _LOCKS = (
     ("package-lock.json", "npm"),
     ("npm-shrinkwrap.json", "npm"),
 )
-_BUILDERS = {"turbo.json": "turbo", "nx.json": "nx", "lerna.json": "lerna", "rush.json": "rush"}
+_BUILDERS = {"turbo.json": "turbo", "nx.json": "nx", "lerna.json": "lerna"}
 _NEEDS = ("dependencies", "devDependencies", "peerDependencies")
 # scripts that the package manager runs itself
-_LIFECYCLE = frozenset(
-    [
-        "prepare",
-        "install",
-        "preinstall",
-        "postinstall",
-        "prepack",
-        "postpack",
-        "prepublish",
-        "prepublishOnly",
-        "preversion",
-        "version",
-        "postversion",
-    ]
-)
+_LIFECYCLE_NAMES = """prepare install preinstall postinstall prepack postpack prepublish
+prepublishOnly preversion version postversion"""
+_LIFECYCLE = frozenset(_LIFECYCLE_NAMES.split())
 
 
+@dataclass
 class NodePackage:
     """A package.json and the members of its workspace."""
 
-    def __init__(self, project: ProjectFiles, home: str, package: Table, manager: str) -> None:
-        self.project = project
-        self.home = home
-        self.package = package
-        self.manager = manager
-        self.members: list[str] = []
-        self.names: set[str] = set()
+    project: ProjectFiles
+    home: str
+    manager: str
+    members: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+    @property
+    def path(self) -> str:
+        return join(self.home, "package.json")
+
+    @property
+    def package(self) -> Table:
+        return self.project.json(self.path)
 
     def at(self, name: str) -> str:
         return join(self.home, name)
 
-    @property
-    def scripts(self) -> Iterator[tuple[str, str]]:
+    def targets(self) -> Iterator[Target]:
+        """The scripts that are meant to be called."""
         for name, body in printable_items(self.package.get("scripts")):
             if name not in _LIFECYCLE and (line := as_text(body, 2000)):
-                yield name, line
+                yield Target(name, tuple(line.split(" && ")), f"{self.path}:scripts.{name}")
 
 
 def read(project: ProjectFiles) -> Findings:
@@ -92,7 +88,7 @@ def read(project: ProjectFiles) -> Findings:
 def _only_tools(project: ProjectFiles) -> bool:
     """True if the root's package.json is only for tools of the repository."""
     package = project.json("package.json")
-    if package.get("workspaces") or project.has("pnpm-workspace.yaml", "lerna.json", "rush.json"):
+    if package.get("workspaces") or project.has("pnpm-workspace.yaml", "lerna.json"):
         return False
     below = project.below("package.json", family="node")
     inside = sum(project.census.weight("node", home) for home in below)
@@ -100,18 +96,17 @@ def _only_tools(project: ProjectFiles) -> bool:
 
 
 def _open(project: ProjectFiles, home: str) -> NodePackage:
-    package = project.json(join(home, "package.json"))
-    node = NodePackage(project, home, package, _manager(project, home, package))
+    node = NodePackage(project, home, _manager(project, home))
     members = expand(project, home, _patterns(node), "package.json")
     node.members = [name for name in members if not is_aside(name)]
-    for member in _largest(node, 40):
-        if name := as_text(project.json(f"{member}/package.json").get("name")):
-            node.names.add(name)
-    node.names.add(as_text(package.get("name")) or "")
+    for place in (home, *_largest(node, 40)):
+        name = as_text(project.json(join(place, "package.json")).get("name"))
+        node.names.add(name or "")
     return node
 
 
-def _manager(project: ProjectFiles, home: str, package: Table) -> str:
+def _manager(project: ProjectFiles, home: str) -> str:
+    package = project.json(join(home, "package.json"))
     declared = as_text(package.get("packageManager")) or ""
     name = declared.partition("@")[0]
     if name in ("npm", "pnpm", "yarn", "bun"):
@@ -121,18 +116,7 @@ def _manager(project: ProjectFiles, home: str, package: Table) -> str:
         for lock, manager in _LOCKS:
             if project.exists(join(where, lock)):
                 return manager
-    # the lock file may be too large to be read
-    wanted = as_table(package, "engines").keys() & {"pnpm", "yarn", "bun"}
-    called = [
-        name
-        for name in ("pnpm", "yarn", "bun")
-        if any(
-            f"{name} " in line
-            for _, body in printable_items(package.get("scripts"))
-            for line in as_texts(body)
-        )
-    ]
-    return next(iter([*sorted(wanted), *called]), "npm")
+    return "npm"
 
 
 def _patterns(node: NodePackage) -> list[str]:
@@ -144,9 +128,6 @@ def _patterns(node: NodePackage) -> list[str]:
         patterns += as_texts(as_list(as_table(node.project.yaml(path)).get("packages")))
     if node.project.has(path := node.at("lerna.json")) and not patterns:
         patterns += as_texts(as_list(node.project.json(path).get("packages"))) or ["packages/*"]
-    if node.project.has(node.at("rush.json")) and not patterns:
-        for entry in as_list(node.project.json(node.at("rush.json")).get("projects"))[:200]:
-            patterns += as_texts(as_list([as_table(entry).get("projectFolder")]))
     return patterns
 
 
@@ -180,49 +161,25 @@ def _stack_line(node: NodePackage) -> str:
         if node.project.has(node.at(file)) and tool not in " ".join(shown)
     ]
     engine = lowest_version(as_table(node.package, "engines").get("node"))
-    inside = "; ".join(filter(None, (", ".join(tools), ", ".join(shown))))
     script = "TypeScript" if is_typed else "JavaScript"
-    return f"{script}{f', Node {engine}' if engine else ''} ({inside})"
+    return format_stack(f"{script}, Node" if engine else script, engine, tools, shown)
 
 
 def run_script(manager: str, name: str) -> str:
     """The command by which the package manager runs a script."""
-    if manager == "npm":
-        return f"npm {name}" if name in ("test", "start") else f"npm run {name}"
-    if manager == "pnpm":
-        return f"pnpm {name}" if name in ("test", "start") else f"pnpm run {name}"
-    return f"bun run {name}" if manager == "bun" else f"yarn {name}"
+    is_short = manager == "yarn" or (manager != "bun" and name in ("test", "start"))
+    return f"{manager} {name}" if is_short else f"{manager} run {name}"
 
 
 def _add_commands(findings: Findings, node: NodePackage) -> None:
-    path = node.at("package.json")
     if any(node.package.get(kind) for kind in _NEEDS) or node.members:
-        findings.add_command("install", f"{node.manager} install", path, 66, node.home)
-    targets = [
-        Target(name, tuple(body.split(" && ")), f"{path}:scripts.{name}")
-        for name, body in node.scripts
-    ]
-    add_targets(findings, targets, lambda name: run_script(node.manager, name), 84, node.home)
+        findings.add_command("install", f"{node.manager} install", node.path, 66, node.home)
+    _add_scripts(findings, node, 84)
     for member in _largest(node, 1):
-        _add_main_member(findings, node, member)
-    named_scripts = {name for name, _ in node.scripts}
-    if "test" not in named_scripts and node.manager == "bun" and _has_tests(node):
-        findings.add_command("test", "bun test", path, 60, node.home)
+        # in case the root has no commands
+        _add_scripts(findings, NodePackage(node.project, member, node.manager), 58)
 
 
-def _add_main_member(findings: Findings, node: NodePackage, member: str) -> None:
-    """Add the commands of the workspace's largest package, in case the root has none."""
-    package = node.project.json(f"{member}/package.json")
-    inner = NodePackage(node.project, member, package, node.manager)
-    targets = [
-        Target(name, tuple(body.split(" && ")), f"{member}/package.json:scripts.{name}")
-        for name, body in inner.scripts
-    ]
-    add_targets(findings, targets, lambda name: run_script(node.manager, name), 58, member)
-
-
-def _has_tests(node: NodePackage) -> bool:
-    found = [name for name in node.project.names if re.search(r"[._](?:test|spec)\.[jt]sx?$", name)]
-    return any(
-        path.startswith(node.at("")) for name in found for path in node.project.find_named(name)
-    )
+def _add_scripts(findings: Findings, node: NodePackage, score: int) -> None:
+    call = partial(run_script, node.manager)
+    add_targets(findings, node.targets(), call, score, node.home)

@@ -87,12 +87,6 @@ def read_steps(project: ProjectFiles) -> Iterator[Step]:
     for path, _ in SYSTEMS:
         if project.has(path) and path.endswith((".yml", ".yaml")):
             yield from _walk(project.yaml(path), path)
-    for number, line in enumerate(project.head("Jenkinsfile").split("\n")[:MAX_NODES], 1):
-        if "sh" not in line:
-            continue
-        found = re.match(r"[ \t]*sh[ \t(]*(['\"])([^'\"]{1,200})\1[ \t)]*$", line[:300])
-        if found:
-            yield Step(found.group(2), "", "Jenkinsfile", number, 3)
 
 
 def _github(workflow: object, path: str, rank: int) -> Iterator[Step]:

@@ -159,8 +159,8 @@ def _runs(python: PythonProject) -> Commands:
             yield "run", main, python.manifest, 50
     else:
         for package in python.packages():
-            if main := python.project.first(python.home, f"{package}/__main__.py"):
-                yield "run", f"python -m {quote(package)}", main, 46
+            if path := python.project.first(python.home, f"{package}/__main__.py"):
+                yield "run", f"python -m {quote(package)}", path, 46
                 return
         for name in ("main.py", "app.py", "run.py"):
             if "__main__" in python.project.head(python.at(name)):

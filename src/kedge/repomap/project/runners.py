@@ -1,4 +1,4 @@
-"""Task runners of any project: make, just, Task, mage, rake, and scripts by their names."""
+"""Task runners of any project: make, just, Task, rake, and scripts by their names."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kedge.repomap.project.formats import (
     line_of,
     printable_items,
 )
+from kedge.repomap.project.makefiles import read_makefile
 from kedge.repomap.project.names import CORNER, EXACT, kind_of_name
 from kedge.repomap.project.parts import MAKEFILES, Findings, base
 from kedge.repomap.project.project_files import ProjectFiles
@@ -27,8 +28,6 @@ def read(project: ProjectFiles) -> Findings:
     findings = Findings()
     for home in project.homes(*MAKEFILES, limit=2):
         if path := project.first(home, *MAKEFILES):
-            from kedge.repomap.project.makefiles import read_makefile
-
             read_makefile(findings, project, home, path)
     for home in project.homes(*_JUSTFILES, limit=2):
         if path := project.first(home, *_JUSTFILES):
@@ -38,8 +37,6 @@ def read(project: ProjectFiles) -> Findings:
         if path := project.first(home, *_TASKFILES):
             targets = list(_task_targets(project.yaml(path), path))
             add_targets(findings, targets, lambda name: f"task {name}", 90, home)
-    if path := project.first("", "magefile.go", "magefiles/magefile.go", "mage.go"):
-        add_targets(findings, _mage_targets(project, path), lambda name: f"mage {name}", 80)
     if path := project.first("", "Rakefile", "rakefile", "Rakefile.rb"):
         rake = "bundle exec rake" if project.has("Gemfile") else "rake"
         found = list(_rake_targets(project.head(path), path))
@@ -86,25 +83,11 @@ def _task_targets(taskfile: object, path: str) -> Iterator[Target]:
     for name, task in printable_items(tasks):
         if as_table(task).get("internal") == "true":
             continue
-        lines = as_texts(task) if isinstance(task, str) else []
-        for item in [
-            *as_list(task),
-            *as_list(as_table(task).get("cmds")),
-            as_table(task).get("cmd"),
-        ]:
-            lines += as_texts(item) or as_texts(as_table(item).get("cmd"))
+        inner = as_table(task)
+        lines: list[str] = []
+        for item in (task, *as_list(task), *as_list(inner.get("cmds"))):
+            lines += as_texts(item if isinstance(item, str) else as_table(item).get("cmd"))
         yield Target(str(name), tuple(lines), f"{path}:{line_of(name)}")
-
-
-def _mage_targets(project: ProjectFiles, path: str) -> list[Target]:
-    head = project.head(path)
-    found = []
-    pattern = r"^func ([A-Z]\w{0,40})\((?:ctx context\.Context)?\)"
-    for match in re.finditer(pattern, head, re.MULTILINE):
-        name = match.group(1)
-        line = head.count("\n", 0, match.start()) + 1
-        found.append(Target(name[0].lower() + name[1:], (), f"{path}:{line}"))
-    return found
 
 
 _RAKE = r"(?:task[ (]+|\w+(?:::\w+)*Task\.(?:new|create)[ (]*):?['\"]?([a-z][\w:]{0,40})?"
