@@ -12,17 +12,9 @@ if TYPE_CHECKING:
     from kedge.repomap.grammars import Match
 
 
-_LEAVES = frozenset(
-    {
-        "destructor_name",
-        "field_identifier",
-        "identifier",
-        "operator_name",
-        "qualified_identifier",
-        "template_function",
-        "type_identifier",
-    }
-)
+_LEAF_NAMES = """destructor_name field_identifier identifier operator_name qualified_identifier
+template_function type_identifier"""
+_LEAVES = frozenset(_LEAF_NAMES.split())
 _SIGILS = {"php": "$", "ruby": ":"}
 _DECLARATORS = 20  # nested around one name
 _QUALIFIED = re.compile(r"(?:(.*)::\s*)?(operator\b.*|~?\s*\w+)(?:<.*>)?", re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,47 +20,16 @@ _ACCESSORS = 24
 _PARAMETERS = 40
 _NODES = 2000  # nodes of a declaration that are searched for comments
 
-_WRAPPERS = frozenset(
-    {
-        "ambient_declaration",
-        "decorated_definition",
-        "export_statement",
-        "friend_declaration",
-        "template_declaration",
-        "variable_declaration",
-    }
-)
-_BODIES = frozenset(
-    {
-        "arrow_expression_clause",
-        "class_body",
-        "compound_statement",
-        "computed_property",
-        "constructor_delegation_call",
-        "declaration_list",
-        "enum_body",
-        "enum_class_body",
-        "field_initializer_list",
-        "function_body",
-        "getter",
-        "property_delegate",
-        "setter",
-        "try_statement",
-        "willset_didset_block",
-    }
-)
-_MARKS = frozenset(
-    {
-        "annotation",
-        "attribute",
-        "attribute_declaration",
-        "attribute_list",
-        "attribute_specifier",
-        "decorator",
-        "marker_annotation",
-        "ms_declspec_modifier",
-    }
-)
+_WRAPPER_NAMES = """ambient_declaration decorated_definition export_statement friend_declaration
+template_declaration variable_declaration"""
+_WRAPPERS = frozenset(_WRAPPER_NAMES.split())
+_BODY_NAMES = """arrow_expression_clause class_body compound_statement computed_property
+constructor_delegation_call declaration_list enum_body enum_class_body field_initializer_list
+function_body getter property_delegate setter try_statement willset_didset_block"""
+_BODIES = frozenset(_BODY_NAMES.split())
+_MARK_NAMES = """annotation attribute attribute_declaration attribute_list attribute_specifier
+decorator marker_annotation ms_declspec_modifier"""
+_MARKS = frozenset(_MARK_NAMES.split())
 _MARKED = _MARKS | {"modifiers"}
 _NOISE = re.compile(
     r"\[\[|__attribute__|__declspec|@(?:Override|NonNull|Nonnull|NotNull|Nullable|Jvm\w+|"
@@ -134,7 +104,7 @@ def _marks(node: Node, source: bytes) -> tuple[int, list[str]]:
         for part in inner:
             if part.type not in _MARKS and "comment" not in part.type:
                 return part.start_byte, kept
-            text = _plain(source, part.start_byte, part.end_byte)
+            text = _text(source, part.start_byte, part.end_byte)
             if part.type in _MARKS and len(text) <= _MARK and not _NOISE.match(text):
                 kept.append(text)
     return node.start_byte, kept
@@ -203,7 +173,7 @@ def _prefix(head: Node, node: Node, start: int, source: bytes) -> str:
     parent = node.parent or head
     first = next((child for child in parent.children if child.type == node.type), node)
     end = max(start, min(first.start_byte, node.start_byte))
-    text = _text(source, start, end, [])
+    text = _text(source, start, end)
     group = _GROUP.match(text)
     return group[1] if group else text
 
@@ -221,17 +191,13 @@ def _comments(node: Node, end: int, source: bytes) -> list[Hole]:
     return found
 
 
-def _text(source: bytes, start: int, end: int, holes: list[Hole]) -> str:
+def _text(source: bytes, start: int, end: int, holes: Iterable[Hole] = ()) -> str:
     parts: list[bytes] = []
     for hole_start, hole_end, instead in sorted(holes):
         if start <= hole_start < end:
             parts += (source[start:hole_start], instead)
             start = hole_end
     parts.append(source[start:end])
-    text = (b"".join(parts) if holes else source[start:end]).decode(errors="replace")
+    text = b"".join(parts).decode(errors="replace")
     folded = " ".join(text.split())
     return _TIDY.sub("", folded) if "\n" in text else folded
-
-
-def _plain(source: bytes, start: int, end: int) -> str:
-    return _text(source, start, end, [])

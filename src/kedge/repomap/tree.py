@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,33 +22,28 @@ def select_branches(scores: Mapping[str, float], most: int) -> list[Branch]:
 
     A directory that only contains one other directory is joined with it.
     """
-    direct: dict[str, list[float]] = {}
+    direct: defaultdict[str, list[float]] = defaultdict(list)
     for path, score in scores.items():
-        folder = path.rpartition("/")[0]
-        if folder in direct:
-            direct[folder].append(score)
-        else:
-            direct[folder] = [score]
-    above: dict[str, str] = {}
+        direct[path.rpartition("/")[0]].append(score)
+    below: defaultdict[str, set[str]] = defaultdict(set)
     for home in direct:
         folder = home
-        while folder and folder not in above:
-            parent = above[folder] = folder.rpartition("/")[0]
+        while folder:
+            parent = folder.rpartition("/")[0]
+            below[parent].add(folder)
             folder = parent
-    mass = {folder: sum(direct.get(folder, ())) for folder in above}
-    count = {folder: len(direct.get(folder, ())) for folder in above}
-    below = dict.fromkeys((*above, ""), 0)
-    for folder in sorted(above, reverse=True):  # children before their parents
-        parent = above[folder]
-        below[parent] += 1
-        if parent:
-            mass[parent] += mass[folder]
-            count[parent] += count[folder]
+    mass: dict[str, float] = {}
+    count: dict[str, int] = {}
+    folders = {folder for inner in below.values() for folder in inner}
+    for folder in sorted(folders, reverse=True):  # children before their parents
+        own, inner = direct.get(folder, []), sorted(below.get(folder, ()), reverse=True)
+        mass[folder] = sum([mass[child] for child in inner], start=sum(own))
+        count[folder] = sum([count[child] for child in inner], start=len(own))
     least = _LEAST * sum(scores.values())
     whole = [
         folder
-        for folder in above
-        if mass[folder] >= least and (folder in direct or below[folder] > 1)
+        for folder in folders
+        if mass[folder] >= least and (folder in direct or len(below[folder]) > 1)
     ]
     whole = sorted(whole, key=lambda folder: (-mass[folder], folder))[:most]
     shown = set(whole)

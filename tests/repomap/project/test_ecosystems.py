@@ -248,7 +248,7 @@ def test_gradle_android() -> None:
         code="app/src/main/java/A.java",
     )
     assert structure.stack == ("Java (Gradle, 1 module; Android)",)
-    assert only(structure, "build") == ["gradle assembleDebug"]
+    assert only(structure, "build") == ["gradle build"]
     assert structure.entry_points[0].what == "Android app"
 
 

@@ -399,28 +399,3 @@ def test_unread_files_have_no_influence() -> None:
     assert describe(second, ["feat: a"] * 5) == found
     assert set(second.reads) == read
     assert {"uv.lock", "Makefile", "pyproject.toml"} <= read
-
-
-def test_only_modules_of_present_ecosystems_are_imported() -> None:
-    program = """
-import sys
-from pathlib import Path
-sys.path[:0] = sys.argv[1:3]
-from repomap.project.memory import look
-structure = look(
-    {"go.mod": "module x", ".github/workflows/ci.yml": "jobs: {a: {steps: [{run: go test}]}}"},
-    code="a.go b.go",
-)
-assert structure.commands
-print(*(name.rpartition(".")[2] for name in sys.modules))
-"""
-    from pathlib import Path
-
-    root = Path(__file__).parents[3]
-    places = [str(root / "tests"), str(root / "src")]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *places], capture_output=True, check=True, text=True
-    )
-    imported = set(done.stdout.split())
-    assert {"golang", "ci"} <= imported
-    assert not imported & {"tomllib", "python", "node", "rust", "makefiles"}

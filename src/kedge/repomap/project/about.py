@@ -9,21 +9,14 @@ from kedge.repomap.project.parts import base, join
 from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.prose import first_sentence, paragraph, readme_sentence
 
-_READMES = (
-    "README.md",
-    "README.rst",
-    "README",
-    "README.txt",
-    "readme.md",
-    "Readme.md",
-    "README.adoc",
-)
+_READMES = ("README.md", "README.rst", "README", "README.txt", "readme.md", "Readme.md",
+            "README.adoc")  # fmt: skip
 MOST_GO = 4  # files of a package that are searched for its comment, at most
 
 
 def describe_directory(project: ProjectFiles, directory: str) -> str | None:
     """Describe a directory by its package's documentation, its manifest or its README."""
-    for find in (_python, _go, _rust, _java, _manifest, _script, _readme):
+    for find in (_python, _go, _rust, _java, _manifest, _readme):
         if found := find(project, directory):
             return found
     return None
@@ -37,21 +30,16 @@ def _python(project: ProjectFiles, directory: str) -> str | None:
     return first_sentence(find_docstring(project.top(path)) or "") if path else None
 
 
+_DOCSTRING = re.compile(
+    r"""(?:\s|\#[^\n]*)*+[rRuU]{0,2}(?:(\"{3}|'{3})(.*?)\1|(["'])([^\n]*?)\3)""", re.DOTALL
+)
+
+
 def find_docstring(code: str) -> str | None:
     """The first paragraph of a Python module's docstring."""
-    start = 0
-    # skip comments and blank lines
-    while start < len(code) and (code[start] in "#\n" or code[start].isspace()):
-        end = code.find("\n", start) if code[start] == "#" else start
-        start = len(code) if end < 0 else end + 1
-    code = code[start : start + 5000].lstrip("rRuU")
-    quote = next((quote for quote in ('"""', "'''", '"', "'") if code.startswith(quote)), None)
-    if quote is None:
-        return None
-    body, close, _ = code[len(quote) :].partition(quote)
-    if not close or (len(quote) == 1 and "\n" in body):
-        return None
-    return body.strip().partition("\n\n")[0]
+    found = _DOCSTRING.match(code)
+    body = (found[2] or found[4] or "") if found else ""
+    return body.strip().partition("\n\n")[0] or None
 
 
 def _go(project: ProjectFiles, directory: str) -> str | None:
@@ -103,52 +91,31 @@ def _java(project: ProjectFiles, directory: str) -> str | None:
     return first_sentence(" ".join(lines).partition("<p>")[0]) if start else None
 
 
-_MODULE_TAGS = ("@module", "@packageDocumentation", "@file", "@fileoverview", "@overview")
-
-
-def _script(project: ProjectFiles, directory: str) -> str | None:
-    """The module comment (`@module`, `@file` …) of a JavaScript or TypeScript package."""
-    path = project.first(directory, "mod.ts", "index.ts", "src/index.ts", "index.js", "src/mod.ts")
-    head = project.head(path) if path else ""
-    for piece in head.split("/**")[1:4]:
-        comment = piece.partition("*/")[0]
-        if any(tag in comment for tag in _MODULE_TAGS):
-            lines = [line.strip().lstrip("*").strip() for line in comment.split("\n")]
-            kept = [re.sub(r"^@(?:file|fileoverview|overview)\s", "", line) for line in lines]
-            words = "\n".join(line for line in kept if not line.startswith("@"))
-            return first_sentence(words.strip().partition("\n\n")[0])
-    return None
+_GEM_SUMMARY = re.compile(r"\.(?:summary|description)\s{0,8}=\s{0,8}['\"]([^'\"\n]{1,300})")
+_GRADLE_SUMMARY = re.compile(r"^description\s{0,4}=\s{0,4}['\"]([^'\"\n]{1,300})", re.MULTILINE)
 
 
 def _manifest(project: ProjectFiles, directory: str) -> str | None:
     """The description in a package's manifest."""
-    found: list[object] = []
-    if project.has(path := join(directory, "package.json")):
-        found.append(project.json(path).get("description"))
-    if project.has(path := join(directory, "Cargo.toml")):
-        found.append(as_table(project.toml(path), "package").get("description"))
-    if project.has(path := join(directory, "pyproject.toml")):
-        pyproject = project.toml(path)
-        found.append(as_table(pyproject, "project").get("description"))
-        found.append(as_table(pyproject, "tool", "poetry").get("description"))
-    if project.has(path := join(directory, "composer.json")):
-        found.append(project.json(path).get("description"))
-    if project.has(path := join(directory, "pubspec.yaml")):
-        found.append(as_table(project.yaml(path)).get("description"))
+    pyproject = project.toml(join(directory, "pyproject.toml"))
+    tables = [
+        project.json(join(directory, "package.json")),
+        as_table(project.toml(join(directory, "Cargo.toml")), "package"),
+        as_table(pyproject, "project"),
+        as_table(pyproject, "tool", "poetry"),
+        project.json(join(directory, "composer.json")),
+        as_table(project.yaml(join(directory, "pubspec.yaml"))),
+    ]
+    found = [table.get("description") for table in tables]
     for path in project.inside(directory):
         if path.endswith(".gemspec"):
-            found += re.findall(
-                r"\.(?:summary|description)\s{0,8}=\s{0,8}['\"]([^'\"\n]{1,300})",
-                project.head(path),
-            )[:2]
-    for name in ("build.gradle", "build.gradle.kts"):
-        if project.has(path := join(directory, name)):
-            pattern = r"^description\s{0,4}=\s{0,4}['\"]([^'\"\n]{1,300})"
-            found += re.findall(pattern, project.head(path), re.MULTILINE)[:1]
+            found += _GEM_SUMMARY.findall(project.head(path))[:2]
+        elif base(path) in ("build.gradle", "build.gradle.kts"):
+            found += _GRADLE_SUMMARY.findall(project.head(path))[:1]
     for value in found:
-        words = as_text(value, 600)
+        words = as_text(value, 600) or ""
         is_own = words and not words.startswith("A new Flutter ")
-        if words and is_own and (sentence := first_sentence(words, base(directory))):
+        if is_own and (sentence := first_sentence(words, base(directory))):
             return sentence
     return None
 

@@ -12,11 +12,7 @@ from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.test_places import describe_tests
 
 LEAST = 0.25  # least importance of a language whose style is shown
-_PRETTIER = (
-    ".prettierrc", ".prettierrc.json", ".prettierrc.yml", ".prettierrc.yaml", ".prettierrc.js",
-    ".prettierrc.cjs", ".prettierrc.mjs", ".prettierrc.toml", "prettier.config.js",
-    "prettier.config.mjs", "prettier.config.cjs", "prettier.config.ts",
-)  # fmt: skip
+_PRETTIER = (".prettierrc", "prettier.config.")
 # hooks that most projects have
 _COMMON_HOOKS = ("check-", "end-of", "trailing", "mixed-", "debug", "detect", "no-", "fix-byte",
                  "requirements-")  # fmt: skip
@@ -64,7 +60,8 @@ def _script(project: ProjectFiles) -> Iterator[str]:
     if biome := project.first("", "biome.json", "biome.jsonc"):
         width = _width(as_table(project.json(biome), "formatter").get("lineWidth"))
         yield ", ".join(filter(None, ("JS/TS: biome", width)))
-    path = project.first("", *_PRETTIER)
+    here = (path for path in project.inside("") if path.startswith(_PRETTIER))
+    path = next(here, None)
     if path or "prettier" in package:
         head = project.head(path) if path else ""
         own = as_table(package, "prettier")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kedge.repomap.project.formats import as_list, as_table, as_text, printable_items
 from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
-from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.parts import Findings, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 
 
@@ -21,10 +21,10 @@ def read(project: ProjectFiles) -> Findings:
         tool = "flutter" if is_flutter else "dart"
         version = lowest_version(as_table(spec, "environment").get("sdk"))
         libraries = select_notable("dart", {n: v for n, v in needs.items() if n != "flutter"})
-        inside = "; ".join(filter(None, ("Flutter" if is_flutter else "pub", ", ".join(libraries))))
-        findings.add_tech(f"Dart{f' {version}' if version else ''} ({inside})", home)
+        framework = "Flutter" if is_flutter else "pub"
+        findings.add_tech(format_stack("Dart", version, [framework], libraries), home)
         findings.add_command("install", f"{tool} pub get", path, 62, home)
-        if f"{join(home, 'test')}" in project.directories:
+        if join(home, "test") in project.directories:
             findings.add_command("test", f"{tool} test", path, 62, home)
         findings.add_command("lint", f"{tool} analyze", path, 54, home)
         findings.add_command("format", "dart format .", path, 44, home)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from kedge.repomap.project.formats import as_table, as_text, printable_items
+from kedge.repomap.project.formats import as_list, as_table, as_text, printable_items
 from kedge.repomap.project.parts import Findings
 from kedge.repomap.project.project_files import ProjectFiles
 
@@ -47,11 +47,9 @@ def _starts(dockerfile: str) -> str | None:
 
 
 def _words(value: str) -> str:
-    if value.startswith("["):
-        try:
-            words = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        if isinstance(words, list):
-            return " ".join(word for word in words if isinstance(word, str))
-    return value
+    """The command of a Dockerfile's line, which may be a JSON list of words."""
+    try:
+        words = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return " ".join(filter(None, map(as_text, as_list(words)))) or value

@@ -8,7 +8,7 @@ from shlex import quote
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import find_tags, strip_xml_comments
 from kedge.repomap.project.frameworks import select_notable
-from kedge.repomap.project.parts import Findings, base, count_noun, parent
+from kedge.repomap.project.parts import Findings, base, count_noun, format_stack, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 _SHARED = ("Directory.Packages.props", "Directory.Build.props", "global.json")
@@ -19,7 +19,7 @@ _NAME = re.compile(r"(?:Include|Sdk)=\"([\w.]{1,100})")
 def read(project: ProjectFiles) -> Findings:
     findings = Findings("dotnet")
     projects = project.find_ending(".csproj", ".fsproj", ".vbproj")
-    if not projects:
+    if not projects or not project.census.weight("dotnet"):
         return findings
     products = [path for path in projects if not is_aside(parent(path))] or projects
     products.sort(key=lambda path: (-project.census.files_in(parent(path)), path))
@@ -55,10 +55,9 @@ def _stack_line(project: ProjectFiles, projects: list[str], products: list[str])
     language = project.census.languages("dotnet").most_common(1)
     own = [base(path).rpartition(".")[0] for path in projects]
     libraries = select_notable("dotnet", needs, own=own, first=())
-    many = count_noun(len(projects), "project") if len(projects) > 1 else ""
-    inside = "; ".join(filter(None, (many, ", ".join(libraries))))
+    many = [count_noun(len(projects), "project")] if len(projects) > 1 else []
     name = language[0][0] if language else "C#"
-    return f"{name}, {_newest(targets)}{f' ({inside})' if inside else ''}"
+    return format_stack(f"{name},", _newest(targets), many, libraries)
 
 
 def _newest(targets: list[str]) -> str:

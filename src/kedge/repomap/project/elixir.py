@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
-from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.parts import Findings, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 
 
@@ -20,10 +20,9 @@ def read(project: ProjectFiles) -> Findings:
         }
         version = re.search(r"elixir:\s{0,4}\"([^\"]{1,30})", script)
         own = re.findall(r"app: :(\w{1,60})", script)[:1]
-        libraries = ", ".join(select_notable("elixir", needs, own=own))
-        inside = "; ".join(filter(None, ("mix", libraries)))
+        libraries = select_notable("elixir", needs, own=own)
         wanted = lowest_version(version.group(1)) if version else None
-        findings.add_tech(f"Elixir{f' {wanted}' if wanted else ''} ({inside})", home)
+        findings.add_tech(format_stack("Elixir", wanted, ["mix"], libraries), home)
         is_setup = re.search(r"\bsetup: \[", script)
         findings.add_command("install", "mix setup" if is_setup else "mix deps.get", path, 64, home)
         findings.add_command("test", "mix test", path, 64, home)

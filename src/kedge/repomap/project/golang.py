@@ -7,7 +7,7 @@ from shlex import quote
 
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.frameworks import select_notable
-from kedge.repomap.project.parts import Findings, base, join, parent
+from kedge.repomap.project.parts import Findings, base, format_stack, join, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 
@@ -58,13 +58,9 @@ def _stack_line(go_mod: str, *, has_work: bool) -> str:
     for found in _REQUIRE.finditer(go_mod):
         if "indirect" not in (found.group(3) or ""):
             needs[re.sub(r"/v\d+$", "", found.group(1))] = None
-    line = f"Go{f' {version.group(1)}' if version else ''}"
-    if module:
-        line += f", module {module}"
-    tools = "workspace" if has_work else ""
-    libraries = ", ".join(select_notable("go", needs, most=4))
-    inside = "; ".join(filter(None, (tools, libraries)))
-    return f"{line} ({inside})" if inside else line
+    line = f"Go{f' {version.group(1)}' if version else ''}{f', module {module}' if module else ''}"
+    tools = ["workspace"] if has_work else []
+    return format_stack(line, None, tools, select_notable("go", needs, most=4))
 
 
 def _add_mains(findings: Findings, project: ProjectFiles, home: str, name: str) -> None:

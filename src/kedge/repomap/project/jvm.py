@@ -8,9 +8,16 @@ from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import as_text, find_tags, strip_xml_comments
 from kedge.repomap.project.frameworks import select_notable
 from kedge.repomap.project.gradle import GRADLE_FILES, GradleBuild, open_gradle
-from kedge.repomap.project.parts import Findings, count_noun, join, parent
+from kedge.repomap.project.parts import Findings, Kind, count_noun, format_stack, join, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
+_MAVEN_GOALS: tuple[tuple[str, Kind, str, int], ...] = (
+    ("spring-boot-maven-plugin", "run", "spring-boot:run", 62),
+    ("quarkus-maven-plugin", "run", "quarkus:dev", 62),
+    ("spotless-maven-plugin", "format", "spotless:apply", 58),
+    ("spring-javaformat-maven-plugin", "format", "spring-javaformat:apply", 56),
+    ("maven-checkstyle-plugin", "lint", "checkstyle:check", 46),
+)
 _VERSION_TAGS = ("java.version", "maven.compiler.release", "maven.compiler.source", "javaVersion")
 
 
@@ -28,7 +35,7 @@ def read(project: ProjectFiles) -> Findings:
             tools.append(_tool("Gradle", found.members))
             libraries |= dict.fromkeys(found.libraries)
             version = found.version
-            _add_gradle(findings, found, 14 if home in maven else 0)
+            _add_gradle(findings, project, found, 14 if home in maven else 0)
         if home in maven:
             pom = strip_xml_comments(project.text(join(home, "pom.xml")) or "")
             members = _members(project, home, pom)
@@ -37,8 +44,8 @@ def read(project: ProjectFiles) -> Findings:
             libraries |= dict.fromkeys(_libraries(pom))
             version = _version(pom) or version
             _add_maven(findings, project, home, pom, is_single=not members)
-        inside = "; ".join(filter(None, (" and ".join(tools), ", ".join(libraries))))
-        findings.add_tech(f"{_language(project, home, version)} ({inside})", home)
+        language = _language(project, home, version)
+        findings.add_tech(format_stack(language, None, [" and ".join(tools)], libraries), home)
     if maven or gradle:
         _add_mains(findings, project)
     return findings
@@ -87,23 +94,15 @@ def _add_maven(
     call = "./mvnw" if project.exists(join(home, "mvnw")) else "mvn"
     findings.add_command("build", f"{call} package", path, 60, home)
     findings.add_command("test", f"{call} test", path, 62, home)
-    if is_single and "spring-boot-maven-plugin" in pom:
-        findings.add_command("run", f"{call} spring-boot:run", path, 62, home)
-    if is_single and "quarkus-maven-plugin" in pom:
-        findings.add_command("run", f"{call} quarkus:dev", path, 62, home)
-    if "spotless-maven-plugin" in pom:
-        findings.add_command("format", f"{call} spotless:apply", path, 58, home)
-    if "spring-javaformat-maven-plugin" in pom:
-        findings.add_command("format", f"{call} spring-javaformat:apply", path, 56, home)
-    if "maven-checkstyle-plugin" in pom:
-        findings.add_command("lint", f"{call} checkstyle:check", path, 46, home)
+    for plugin, kind, goal, score in _MAVEN_GOALS:
+        if plugin in pom and (is_single or kind != "run"):
+            findings.add_command(kind, f"{call} {goal}", path, score, home)
 
 
-def _add_gradle(findings: Findings, gradle: GradleBuild, loss: int) -> None:
+def _add_gradle(findings: Findings, project: ProjectFiles, gradle: GradleBuild, loss: int) -> None:
     home = gradle.home
-    call = "./gradlew" if gradle.project.exists(join(home, "gradlew")) else "gradle"
-    build = "assembleDebug" if gradle.is_android_app else "build"
-    findings.add_command("build", f"{call} {build}", gradle.path, 60 - loss, home)
+    call = "./gradlew" if project.exists(join(home, "gradlew")) else "gradle"
+    findings.add_command("build", f"{call} build", gradle.path, 60 - loss, home)
     findings.add_command("test", f"{call} test", gradle.path, 62 - loss, home)
     for kind, task, score in gradle.tasks():
         findings.add_command(kind, f"{call} {task}", gradle.path, score - loss, home)

@@ -18,13 +18,8 @@ _WANTED: tuple[tuple[str, str], ...] = (
 _CHANGES = frozenset(["changelog", "changes", "history", "news", "releases"])
 _PROSE = frozenset(["", "md", "rst", "txt", "adoc", "rdoc", "org"])
 _INNER: tuple[tuple[str, str], ...] = (
-    (".github/CONTRIBUTING.md", "how to contribute"),
-    ("docs/CONTRIBUTING.md", "how to contribute"),
-    ("docs/contributing.md", "how to contribute"),
-    ("docs/ARCHITECTURE.md", "design"),
-    ("docs/architecture.md", "design"),
-    ("docs/design.md", "design"),
-    ("docs/DESIGN.md", "design"),
+    (".github/CONTRIBUTING.md docs/CONTRIBUTING.md docs/contributing.md", "how to contribute"),
+    ("docs/ARCHITECTURE.md docs/architecture.md docs/design.md docs/DESIGN.md", "design"),
     ("docs/development.md", "design"),
 )
 _MANIFESTS = (
@@ -39,14 +34,8 @@ _SCHEMAS = ("schema.prisma", "schema.rb", "structure.sql", "schema.sql", "schema
             "openapi.yaml", "openapi.yml", "openapi.json", "alembic.ini")  # fmt: skip
 _AFTER: tuple[tuple[str, str], ...] = (
     ("Dockerfile", "container image"),
-    ("compose.yaml", "services"),
-    ("compose.yml", "services"),
-    ("docker-compose.yml", "services"),
-    ("docker-compose.yaml", "services"),
-    (".env.example", "environment"),
-    (".env.sample", "environment"),
-    (".env.template", "environment"),
-    ("env.example", "environment"),
+    ("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "services"),
+    (".env.example .env.sample .env.template env.example", "environment"),
 )
 
 
@@ -60,11 +49,12 @@ def list_key_files(project: ProjectFiles, pipeline: str | None) -> list[Describe
         best = sorted(named, key=lambda path: (not path.lower().endswith(".md"), "." not in path))
         for path in best[: 3 if what == _FOR_AGENTS else 1]:
             found.setdefault(path, what)
-    for path, what in _INNER:
-        if project.has(path) and what not in found.values():
-            found[path] = what
-    for names, what, most in ((_MANIFESTS, "project settings", 3), (_RUNNERS, "tasks", 2)):
-        for path in [name for name in names if project.has(name)][:most]:
+    for names, what in _INNER:
+        inner = project.first("", *names.split())
+        if inner and what not in found.values():
+            found[inner] = what
+    for files, what, most in ((_MANIFESTS, "project settings", 3), (_RUNNERS, "tasks", 2)):
+        for path in list(filter(project.has, files))[:most]:
             found.setdefault(path, what)
     if not any(project.has(name) for name in _MANIFESTS):
         found |= dict.fromkeys(_inner_manifests(project)[:2], "project settings")
@@ -74,8 +64,8 @@ def list_key_files(project: ProjectFiles, pipeline: str | None) -> list[Describe
         found.setdefault(path, "migrations")
     if pipeline:
         found[pipeline] = "CI"
-    for path, what in _AFTER:
-        if project.has(path):
+    for names, what in _AFTER:
+        for path in filter(project.has, names.split()):
             found.setdefault(path, what)
     for path in [path for path, stem in texts.items() if stem in _CHANGES][:1]:
         found.setdefault(path, "changes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.census import is_aside
-from kedge.repomap.project.parts import MAKEFILES, Findings, parent
+from kedge.repomap.project.parts import MAKEFILES, Findings, format_stack, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 # programs for developers, not for users
@@ -81,7 +81,7 @@ def _cmake_line(cmake: str, language: str) -> str:
     known = {"Qt5": "Qt 5", "Qt6": "Qt 6", "Boost": "Boost", "OpenCV": "OpenCV", "SDL2": "SDL2"}
     shown = [known[name] for name in dict.fromkeys(packages) if name in known]
     tool = f"CMake{f' ≥{version.group(1)}' if version else ''}"
-    return f"{language} ({'; '.join(filter(None, (tool, ', '.join(shown))))})"
+    return format_stack(language, None, [tool], shown)
 
 
 def _cmake_texts(project: ProjectFiles) -> str:

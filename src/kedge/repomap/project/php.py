@@ -11,13 +11,15 @@ from kedge.repomap.project.formats import (
     printable_items,
 )
 from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
-from kedge.repomap.project.parts import Findings, base, join
+from kedge.repomap.project.parts import Findings, Kind, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 
 
 def read(project: ProjectFiles) -> Findings:
     findings = Findings("php")
+    if not project.census.weight("php"):
+        return findings
     for home in project.homes("composer.json", limit=3):
         path = join(home, "composer.json")
         composer = project.json(path)
@@ -29,11 +31,8 @@ def read(project: ProjectFiles) -> Findings:
         }
         version = lowest_version(as_table(composer, "require").get("php"))
         own = [as_text(composer.get("name")) or "", *as_table(composer, "replace")]
-        libraries = select_notable(
-            "php", needs, own=[name for name in own if isinstance(name, str)]
-        )
-        inside = "; ".join(filter(None, ("composer", ", ".join(libraries))))
-        findings.add_tech(f"PHP{f' {version}' if version else ''} ({inside})", home)
+        libraries = select_notable("php", needs, own=own)
+        findings.add_tech(format_stack("PHP", version, ["composer"], libraries), home)
         findings.add_command("install", "composer install", path, 64, home)
         targets = [
             Target(name, tuple(as_texts(body)), f"{path}:scripts.{name}")
@@ -42,7 +41,7 @@ def read(project: ProjectFiles) -> Findings:
         ]
         add_targets(findings, targets, _composer, 82, home)
         for kind, command, source, score in _tools(project, home, needs):
-            findings.add_command(kind, command, source, score, home)  # type: ignore[arg-type]
+            findings.add_command(kind, command, source, score, home)
     for path, what in (
         ("artisan", "Laravel's commands"),
         ("public/index.php", "front controller"),
@@ -61,7 +60,7 @@ def _composer(name: str) -> str:
 
 def _tools(
     project: ProjectFiles, home: str, needs: dict[str, str | None]
-) -> Iterator[tuple[str, str, str, int]]:
+) -> Iterator[tuple[Kind, str, str, int]]:
     manifest = join(home, "composer.json")
     unit = project.first(home, "phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml")
     if artisan := project.first(home, "artisan"):
@@ -74,11 +73,8 @@ def _tools(
         yield "test", "vendor/bin/phpunit", unit, 64
     if stan := project.first(home, "phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"):
         yield "typecheck", "vendor/bin/phpstan analyse", stan, 60
-    elif types := project.first(home, "phpstan.types.neon.dist", "psalm.xml", "psalm.xml.dist"):
-        if "psalm" in types:
-            yield "typecheck", "vendor/bin/psalm", types, 58
-        else:
-            yield "typecheck", f"vendor/bin/phpstan analyse -c {base(types)}", types, 50
+    elif psalm := project.first(home, "psalm.xml", "psalm.xml.dist"):
+        yield "typecheck", "vendor/bin/psalm", psalm, 58
     pint = project.first(home, "pint.json")
     if pint or "laravel/pint" in needs:
         yield "format", "vendor/bin/pint", pint or manifest, 60

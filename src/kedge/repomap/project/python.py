@@ -29,6 +29,8 @@ _APPS = (("FastAPI(", "FastAPI application"), ("Flask(", "Flask application"))
 
 def read(project: ProjectFiles) -> Findings:
     findings = Findings("python")
+    if not project.census.weight("python"):
+        return findings
     libraries = Findings("python")
     census = project.census
     is_project = _is_project(project)

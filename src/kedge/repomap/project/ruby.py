@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
-from kedge.repomap.project.parts import Findings, base, join, parent
+from kedge.repomap.project.parts import Findings, base, format_stack, join, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 _GEM = re.compile(
@@ -25,6 +25,8 @@ _PLACES = (
 
 def read(project: ProjectFiles) -> Findings:
     findings = Findings("ruby")
+    if not project.census.weight("ruby"):
+        return findings
     specs = [path for path in project.find_ending(".gemspec") if path.count("/") <= 1]
     at_root = [path for path in specs if "/" not in path]
     for home in project.homes("Gemfile", limit=3) or ([""] if at_root else []):
@@ -43,21 +45,12 @@ def read(project: ProjectFiles) -> Findings:
     census = project.census
     for spec in sorted(specs, key=lambda path: (-census.files_in(parent(path)), path))[:8]:
         name = base(spec).removesuffix(".gemspec")
-        names = (name, name.replace("-", "/"), _snake(project, spec, name))
-        if library := project.first(parent(spec), *(f"lib/{stem}.rb" for stem in names)):
+        names = (f"lib/{name}.rb", f"lib/{name.replace('-', '/')}.rb")
+        if library := project.first(parent(spec), *names):
             findings.add_entry(library, f"gem `{name}`")
     for path in project.inside("exe")[:3]:
         findings.add_entry(path, f"command `{base(path)}`")
     return findings
-
-
-def _snake(project: ProjectFiles, spec: str, name: str) -> str:
-    """The main file of a gem whose name has no underscore: active_record for activerecord."""
-    for path in project.inside(join(parent(spec), "lib")):
-        stem = base(path).removesuffix(".rb")
-        if stem.replace("_", "") == name:
-            return stem
-    return name
 
 
 def _stack_line(
@@ -68,8 +61,7 @@ def _stack_line(
         wanted = wanted or _REQUIRED.search(project.head(spec))
     version = lowest_version(wanted.group(1)) if wanted else None
     own = [base(spec).removesuffix(".gemspec") for spec in specs]
-    inside = "; ".join(filter(None, ("bundler", ", ".join(select_notable("ruby", gems, own=own)))))
-    return f"Ruby{f' {version}' if version else ''} ({inside})"
+    return format_stack("Ruby", version, ["bundler"], select_notable("ruby", gems, own=own))
 
 
 def _add_commands(

@@ -15,7 +15,7 @@ from kedge.repomap.project.formats import (
 )
 from kedge.repomap.project.frameworks import major_version, select_notable
 from kedge.repomap.project.globs import expand
-from kedge.repomap.project.parts import Findings, base, count_noun, join
+from kedge.repomap.project.parts import Findings, base, count_noun, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 
 MOST_MANIFESTS = 8
@@ -50,19 +50,16 @@ def _stack_line(project: ProjectFiles, cargo: Table, members: list[str]) -> str:
     manifests = [cargo, *(project.toml(f"{name}/Cargo.toml") for name in members[:most])]
     for manifest in manifests:
         own.add(as_text(as_table(manifest, "package").get("name")) or "")
+        package = package or as_table(manifest, "package")
+    for manifest in (*manifests, as_table(cargo, "workspace")):
         for name, value in printable_items(as_table(manifest, "dependencies")):
             version = value if isinstance(value, str) else as_table(value).get("version")
             needs[name] = needs.get(name) or major_version(version)
-        package = package or as_table(manifest, "package")
-    for name, value in printable_items(as_table(cargo, "workspace", "dependencies")):
-        version = value if isinstance(value, str) else as_table(value).get("version")
-        needs[name] = needs.get(name) or major_version(version)
     edition = as_text(package.get("edition")) or as_text(shared.get("edition"))
     minimum = as_text(package.get("rust-version")) or as_text(shared.get("rust-version"))
     line = f"Rust{f' {edition}' if edition else ''}{f', ≥{minimum}' if minimum else ''}"
-    tools = f"workspace of {count_noun(len(members), 'crate')}" if members else "cargo"
-    libraries = ", ".join(select_notable("rust", needs, own=own))
-    return f"{line} ({'; '.join(filter(None, (tools, libraries)))})"
+    tool = f"workspace of {count_noun(len(members), 'crate')}" if members else "cargo"
+    return format_stack(line, None, [tool], select_notable("rust", needs, own=own))
 
 
 def _add_commands(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kedge.repomap.project.parts import Findings, join
+from kedge.repomap.project.parts import Findings, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 
 
@@ -22,8 +22,8 @@ def read(project: ProjectFiles) -> Findings:
             if re.search(rf"\b{mark}", script)
             and not re.search(rf'(?:id =|name :=) "{mark}"', script)
         ]  # fmt: skip
-        inside = "; ".join(filter(None, ("sbt", ", ".join(libraries[:4]))))
-        findings.add_tech(f"Scala{f' {version.group(1)}' if version else ''} ({inside})", home)
+        line = format_stack("Scala", version and version.group(1), ["sbt"], libraries[:4])
+        findings.add_tech(line, home)
         findings.add_command("build", "sbt compile", path, 60, home)
         findings.add_command("test", "sbt test", path, 62, home)
         if "PlayScala" in script:

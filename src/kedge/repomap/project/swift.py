@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kedge.repomap.project.parts import Findings, base, join, parent
+from kedge.repomap.project.parts import Findings, base, format_stack, join, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 
@@ -18,13 +18,15 @@ def _is_product(script: str, target: str) -> bool:
 
 def read(project: ProjectFiles) -> Findings:
     findings = Findings("swift")
+    if not project.census.weight("swift"):
+        return findings
     for home in project.homes("Package.swift", limit=2):
         path = join(home, "Package.swift")
         script = project.head(path)
         version = re.match(r"//\s{0,4}swift-tools-version:\s{0,4}(\d+\.\d+)", script)
         known = [name for name in ("vapor", "swift-nio", "swift-syntax") if f"/{name}" in script]
-        inside = "; ".join(filter(None, ("SwiftPM", ", ".join(known))))
-        findings.add_tech(f"Swift{f' ≥{version.group(1)}' if version else ''} ({inside})", home)
+        least = f"≥{version.group(1)}" if version else None
+        findings.add_tech(format_stack("Swift", least, ["SwiftPM"], known), home)
         findings.add_command("build", "swift build", path, 60, home)
         if join(home, "Tests") in project.directories:
             findings.add_command("test", "swift test", path, 62, home)
@@ -37,8 +39,6 @@ def read(project: ProjectFiles) -> Findings:
         findings.add_command("format", "swiftformat .", style, 56)
     elif style := project.first("", ".swift-format"):
         findings.add_command("format", "swift format --in-place --recursive .", style, 50)
-    if not findings.techs:
-        bundles = project.find_ending(".pbxproj", ".xcworkspacedata")
-        if bundles:
-            findings.add_tech("Swift (Xcode)")
+    if not findings.techs and project.find_ending(".pbxproj", ".xcworkspacedata"):
+        findings.add_tech("Swift (Xcode)")
     return findings
