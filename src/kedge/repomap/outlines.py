@@ -59,7 +59,6 @@ def recover_symbols(language: Language, source: bytes, known: set[str]) -> Itera
 
 
 def _types(language: str, text: str) -> Iterator[Symbol]:
-    place, line = 0, 1
     for match in _TYPE.finditer(text):
         begin = text.rfind("\n", 0, match.start()) + 1
         before, keyword, name, after = text[begin : match.start()], *match.groups()
@@ -70,8 +69,7 @@ def _types(language: str, text: str) -> Iterator[Symbol]:
         ):
             continue
         kind = {"protocol": "interface", "fun": "function"}.get(keyword, keyword)
-        line += text.count("\n", place, begin)
-        place = begin
+        line = text.count("\n", 0, begin) + 1
         yield Symbol(name, kind, line, shorten(_BODY.sub("", before + match[0])), None)
 
 
@@ -86,11 +84,10 @@ def _apply_rules(
     found = [(kind, match) for kind, pattern in rules for match in pattern.finditer(blanked)]
     found.sort(key=lambda one: one[1].start("name"))  # stable: the first rule wins
     holders: list[tuple[int, str, bool]] = []  # indentation, name, whether it is a type
-    place, line, last = 0, 1, -1
+    last = -1
     for kind, match in found:
         start = match.start("name")
-        line += text.count("\n", place, start)
-        place = start
+        line = text.count("\n", 0, start) + 1
         if line == last:
             continue
         last = line

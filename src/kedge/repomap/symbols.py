@@ -41,22 +41,6 @@ class _Scope:
     typedef: str | None = None  # the name that a C typedef gives to the type inside it
 
 
-class _LineCounter:
-    """Line numbers of offsets that are mostly ascending. Reading `Point.row` crashes in tree-sitter
-    0.26.0."""
-
-    def __init__(self, source: bytes) -> None:
-        self._source = source
-        self._place, self._line = 0, 1
-
-    def at(self, place: int) -> int:
-        if place < self._place:
-            self._place, self._line = 0, 1
-        self._line += self._source.count(b"\n", self._place, place)
-        self._place = place
-        return self._line
-
-
 def extract(language: Language, source: bytes, path: str) -> Extract:
     """The definitions of a file in document order."""
     language = refine(language, path, source)
@@ -107,7 +91,6 @@ def _symbols(
     stack: list[_Scope] = []
     seen: set[tuple[int, ...]] = set()
     namespaces: set[str] = set()
-    lines = _LineCounter(source)
     for match in matches:
         span = (match.node.start_byte, match.node.end_byte)
         while stack and stack[-1].span[1] <= span[0]:
@@ -141,7 +124,7 @@ def _symbols(
             if _is_private(found.name, line, language):
                 continue
             kind = _kind_of_value(kind, found.name, line)
-        number = lines.at(found.position)
+        number = source.count(b"\n", 0, found.position) + 1
         yield Symbol(found.name, kind, number, line, parent), match.kind == "prototype"
 
 

@@ -33,17 +33,9 @@ _LOSSES: dict[str, tuple[Kind, int]] = {
     for rank, name in enumerate(names.split())
 }
 _FIRST: dict[str, Kind] = {
-    "test": "test",
-    "tests": "test",
-    "lint": "lint",
-    "format": "format",
-    "fmt": "format",
-    "typecheck": "typecheck",
-    "build": "build",
-    "dev": "run",
-    "start": "run",
-    "serve": "run",
-}
+    "test": "test", "tests": "test", "lint": "lint", "format": "format", "fmt": "format",
+    "typecheck": "typecheck", "build": "build", "dev": "run", "start": "run", "serve": "run",
+}  # fmt: skip
 _QUALIFIERS = """all app backend bin build cargo ci cli code core dev development docker fast
 full frontend go js lib local main package packages prod production project python quick react
 rust server src ts unit ui web client"""

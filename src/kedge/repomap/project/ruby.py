@@ -45,8 +45,12 @@ def read(project: ProjectFiles) -> Findings:
     census = project.census
     for spec in sorted(specs, key=lambda path: (-census.files_in(parent(path)), path))[:8]:
         name = base(spec).removesuffix(".gemspec")
-        names = (f"lib/{name}.rb", f"lib/{name.replace('-', '/')}.rb")
-        if library := project.first(parent(spec), *names):
+        # activerecord has lib/active_record.rb, rack-test has lib/rack/test.rb
+        plain = f"{name.replace('_', '')}.rb"
+        inside = project.inside(join(parent(spec), "lib"))
+        named = [path for path in inside if base(path).replace("_", "") == plain]
+        library = project.first(parent(spec), f"lib/{name}.rb", f"lib/{name.replace('-', '/')}.rb")
+        if library := library or next(iter(named), None):
             findings.add_entry(library, f"gem `{name}`")
     for path in project.inside("exe")[:3]:
         findings.add_entry(path, f"command `{base(path)}`")
