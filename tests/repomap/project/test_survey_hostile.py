@@ -17,11 +17,11 @@ from kedge.repomap.project.structure import Structure
 from kedge.repomap.project.survey import describe
 
 JSON_FILES_NAMES = """
-package.json lerna.json rush.json turbo.json nx.json deno.json composer.json biome.json
+package.json lerna.json turbo.json nx.json deno.json composer.json biome.json
 """
 JSON_FILES = JSON_FILES_NAMES.split()
 TOML_FILES_NAMES = """
-pyproject.toml Cargo.toml Pipfile hatch.toml pixi.toml tox.toml ruff.toml rustfmt.toml
+pyproject.toml Cargo.toml Pipfile ruff.toml rustfmt.toml
 packages/a/Cargo.toml packages/a/pyproject.toml
 """
 TOML_FILES = TOML_FILES_NAMES.split()
@@ -31,10 +31,10 @@ pnpm-workspace.yaml Taskfile.yml compose.yaml pubspec.yaml .pre-commit-config.ya
 """
 YAML_FILES = YAML_FILES_NAMES.split()
 TEXT_FILES_NAMES = """
-setup.cfg setup.py requirements.txt requirements-dev.txt tox.ini noxfile.py tasks.py go.mod
+setup.cfg setup.py requirements.txt requirements-dev.txt tox.ini noxfile.py go.mod
 go.work pom.xml build.gradle settings.gradle Gemfile x.gemspec a.csproj a.sln CMakeLists.txt
-meson.build configure.ac Makefile justfile magefile.go Rakefile Dockerfile mix.exs mypy.ini
-Package.swift build.sbt Jenkinsfile .editorconfig .prettierrc README.md pkg/README.md
+meson.build configure.ac Makefile justfile Rakefile Dockerfile mix.exs mypy.ini
+Package.swift build.sbt .editorconfig .prettierrc README.md pkg/README.md
 .flake8 pkg/__init__.py pkg/doc.go pkg/mod.ts src/lib.rs src/main/java/App.java main.py
 manage.py scripts/test.sh gradle/libs.versions.toml pkg/package-info.java .python-version
 cmd/x/main.go
