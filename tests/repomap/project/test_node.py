@@ -198,7 +198,8 @@ def test_deno() -> None:
             """,
             "path/deno.json": "{}",
             "fs/deno.json": "{}",
-            "fs/mod.ts": "/**\n * Files of the harbour.\n *\n * More.\n * @module\n */\n",
+            "fs/README.md": "# fs\n\nFiles of the harbour. More.\n",
+            "fs/mod.ts": "",
         },
         code="path/mod.ts path/join.ts path/join_test.ts main.ts",
     )
