@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from repomap.project.memory import command_tuples, look, only
 
 CODE = "src/harbour/__init__.py src/harbour/cli.py src/harbour/tides.py tests/test_tides.py"
@@ -386,6 +387,25 @@ def test_nox() -> None:
         ("test", "nox -s tests", "noxfile.py:4"),
         ("typecheck", "nox -s type-check", "noxfile.py:10"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "test"),
+    [
+        ({"pixi.toml": '[tasks]\ntest = "pytest"\n', "setup.py": ""}, "pixi run test"),
+        ({"tox.toml": 'env_list = ["py"]\n', "setup.py": ""}, "tox"),
+        (
+            {"hatch.toml": '[envs.default.scripts]\ntest = "pytest"\n', "setup.py": ""},
+            "hatch run test",
+        ),
+        (
+            {"pyproject.toml": '[tool.taskipy.tasks]\ntest = "pytest"\n', "setup.py": ""},
+            "task test",
+        ),
+    ],
+)
+def test_task_runners_with_a_file_of_their_own(files: dict[str, str], test: str) -> None:
+    assert only(look(files, code="a.py"), "test") == [test]
 
 
 def test_a_root_that_only_configures_tools_is_not_the_project() -> None:

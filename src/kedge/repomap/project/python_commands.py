@@ -17,6 +17,7 @@ _INSTALL = {
     "poetry": "poetry install",
     "pdm": "pdm install",
     "pipenv": "pipenv install --dev",
+    "pixi": "pixi install",
 }
 _EXTRAS = ("dev", "develop", "development", "test", "tests", "testing", "all")
 

@@ -24,7 +24,7 @@ _SETUP_SCRIPT = re.compile(
     r"['\"]([\w.-]{1,60})[ \t]{0,4}=[ \t]{0,4}([\w.]{1,120}:[\w.]{1,80})['\"]"
 )
 _REQUIREMENTS = re.compile(r"(?:[\w-]{1,40}[-_])?requirements(?:[-_.][\w-]{1,40}){0,3}\.(?:txt|in)")
-_LOCKS = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
+_LOCKS = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"), ("pixi.lock", "pixi"))
 
 
 class PythonProject:
@@ -107,7 +107,7 @@ def _manager(python: PythonProject) -> str:
     for lock, manager in _LOCKS:
         if python.project.exists(python.at(lock)):
             return manager
-    for manager in ("poetry", "pdm"):
+    for manager in ("poetry", "pdm", "pixi"):
         if python.configures(manager):
             return manager
     # settings of uv's resolver alone do not make it the package manager

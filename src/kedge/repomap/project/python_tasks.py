@@ -1,4 +1,4 @@
-"""Tasks, environments and sessions of Python task runners: poe, pdm, hatch, tox, nox."""
+"""Tasks of Python task runners: poe, pdm, taskipy, pixi, hatch, tox, nox."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from shlex import quote
 
-from kedge.repomap.project.formats import as_list, as_table, as_texts, printable_items
+from kedge.repomap.project.formats import Table, as_list, as_table, as_texts, printable_items
 from kedge.repomap.project.parts import Findings
 from kedge.repomap.project.python_commands import RUN
 from kedge.repomap.project.python_project import PythonProject
@@ -26,25 +26,35 @@ def add_tasks(findings: Findings, python: PythonProject) -> None:
 
     add(_tasks(python, "poe", "tasks"), f"{run}poe ", 84)
     add(_tasks(python, "pdm", "scripts"), "pdm run ", 84)
-    envs = python.tool("hatch", "envs")
+    add(_tasks(python, "taskipy", "tasks"), f"{run}task ", 84)
+    add(_tasks(python, "pixi", "tasks"), "pixi run ", 82)
+    hatch, place = _find_settings(python, "hatch")
+    envs = as_table(hatch, "envs")
     for env in [name for name, _ in printable_items(envs) if "doc" not in name.lower()]:
         call, score = ("", 82) if env == "default" else (f"{quote(env)}:", 76)
         add(_tasks(python, "hatch", "envs", env, "scripts"), f"hatch run {call}", score)
     if "hatch-test" in envs:
-        source = f"{python.at('pyproject.toml')}:[tool.hatch.envs.hatch-test]"
-        findings.add_command("test", "hatch test", source, 78, python.home)
-    if tox := _tox_source(python):
+        findings.add_command("test", "hatch test", f"{place}envs.hatch-test]", 78, python.home)
+    if tox := _find_tox(python):
         call = f"{run}tox" if python.uses("tox") else "tox"
         findings.add_command("test", call, tox, 58, python.home)
         add(_tox_environments(python, tox), f"{call} -e ", 58)
     add(_nox_sessions(python), f"{run}nox -s " if python.uses("nox") else "nox -s ", 74)
 
 
-def _tasks(python: PythonProject, *table: str) -> Iterator[Target]:
-    """The tasks in a table of `[tool]`."""
-    for name, value in printable_items(python.tool(*table)):
-        place = ".".join(("tool", *table, name))
-        source = f"{python.at('pyproject.toml')}:[{place}]"
+def _find_settings(python: PythonProject, tool: str) -> tuple[Table, str]:
+    """A tool's settings, in its own file or in pyproject.toml, and the start of a place there."""
+    own = f"{tool}.toml"
+    if python.has(own):
+        return python.project.toml(python.at(own)), f"{python.at(own)}:["
+    return python.tool(tool), f"{python.at('pyproject.toml')}:[tool.{tool}."
+
+
+def _tasks(python: PythonProject, tool: str, *table: str) -> Iterator[Target]:
+    """The tasks in a table of a tool's settings."""
+    settings, place = _find_settings(python, tool)
+    for name, value in printable_items(as_table(settings, *table)):
+        source = f"{place}{'.'.join((*table, name))}]"
         yield Target(name, tuple(script_lines(value)), source)
 
 
@@ -58,12 +68,14 @@ def script_lines(value: object) -> list[str]:
     return [line for one in inner if isinstance(one, str | list) for line in script_lines(one)]
 
 
-def _tox_source(python: PythonProject) -> str | None:
+def _find_tox(python: PythonProject) -> str | None:
     ini = python.project.ini(python.at("tox.ini"))
     if "tox" in ini or "testenv" in ini:
         return python.at("tox.ini")
-    has_settings = python.tool("tox").keys() & {"env_list", "env", "legacy_tox_ini", "env_run_base"}
-    return f"{python.at('pyproject.toml')}:[tool.tox]" if has_settings else None
+    settings, place = _find_settings(python, "tox")
+    if not settings.keys() & {"env_list", "env", "legacy_tox_ini", "env_run_base"}:
+        return None
+    return f"{place[:-1]}]" if place.endswith(".") else place.removesuffix(":[")
 
 
 def _tox_environments(python: PythonProject, source: str) -> Iterator[Target]:
@@ -71,7 +83,8 @@ def _tox_environments(python: PythonProject, source: str) -> Iterator[Target]:
     for section, options in python.project.ini(python.at("tox.ini")).items():
         if section.startswith("testenv:"):
             envs[section.partition(":")[2]] = options.get("commands", "").split("\n")
-    for name, env in printable_items(python.tool("tox", "env")):
+    settings, _ = _find_settings(python, "tox")
+    for name, env in printable_items(as_table(settings, "env")):
         lines = as_list(as_table(env).get("commands"))
         envs[name] = [" ".join(as_texts(line)) for line in lines]
     for name, commands in envs.items():
