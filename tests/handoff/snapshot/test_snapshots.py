@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import stat
@@ -822,27 +821,13 @@ def test_leftovers_of_a_killed_process_do_no_harm(work: Path) -> None:
     own = shadow_git.open_shadow(project).path
     (own / "index.lock").write_bytes(b"half")
     assert snapshots.read_tree(project) == tree
-    for name in ("index", "state", "kept", "config", "objects/info/whole"):
+    for name in ("index", "config"):
         (own / name).write_bytes(b"half")
         if name == "config":
             shutil.rmtree(own)
         assert snapshots.read_tree(project) == tree
         assert snapshots.take(project, "t-1/a").tree == tree
     _assert_whole(work, "refs/kedge/t-1/a")
-
-
-def test_an_index_that_does_not_match_its_state_is_not_trusted(work: Path) -> None:
-    """As after a process that ended between writing the two."""
-    project = open_project(work)
-    snapshots.read_tree(project)
-    own = shadow_git.open_shadow(project).path
-    state = (own / "state").read_bytes()
-    (work / "new").write_text("new\n")
-    with_new = snapshots.read_tree(project)
-    (own / "state").write_bytes(state)
-    assert snapshots.read_tree(project) == with_new
-    value = json.loads((own / "state").read_bytes().partition(b"\n")[0])
-    assert value["index"]
 
 
 def test_a_damaged_index_is_rebuilt(work: Path) -> None:

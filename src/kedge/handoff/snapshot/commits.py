@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from kedge.errors import GitError, InvalidValue
-from kedge.handoff.snapshot import listing, private_index, shadow_git, working_tree
-from kedge.handoff.snapshot.listing import LINK, TreeEntry, display_path
+from kedge.handoff.snapshot import listing, shadow_git, tree_changes, working_tree
+from kedge.handoff.snapshot.listing import display_path
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId, check_object_id
+from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
 from kedge.handoff.task_context import WORKTREE_MARK
 from kedge.host import files, git
 from kedge.host.digest import digest
@@ -46,9 +46,7 @@ def take(project: Project, ref: str, *, also: Collection[str] = ()) -> Snapshot:
     shadow = shadow_git.open_shadow(project)
     with shadow.lock():
         head = shadow.repo.head()
-        base = _find_last(shadow) or head
-        paths = [os.fsencode(path) for path in also]
-        reading = working_tree.read(shadow, keep=True, base=base, also=paths)
+        reading = working_tree.read(shadow, keep=True, also=[os.fsencode(path) for path in also])
         commit = _store_commit(shadow, reading.tree, head, name)
         clean = is_clean(shadow, head, reading.tree)
     dirty = [_warn_if_dirty(path, repo) for path, repo in sorted(reading.nested.items())]
@@ -60,7 +58,7 @@ def read_tree(project: Project) -> TreeId:
     """Return the working tree as a git tree, without writing to the user's repository."""
     shadow = shadow_git.open_shadow(project)
     with shadow.lock():
-        return working_tree.read(shadow, keep=False, base=shadow.repo.head()).tree
+        return working_tree.read(shadow, keep=False).tree
 
 
 def take_base(project: Project, ref: str, commit: str | None) -> Snapshot:
@@ -72,9 +70,8 @@ def take_base(project: Project, ref: str, commit: str | None) -> Snapshot:
     name = check_ref(ref)
     shadow = shadow_git.open_shadow(project)
     with shadow.lock():
-        head = shadow.repo.head()
         start = read_commit_tree(project, commit)
-        now = working_tree.read(shadow, keep=True, base=head)
+        now = working_tree.read(shadow, keep=True)
         same = _find_converted(shadow, commit, start, now.tree) if commit else []
         tree = _replace_entries(shadow, start, same) if same else start
         stored = _store_commit(shadow, tree, commit, name)
@@ -166,8 +163,8 @@ def is_clean(shadow: ShadowGit, commit: str | None, tree: str) -> bool:
     """True if git sees no change between the commit and the work tree, whose tree this is."""
     if commit is None:
         return not shadow.git("ls-tree", tree)
-    changes = private_index.find_differences(shadow, commit, tree)
-    if changes is None or any(one.status in "AD" for one in changes):
+    changes = tree_changes.find_differences(shadow, commit, tree)
+    if any(one.status in "AD" for one in changes):
         return False
     # A file that differs only by a conversion is unchanged to git.
     return not changes or not _find_changed(shadow, commit)
@@ -211,8 +208,8 @@ def _index_copy(shadow: ShadowGit) -> Iterator[dict[str, str]]:
 
 def _find_converted(shadow: ShadowGit, commit: str, start: str, now: str) -> list[TreeEntry]:
     """Return the entries that differ by a conversion alone."""
-    changes = private_index.find_differences(shadow, start, now) or []
-    modified = [one.entry for one in changes if one.status in "MT"]
+    changes = tree_changes.find_differences(shadow, start, now)
+    modified = [one.new for one in changes if one.status in "MT"]
     changed = _find_changed(shadow, commit) if modified else set()
     return [one for one in modified if one.path not in changed and one.mode != LINK]
 
@@ -221,7 +218,8 @@ def _replace_entries(shadow: ShadowGit, tree: str, entries: list[TreeEntry]) -> 
     index = shadow.path / "index.base"
     try:
         shadow.git("read-tree", tree, index=index)
-        private_index.add_entries(shadow, entries, index=index)
+        lines = b"".join(one.line + b"\0" for one in entries)
+        shadow.git("update-index", "-z", "--index-info", input=lines, index=index)
         written = shadow.git("write-tree", "--missing-ok", index=index, keep=True)
     finally:
         index.unlink(missing_ok=True)
@@ -242,18 +240,7 @@ def _store_commit(shadow: ShadowGit, tree: str, head: str | None, ref: str) -> s
     out = shadow.git("hash-object", "-t", "commit", "-w", "--stdin", input=text, keep=True)
     commit = out.decode().strip()
     shadow.repo.git(*_QUIET, "update-ref", "--no-deref", ref, commit)
-    (shadow.path / "kept").write_text(f"{ref} {commit}")
     return commit
-
-
-def _find_last(shadow: ShadowGit) -> str | None:
-    """Return the last stored commit, if its ref still holds it."""
-    text = (files.read_bytes(shadow.path / "kept") or b"").decode()
-    match = re.fullmatch(rf"({REFS}[\w./-]+) ([0-9a-f]+)", text)
-    if not match:
-        return None
-    now = shadow.repo.ask("rev-parse", "--verify", "--quiet", match[1])
-    return match[2] if now is not None and now.decode().strip() == match[2] else None
 
 
 def _warn_if_dirty(path: bytes, repo: git.Repo) -> str | None:

@@ -10,26 +10,24 @@ from pathlib import Path
 
 from kedge.errors import FileError, GitError, KedgeError
 from kedge.handoff.snapshot.shadow_git import ShadowGit
+from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
 from kedge.host import files, git
 from kedge.host.text import clean
 
-LINK = "160000"  # mode of a nested repository in a tree
 _MANY = 200
 _OTHER, _SKIPPED = b"? ", b"S "
-
-
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """One entry of a tree."""
-
-    mode: str
-    oid: str
-    path: bytes
 
 
 def display_path(path: bytes) -> str:
     """Return the path for a message: one line, whatever its bytes are."""
     return clean(path.decode("utf-8", "backslashreplace")).replace("\n", "\\n")
+
+
+def make_unreadable_error(what: str) -> FileError:
+    return FileError(
+        f"a part of the working tree cannot be read: {what}",
+        hint="make it readable, or ignore it in .gitignore: a snapshot must be complete",
+    )
 
 
 def list_paths(shadow: ShadowGit) -> bytes:
@@ -44,10 +42,7 @@ def list_paths(shadow: ShadowGit) -> bytes:
     )
     for line in messages:
         if "could not open directory" in line:
-            raise FileError(
-                f"a part of the working tree cannot be read: {line.removeprefix('warning: ')}",
-                hint="make it readable, or ignore it in .gitignore",
-            )
+            raise make_unreadable_error(line.removeprefix("warning: "))
     if _OTHER in out and _ignores_case(shadow):
         return _drop_case_twins(shadow, _drop_ignored(shadow, out))
     return out

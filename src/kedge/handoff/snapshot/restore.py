@@ -15,12 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kedge.errors import FileError, GitError
-from kedge.handoff.snapshot import private_index, shadow_git
+from kedge.handoff.snapshot import shadow_git
 from kedge.handoff.snapshot.commits import Snapshot, check_ref, list_refs, read_tree, take
-from kedge.handoff.snapshot.file_contents import GONE, PROGRAM, SYMLINK
-from kedge.handoff.snapshot.listing import LINK, TreeEntry, display_path
-from kedge.handoff.snapshot.private_index import TreeDifference
+from kedge.handoff.snapshot.listing import display_path
 from kedge.handoff.snapshot.shadow_git import ShadowGit, check_object_id
+from kedge.handoff.snapshot.tree_changes import (
+    LINK,
+    PROGRAM,
+    SYMLINK,
+    TreeEntry,
+    find_differences,
+)
 from kedge.host import files
 from kedge.host.project import Project
 
@@ -29,6 +34,7 @@ _ABSENT = "000000"
 _BATCH = 1 << 26  # bytes read from git at once
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP)
+_GONE = (errno.ENOENT, *_IN_THE_WAY)  # missing, or behind a link and so not in the tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +60,9 @@ def restore(project: Project, tree: str, keep: str) -> RestoreResult:
     for _ in range(_ROUNDS):
         ref = _find_free_ref(project, keep)
         taken.append((ref, take(project, ref, also=_find_covered(project, shadow, target))))
-        changes = _find_differences(shadow, taken[-1][1].tree, target)
-        left = {one.entry.path for one in changes if LINK in (one.old_mode, one.entry.mode)}
-        wanted = [one.entry for one in changes if one.entry.path not in left]
+        changes = find_differences(shadow, taken[-1][1].tree, target)
+        left = {one.new.path for one in changes if LINK in (one.old.mode, one.new.mode)}
+        wanted = [one.new for one in changes if one.new.path not in left]
         # The snapshot's ignore rules come first: they decide which other files are restored.
         rules = [one for one in wanted if one.path.rpartition(b"/")[2] == b".gitignore"]
         _apply(shadow, rules or wanted)
@@ -70,9 +76,9 @@ def restore(project: Project, tree: str, keep: str) -> RestoreResult:
 def _find_covered(project: Project, shadow: ShadowGit, target: str) -> list[str]:
     """Return the ignored files that the restore would overwrite."""
     return [
-        os.fsdecode(one.entry.path)
-        for one in _find_differences(shadow, read_tree(project), target)
-        if one.status == "A" and one.entry.mode != LINK and _is_file(shadow, one.entry.path)
+        os.fsdecode(one.new.path)
+        for one in find_differences(shadow, read_tree(project), target)
+        if one.status == "A" and one.new.mode != LINK and _is_file(shadow, one.new.path)
     ]
 
 
@@ -87,16 +93,9 @@ def _apply(shadow: ShadowGit, entries: Sequence[TreeEntry]) -> None:
         os.close(root)
 
 
-def _find_differences(shadow: ShadowGit, before: str, after: str) -> list[TreeDifference]:
-    changes = private_index.find_differences(shadow, before, after)
-    if changes is None:
-        raise GitError("the snapshot is incomplete", hint="take another one")
-    return changes
-
-
 def _check_restored(shadow: ShadowGit, now: str, target: str, left: Collection[bytes]) -> None:
-    changes = _find_differences(shadow, now, target)
-    wrong = [one.entry.path for one in changes if one.entry.path not in left]
+    changes = find_differences(shadow, now, target)
+    wrong = [one.new.path for one in changes if one.new.path not in left]
     if wrong:
         names = ", ".join(display_path(path) for path in wrong[:3])
         raise FileError(
@@ -186,8 +185,8 @@ def _remove(root: int, path: bytes) -> None:
     except IsADirectoryError:
         return
     except OSError as error:
-        if error.errno in (*GONE, *_IN_THE_WAY):
-            return  # it is missing, or behind a link and so not in the tree
+        if error.errno in _GONE:
+            return
         raise files.file_error("delete", Path(os.fsdecode(path)), error) from error
     above = path.rpartition(b"/")[0]
     while above:

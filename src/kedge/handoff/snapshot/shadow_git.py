@@ -11,24 +11,24 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NewType
 
-from kedge.errors import FileError, GitError, InvalidValue, NoRepository
+from kedge.errors import FileError, InvalidValue, NoRepository
 from kedge.host import files, git
 from kedge.host.digest import digest
 from kedge.host.project import Project
 
 TreeId = NewType("TreeId", str)
 
-WHOLE = "objects/info/whole"  # a file that names the tree whose objects are all present
 TIMEOUT = 900.0  # seconds, for a large tree on a slow disk
 OWN = ":(top,exclude).kedge"
 _LOCK_TIMEOUT = 120.0
 _MAX_LOOSE = 100  # objects in one of 256 directories
-_MAX_PACKS = 40
+_FEW = 100  # objects; more are stored in a pack, as in a fetch
+_SMALL = 1 << 25  # bytes of a few objects
 
 # Switches off every conversion of git; whether a diff treats a file as text depends on its bytes.
 _ATTRIBUTES = b"* -text -eol -crlf -filter -ident -working-tree-encoding !diff\n"
@@ -69,11 +69,6 @@ class ShadowGit:
     def user_objects(self) -> Path:
         return self.repo.common_dir / "objects"
 
-    @property
-    def sha256(self) -> bool:
-        """True if object ids are SHA-256 hashes. Read it while the lock is held."""
-        return b"sha256" in (files.read_bytes(self.path / "config") or b"")
-
     def git(
         self,
         *args: str,
@@ -88,13 +83,6 @@ class ShadowGit:
         """
         env = self._env(keep=keep, index=index)
         return git.run(self.repo.root, args, input=input, env=env, timeout=TIMEOUT)
-
-    def ask(self, *args: str, keep: bool = False) -> bytes | None:
-        """Like `git`, but return None if git fails."""
-        try:
-            return self.git(*args, keep=keep)
-        except GitError:
-            return None
 
     def run_verbose(self, *args: str) -> tuple[bytes, list[str]]:
         """Run a git command; return its output and the lines it wrote to stderr."""
@@ -121,6 +109,28 @@ class ShadowGit:
             "XDG_CONFIG_HOME": str(self.path),
         }
 
+    def keep_objects(self, oids: Sequence[str]) -> None:
+        """Copy private objects to the user's repository, except those that it has."""
+        ids = "".join(f"{oid}\n" for oid in oids).encode()
+        sizes = self.git("cat-file", "--batch-check=%(objectsize:disk)", input=ids).split()
+        pack = ["pack-objects", "-q", "--local", "--non-empty", "--window=0", "--compression=1"]
+        if len(oids) > _FEW or sum(int(size) for size in sizes if size.isdigit()) > _SMALL:
+            self.git(*pack, str(self.user_objects / "pack" / "pack"), input=ids)
+        elif data := self.git(*pack, "--stdout", input=ids):
+            self.git("unpack-objects", "-q", input=data, keep=True)
+        if len(list((self.path / "objects" / "17").glob("*"))) > _MAX_LOOSE:
+            shutil.rmtree(self.path / "objects")
+            self._create_objects()
+
+    def forget_index(self) -> None:
+        """Delete the index, so that the next reading starts from nothing. Hold the lock."""
+        (self.path / "index").unlink(missing_ok=True)
+        (self.path / "distrusted").unlink(missing_ok=True)
+
+    def distrust_index(self) -> None:
+        """Make the next holder of the lock forget the index."""
+        (self.path / "distrusted").touch()
+
     def prepare(self) -> ShadowGit:
         """Create the directory if needed and return self, for commands that only read objects."""
         if not (self.path / "config").is_file():
@@ -145,11 +155,14 @@ class ShadowGit:
     def _create(self) -> None:
         (self.path / "index.lock").unlink(missing_ok=True)  # left by a killed process
         if (self.path / "config").is_file():
-            _tidy(self.path / "objects")
+            self._create_objects()
+            if (self.path / "distrusted").exists():
+                self.forget_index()
             return
         shutil.rmtree(self.path, ignore_errors=True)
-        for name in ("objects/pack", "objects/info", "refs", "info"):
-            (self.path / name).mkdir(parents=True)
+        self._create_objects()
+        for name in ("refs", "info"):
+            (self.path / name).mkdir()
         (self.path / "HEAD").write_bytes(b"ref: refs/heads/none\n")
         (self.path / "info" / "attributes").write_bytes(_ATTRIBUTES)
         kind = self.repo.git("rev-parse", "--show-object-format").decode().strip()
@@ -161,9 +174,12 @@ class ShadowGit:
         )
         if kind == "sha1":
             text = text.partition("[extensions]")[0]
-        files.write_atomic(
-            self.path / "config", text.encode()
-        )  # last: it marks the directory as complete
+        # The last file marks the directory as complete.
+        files.write_atomic(self.path / "config", text.encode())
+
+    def _create_objects(self) -> None:
+        for name in ("pack", "info"):
+            (self.path / "objects" / name).mkdir(parents=True, exist_ok=True)
 
 
 def open_shadow(project: Project) -> ShadowGit:
@@ -201,19 +217,3 @@ def _quote(path: Path) -> str:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
     return text
-
-
-def _tidy(objects: Path) -> None:
-    """Delete the private objects of earlier readings when there are many."""
-    limits = {"17": _MAX_LOOSE, "pack": 2 * _MAX_PACKS}
-    if any(_count(objects / name) > limit for name, limit in limits.items()):
-        shutil.rmtree(objects, ignore_errors=True)
-    for name in ("pack", "info"):
-        (objects / name).mkdir(parents=True, exist_ok=True)
-
-
-def _count(directory: Path) -> int:
-    try:
-        return len(os.listdir(directory))  # noqa: PTH208 - only the count
-    except FileNotFoundError:
-        return 0

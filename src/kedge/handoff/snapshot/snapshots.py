@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from kedge.handoff.snapshot import private_index, shadow_git
+from kedge.handoff.snapshot import shadow_git
 from kedge.handoff.snapshot.commits import (
     Snapshot,
     drop,
@@ -18,7 +18,14 @@ from kedge.handoff.snapshot.commits import (
 )
 from kedge.handoff.snapshot.restore import RestoreResult, restore
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId, check_object_id
-from kedge.handoff.snapshot.tree_changes import LineCounts, PathChange, compare, count_lines, diff
+from kedge.handoff.snapshot.tree_changes import (
+    LineCounts,
+    PathChange,
+    compare,
+    count_lines,
+    diff,
+    find_differences,
+)
 from kedge.host.project import Project
 
 __all__ = [
@@ -74,10 +81,7 @@ def describe(project: Project, tree: str, head: str | None, now: str | None = No
 
 
 def _holds_tree(shadow: ShadowGit, commit: str | None, tree: str) -> bool:
-    return (
-        commit is not None
-        and private_index.find_differences(shadow, commit, check_object_id(tree)) == []
-    )
+    return commit is not None and not find_differences(shadow, commit, tree)
 
 
 def _is_ancestor(shadow: ShadowGit, commit: str, of: str | None) -> bool:

@@ -8,11 +8,36 @@ from dataclasses import dataclass
 
 from kedge.errors import GitError
 from kedge.handoff.snapshot import shadow_git
-from kedge.handoff.snapshot.shadow_git import WHOLE, ShadowGit, check_object_id
+from kedge.handoff.snapshot.shadow_git import ShadowGit, check_object_id
 from kedge.host.project import Project
 
+LINK, SYMLINK, PROGRAM = "160000", "120000", "100755"  # a link is a nested repository
 _RENAMES = ("-M50%", "-l1000")
+_RAW = ("-r", "-z", "--raw", "--no-abbrev")
 _KINDS = {"A": "added", "D": "deleted", "T": "type", "R": "renamed"}
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One entry of a tree."""
+
+    mode: str
+    oid: str
+    path: bytes
+
+    @property
+    def line(self) -> bytes:
+        """The entry as `git ls-files --stage` prints it."""
+        return f"{self.mode} {self.oid} 0\t".encode() + self.path
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDifference:
+    """A path that differs: git's status, the old entry, and the new one."""
+
+    status: str
+    old: TreeEntry
+    new: TreeEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +69,16 @@ def compare(project: Project, before: str, after: str) -> list[PathChange]:
     """Return every path that differs except kedge's own, sorted by path."""
     if before == after:
         return []
-    shadow = shadow_git.open_shadow(project)
-    options = ["-r", "-z", "--raw", "--no-abbrev", *_RENAMES]
-    fields = iter(_diff_trees(shadow, options, before, after).split(b"\0"))
     changes = []
-    for facts in fields:
-        if not facts:
-            continue
-        old_mode, new_mode, old, new, status = facts.decode().removeprefix(":").split(" ")
-        first = os.fsdecode(next(fields))
-        path = os.fsdecode(next(fields)) if status[0] in "RC" else first
-        kind = _KINDS.get(status[0], "changed")
-        if kind == "changed" and old == new:
+    shadow = shadow_git.open_shadow(project)
+    for one in find_differences(shadow, before, after, *_RENAMES):
+        kind = _KINDS.get(one.status[0], "changed")
+        if kind == "changed" and one.old.oid == one.new.oid:
             kind = "mode"
-        similarity = int(status[1:]) if kind == "renamed" else None
-        old_path = None if kind == "added" else first
-        changes.append(PathChange(path, kind, old_path, old_mode, new_mode, similarity))
+        similarity = int(one.status[1:]) if kind == "renamed" else None
+        old_path = None if kind == "added" else os.fsdecode(one.old.path)
+        path = os.fsdecode(one.new.path)
+        changes.append(PathChange(path, kind, old_path, one.old.mode, one.new.mode, similarity))
     return sorted(changes, key=lambda one: (os.fsencode(one.path), one.change))
 
 
@@ -93,6 +112,34 @@ def count_lines(project: Project, before: str, after: str) -> list[LineCounts]:
     return sorted(counts, key=lambda one: os.fsencode(one.path))
 
 
+def find_differences(
+    shadow: ShadowGit, before: str, after: str, *options: str
+) -> list[TreeDifference]:
+    """Return the entries that differ, without kedge's own.
+
+    Unless an option asks for renames, a rename is a deletion and an addition.
+    """
+    fields = iter(_diff_trees(shadow, [*_RAW, *options], before, after).split(b"\0"))
+    changes = []
+    for facts in fields:
+        if not facts:
+            continue
+        old_mode, mode, old_oid, oid, status = facts.decode().removeprefix(":").split(" ")
+        first = next(fields)
+        path = next(fields) if status[0] == "R" else first
+        old, new = TreeEntry(old_mode, old_oid, first), TreeEntry(mode, oid, path)
+        changes.append(TreeDifference(status, old, new))
+    return changes
+
+
+def find_added(shadow: ShadowGit, base: str | None, tree: str) -> list[TreeEntry]:
+    """Return the files and directories that the tree has and the base does not have."""
+    if base is None:
+        base = shadow.git("hash-object", "-t", "tree", "-w", "--stdin", input=b"").decode().strip()
+    changes = find_differences(shadow, base, tree, "-t")
+    return [one.new for one in changes if one.status != "D" and one.new.mode != LINK]
+
+
 def _diff_trees(
     shadow: ShadowGit,
     options: Sequence[str],
@@ -105,8 +152,7 @@ def _diff_trees(
     try:
         return shadow.prepare().git("diff-tree", *options, *trees, "--", *named, *shadow.exclude)
     except GitError as error:
-        # Private objects may be deleted; the next reading then stores them again.
-        (shadow.path / WHOLE).unlink(missing_ok=True)
+        shadow.distrust_index()  # so that the next reading stores missing objects again
         raise GitError(
             f"the trees cannot be compared: {error.message}",
             hint="a tree without a ref is deleted in time: take a snapshot and compare again",
