@@ -180,7 +180,7 @@ class ContextStore:
             },
         )
         self._keep_out_of_git()
-        data = encode_canonical(seal(_to_plain(context.data())))
+        data = encode_canonical(seal(context.data()))
         if len(data) > _MAX_BYTES:
             raise FileError(
                 f"the context of {context.task_id} would have {len(data)} bytes",
@@ -193,12 +193,3 @@ class ContextStore:
         ignore = self.project.own(_FOLDER, ".gitignore")
         if files.read_bytes(ignore) is None:
             files.write_atomic(ignore, b"*\n")
-
-
-def _to_plain(value: Any) -> Any:
-    """Convert to plain JSON values: tuples to lists, mappings to dicts."""
-    if isinstance(value, Mapping):
-        return {str(key): _to_plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_to_plain(item) for item in value]
-    return value

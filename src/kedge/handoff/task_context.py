@@ -6,14 +6,10 @@ Values only. `data` returns plain JSON values, `parse_context` reads them back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from kedge.errors import BrokenContext, NewerContext
-
-if TYPE_CHECKING:
-    T = TypeVar("T")
-
 
 VERSION = 1
 WORKTREE_MARK = ".wt-"  # in a snapshot's name, before the id of a linked work tree
@@ -128,62 +124,17 @@ class TaskContext:
 
 
 def parse_context(data: Any) -> TaskContext:
-    """Read a context from plain values; NewerContext or BrokenContext if that is impossible."""
+    """Read a context from plain values; NewerContext or BrokenContext if that is impossible.
+
+    Fields that only a later version knows are ignored.
+    """
+    import msgspec
+
     if not isinstance(data, dict) or type(data.get("version")) is not int:
         raise BrokenContext("it has no version")
     if data["version"] > VERSION:
         raise NewerContext(f"a newer kedge wrote it (version {data['version']})")
     try:
-        values = {**_select_known(TaskContext, data)}
-        values["coordination"] = {
-            name: _parse_agent(value) for name, value in values.get("coordination", {}).items()
-        }
-        drift = values.get("drift", ())
-        values["drift"] = tuple(_build(DriftEvent, one, paths=tuple(one["paths"])) for one in drift)
-        for name in ("checks", "evidence"):
-            values[name] = tuple(values.get(name, ()))
-            if not all(
-                isinstance(one, dict) and one.get("id", "") is not None for one in values[name]
-            ):
-                raise TypeError(f"{name} holds something that is not an entry")
-        for name in ("git", "immutable", "audit"):
-            if not isinstance(values.get(name, {}), dict):
-                raise TypeError(f"{name} is not an object")
-        _check_strings(values)
-        return TaskContext(**values)
-    except (TypeError, KeyError, AttributeError) as error:
+        return msgspec.convert(data, TaskContext)
+    except msgspec.ValidationError as error:
         raise BrokenContext(f"kedge did not write it like this ({error})") from error
-
-
-def _check_strings(values: Mapping[str, Any]) -> None:
-    """Check that the values which kedge sorts, prints and compares are strings."""
-    texts = [values["task_id"], values["created_at"], values["created_by"]]
-    texts += [values.get("audit", {}).get("updated_at", "")]
-    texts += [one.get("command", "") for one in values["checks"]]
-    for agent in values["coordination"].values():
-        texts += [agent.status, agent.snapshot.at if agent.snapshot else ""]
-        texts += [agent.snapshot.tree if agent.snapshot else ""]
-        texts += [text for one in agent.findings for text in (one.id, one.text)]
-    texts += [text for one in values["drift"] for text in (one.state, one.expected, one.what)]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a value is not a string")
-
-
-def _parse_agent(data: Mapping[str, Any]) -> AgentRecord:
-    snapshot = data.get("snapshot")
-    record = None
-    if snapshot is not None:
-        lists = {name: tuple(snapshot.get(name, ())) for name in ("outside", "vanished")}
-        record = _build(SnapshotRecord, snapshot, **lists)
-    findings = tuple(_build(BlockingFinding, one) for one in data.get("findings", ()))
-    return _build(AgentRecord, data, snapshot=record, findings=findings)
-
-
-def _build(kind: type[T], data: Mapping[str, Any], **more: Any) -> T:
-    return kind(**{**_select_known(kind, data), **more})
-
-
-def _select_known(kind: Any, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the fields that this version knows; it ignores those of a later one."""
-    names = {one.name for one in fields(kind)}
-    return {name: value for name, value in data.items() if name in names}

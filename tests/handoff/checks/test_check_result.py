@@ -99,6 +99,10 @@ def test_a_result_is_read_back_from_its_data() -> None:
         {"log_size": None},
         {"summaries": [1]},
         {"summaries": [{"tool": 1}]},
+        {"summaries": [{"tool": "pytest", "passed": "3"}]},
+        {"summaries": [{"tool": "pytest", "failing": True}]},
+        {"summaries": [{"tool": "pytest", "coverage": "3%"}]},
+        {"summaries": [{"tool": "pytest", "failures": [1]}]},
         {"suspicious": "no"},
     ],
 )

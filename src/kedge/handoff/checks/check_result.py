@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.handoff.checks import log_parser as logs
-from kedge.handoff.checks import summary as summaries_of
 from kedge.handoff.checks.runner import NOT_FOUND, NOT_STARTED, CheckRun
 from kedge.handoff.checks.summary import PACKAGES, TESTS, ToolSummary
 
@@ -115,27 +114,11 @@ def _ending(result: CheckResult) -> str:
     return "passed" if code == 0 else f"failed, exit code {code}"
 
 
-_NAMES = frozenset(f.name for f in fields(CheckResult))
-
-
 def parse_result(data: Mapping[str, Any]) -> CheckResult:
     """Read a result from its data; ignore the fields of a later version."""
-    values = {key: value for key, value in data.items() if key in _NAMES}
-    for name in ("command", "directory", "log_digest"):
-        if not isinstance(values.get(name), str):
-            raise InvalidValue(f"{name!r} must be a string")
-    if type(values.setdefault("exit_code", None)) not in (int, type(None)):
-        raise InvalidValue("'exit_code' must be an integer")
-    if type(values.setdefault("seconds", None)) not in (int, float, type(None)):
-        raise InvalidValue("'seconds' must be a number")
-    if type(values.get("timed_out")) is not bool:
-        raise InvalidValue("'timed_out' must be true or false")
-    if type(values.get("log_size")) is not int:
-        raise InvalidValue("'log_size' must be an integer")
-    for name, kind in (("summaries", Mapping), ("suspicious", str)):
-        items = values.get(name, [])
-        if not isinstance(items, (list, tuple)) or not all(isinstance(i, kind) for i in items):
-            raise InvalidValue(f"{name!r} is not a list of the right type")
-        values[name] = tuple(items)
-    values["summaries"] = tuple(map(summaries_of.parse_summary, values["summaries"]))
-    return CheckResult(**values)
+    import msgspec
+
+    try:
+        return msgspec.convert(data, CheckResult)
+    except msgspec.ValidationError as error:
+        raise InvalidValue(f"this is not the result of a check: {error}") from error

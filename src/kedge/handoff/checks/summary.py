@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kedge.errors import InvalidValue
 from kedge.host.text import clean, shorten
 
 CAP = 500  # names of failures to keep
@@ -90,26 +89,3 @@ def add_failures(
     first = (name.replace(prefix, "") if prefix else name for name in every[:CAP])
     failures = tuple(shorten(clean(name), _NAME) for name in first)
     return replace(summary, failures=failures, failing=len(every))
-
-
-_NAMES = frozenset(f.name for f in fields(ToolSummary))
-
-
-def parse_summary(data: Mapping[str, Any]) -> ToolSummary:
-    """Read a summary from its data; ignore the fields of a later version."""
-    values = {key: value for key, value in data.items() if key in _NAMES and value is not None}
-    for name in ("tool", "unit"):
-        if not isinstance(values.get(name), str):
-            raise InvalidValue(f"{name!r} must be a string")
-    for name in (*_COUNTS, "failing"):
-        if type(values.get(name, 0)) is not int:
-            raise InvalidValue(f"{name!r} must be an integer")
-    if type(values.get("coverage", 0)) not in (int, float):
-        raise InvalidValue("'coverage' must be a number")
-    if type(values.get("partial", False)) is not bool:
-        raise InvalidValue("'partial' must be true or false")
-    names = values.get("failures", [])
-    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-        raise InvalidValue("'failures' must be a list of strings")
-    values["failures"] = tuple(names)
-    return ToolSummary(**values)
