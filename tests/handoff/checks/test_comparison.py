@@ -42,14 +42,14 @@ def test_equal_runs_are_the_same() -> None:
     one = _result(_tests(3, "a", skipped=1), _findings("a.py:1:F401"), _coverage(80.0), code=1)
     found = compare(one, one)
     assert not found.regressed
-    assert (found.newly_failing, found.fixed) == ((), ())
-    assert found.still_failing == ("a", "a.py:1:F401")
+    assert (found.newly_failing, found.fixed) == ([], [])
+    assert found.still_failing == ["a", "a.py:1:F401"]
     assert compare(_result(_tests(3)), _result(_tests(3))).text == "same as the baseline"
 
 
 def test_newly_failing_fixed_and_still_failing() -> None:
     found = compare(_result(_tests(3, "a", "b"), code=1), _result(_tests(3, "b", "c"), code=1))
-    assert (found.newly_failing, found.fixed, found.still_failing) == (("c",), ("a",), ("b",))
+    assert (found.newly_failing, found.fixed, found.still_failing) == (["c"], ["a"], ["b"])
     assert found.regressed
     assert found.text == (
         "worse than the baseline: 1 newly failing (c); 1 no longer failing; 1 still failing"
@@ -66,9 +66,9 @@ def test_a_finding_that_moved_is_the_same() -> None:
     old = _findings("a.py:1:F401", "a.py:9:F401", "b.py:5:E501")
     new = _findings("a.py:3:F401", "a.py:11:F401", "a.py:30:F401", "c.py:5:E501")
     found = compare(_result(old, code=1), _result(new, code=1))
-    assert found.newly_failing == ("a.py:30:F401", "c.py:5:E501")
-    assert found.still_failing == ("a.py:3:F401", "a.py:11:F401")
-    assert found.fixed == ("b.py:5:E501",)
+    assert found.newly_failing == ["a.py:30:F401", "c.py:5:E501"]
+    assert found.still_failing == ["a.py:3:F401", "a.py:11:F401"]
+    assert found.fixed == ["b.py:5:E501"]
     doc = compare(
         _result(_tests(1, "lib.rs - add (line 9)", tool="cargo test"), code=1),
         _result(_tests(1, "lib.rs - add (line 12)", tool="cargo test"), code=1),
@@ -88,7 +88,7 @@ def test_fewer_tests_are_a_regression() -> None:
 
 def test_deleting_a_failing_test_is_a_regression() -> None:
     found = compare(_result(_tests(9, "a"), code=1), _result(_tests(9)))
-    assert (found.fixed, found.vanished, found.regressed) == (("a",), 1, True)
+    assert (found.fixed, found.vanished, found.regressed) == (["a"], 1, True)
 
 
 def test_newly_skipped_tests_are_a_regression() -> None:
@@ -98,7 +98,7 @@ def test_newly_skipped_tests_are_a_regression() -> None:
     assert (found.more_skipped, found.regressed) == (1, True)
     found = compare(_result(_tests(10)), _result(_tests(10, skipped=1)))
     assert (found.more_skipped, found.regressed) == (1, False)
-    assert found.notes == ("1 more skipped (pytest)",)
+    assert found.notes == ["1 more skipped (pytest)"]
 
 
 def test_less_coverage_is_a_regression() -> None:
@@ -116,8 +116,8 @@ def test_warnings_are_noted() -> None:
 
 
 def test_without_a_log_the_exit_codes_are_compared() -> None:
-    assert compare(_result(), _result(code=1)).reasons == ("exit code 1 instead of 0",)
-    assert compare(_result(code=1), _result(code=1, timed_out=True)).reasons == ("timed out",)
+    assert compare(_result(), _result(code=1)).reasons == ["exit code 1 instead of 0"]
+    assert compare(_result(code=1), _result(code=1, timed_out=True)).reasons == ["timed out"]
     assert not compare(_result(code=1), _result(code=2)).regressed
     unknown = replace(_result(), exit_code=None)
     assert not compare(unknown, _result(code=1)).regressed
@@ -126,19 +126,19 @@ def test_without_a_log_the_exit_codes_are_compared() -> None:
 
 def test_a_linter_without_output_has_no_findings_if_it_passed() -> None:
     old = _result(_findings("a.py:1:F401"), code=1)
-    assert compare(old, _result()).fixed == ("a.py:1:F401",)
+    assert compare(old, _result()).fixed == ["a.py:1:F401"]
     broke_off = compare(old, _result(code=1))
-    assert (broke_off.fixed, broke_off.regressed) == ((), False)
-    assert compare(_result(), old).newly_failing == ("a.py:1:F401",)
+    assert (broke_off.fixed, broke_off.regressed) == ([], False)
+    assert compare(_result(), old).newly_failing == ["a.py:1:F401"]
 
 
 def test_incomplete_lists_are_compared_by_count() -> None:
     names = [f"a.py:{n}:E{n}" for n in range(CAP + 5)]
     old, new = _findings(*names), _findings(*names[::-1])
     same = compare(_result(old, code=1), _result(new, code=1))
-    assert (same.newly_failing, same.regressed) == ((), False)
+    assert (same.newly_failing, same.regressed) == ([], False)
     more = compare(_result(old, code=1), _result(_findings(*names, "b.py:1:E1"), code=1))
-    assert more.reasons == (f"1 more failing than {CAP + 5} (ruff)",)
+    assert more.reasons == [f"1 more failing than {CAP + 5} (ruff)"]
     part = replace(_tests(3), partial=True)
     assert not compare(_result(_tests(9)), _result(part)).regressed
 
@@ -184,4 +184,4 @@ def test_deleting_a_failing_test_of_a_real_run_is_a_regression(tmp_path: Path) -
     new = make_result(run_check(argv, tmp_path, timeout=120, root=tmp_path))
     assert new.passed
     found = compare(old, new)
-    assert (found.fixed, found.vanished, found.regressed) == (("test_a.py::test_b",), 2, True)
+    assert (found.fixed, found.vanished, found.regressed) == (["test_a.py::test_b"], 2, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kedge.handoff.checks.check_result import CheckResult
@@ -17,19 +17,19 @@ _DOC_TEST = re.compile(r" \(line \d{1,9}\)$")
 _NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Comparison:
-    """The differences. `reasons` are those for the worse, `notes` the others."""
+    """The found. `reasons` are those for the worse, `notes` the others."""
 
-    newly_failing: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ()
-    still_failing: tuple[str, ...] = ()
+    newly_failing: list[str] = field(default_factory=list)
+    fixed: list[str] = field(default_factory=list)
+    still_failing: list[str] = field(default_factory=list)
     vanished: int = 0
     more_skipped: int = 0
     more_warnings: int = 0
     coverage: tuple[float, float] | None = None
-    reasons: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    reasons: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def regressed(self) -> bool:
@@ -44,8 +44,7 @@ class Comparison:
         return f"no worse than the baseline: {details}" if details else "same as the baseline"
 
     def data(self) -> dict[str, Any]:
-        values = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
-        return {**values, "regressed": self.regressed, "text": self.text}
+        return {**asdict(self), "regressed": self.regressed, "text": self.text}
 
 
 def compare(baseline: CheckResult, later: CheckResult) -> Comparison:
@@ -54,111 +53,78 @@ def compare(baseline: CheckResult, later: CheckResult) -> Comparison:
     A finding that only moved to another line is the same one. Names are compared if both logs give
     all of them, and counts otherwise.
     """
-    differences = _Differences()
-    _compare_ends(baseline, later, differences)
+    found = Comparison()
+    _compare_ends(baseline, later, found)
     before = {one.tool: one for one in baseline.summaries}
     after = {one.tool: one for one in later.summaries}
     for tool in (*before, *(tool for tool in after if tool not in before)):
         old, new = before.get(tool), after.get(tool)
         if new is None and old is not None:
-            new = _read_silence(old, later, differences)
+            new = _read_silence(old, later, found)
         if new is not None:
-            _compare_tool(
-                old or ToolSummary(tool, new.unit), new, differences, known=old is not None
-            )
-    return differences.comparison()
+            _compare_tool(old or ToolSummary(tool, new.unit), new, found, known=old is not None)
+    if found.newly_failing:
+        names = _list_few(found.newly_failing)
+        found.reasons.insert(0, f"{len(found.newly_failing)} newly failing ({names})")
+    if found.fixed:
+        found.notes.append(f"{len(found.fixed)} no longer failing")
+    if found.still_failing:
+        found.notes.append(f"{len(found.still_failing)} still failing")
+    if found.more_warnings:
+        plural = "" if found.more_warnings == 1 else "s"
+        found.notes.append(f"{found.more_warnings} more warning{plural}")
+    return found
 
 
-class _Differences:
-    """Collects the differences."""
-
-    def __init__(self) -> None:
-        self.newly: list[str] = []
-        self.fixed: list[str] = []
-        self.still: list[str] = []
-        self.vanished = self.skipped = self.warnings = 0
-        self.coverage: tuple[float, float] | None = None
-        self.reasons: list[str] = []
-        self.notes: list[str] = []
-
-    def comparison(self) -> Comparison:
-        reasons, notes = self.reasons, self.notes
-        if self.newly:
-            reasons = [f"{len(self.newly)} newly failing ({_list_few(self.newly)})", *reasons]
-        if self.fixed:
-            notes = [*notes, f"{len(self.fixed)} no longer failing"]
-        if self.still:
-            notes = [*notes, f"{len(self.still)} still failing"]
-        if self.warnings > 0:
-            notes = [*notes, f"{_count_more(self.warnings, 'warning')}"]
-        return Comparison(
-            tuple(self.newly),
-            tuple(self.fixed),
-            tuple(self.still),
-            self.vanished,
-            self.skipped,
-            self.warnings,
-            self.coverage,
-            tuple(reasons),
-            tuple(notes),
-        )
-
-
-def _compare_ends(baseline: CheckResult, later: CheckResult, differences: _Differences) -> None:
+def _compare_ends(baseline: CheckResult, later: CheckResult, found: Comparison) -> None:
     if later.timed_out and not baseline.timed_out:
-        differences.reasons.append("timed out")
+        found.reasons.append("timed out")
     elif baseline.passed and later.passed is False:
-        differences.reasons.append(f"exit code {later.exit_code} instead of 0")
+        found.reasons.append(f"exit code {later.exit_code} instead of 0")
     elif baseline.passed is False and later.passed:
-        differences.notes.append("passes")
+        found.notes.append("passes")
 
 
-def _read_silence(
-    old: ToolSummary, later: CheckResult, differences: _Differences
-) -> ToolSummary | None:
+def _read_silence(old: ToolSummary, later: CheckResult, found: Comparison) -> ToolSummary | None:
     """Return the summary that a tool's missing output stands for; None if there is none."""
     if old.unit == FINDINGS:  # many linters print nothing without findings
         return ToolSummary(old.tool, old.unit, errors=0, warnings=0) if later.passed else None
     if old.unit in (TESTS, PACKAGES):
-        differences.vanished += old.total or 0
-    differences.reasons.append(f"no output of {old.tool} any more")
+        found.vanished += old.total or 0
+    found.reasons.append(f"no output of {old.tool} any more")
     return None
 
 
-def _compare_tool(
-    old: ToolSummary, new: ToolSummary, differences: _Differences, *, known: bool
-) -> None:
+def _compare_tool(old: ToolSummary, new: ToolSummary, found: Comparison, *, known: bool) -> None:
     if new.unit == COVERAGE:
-        _compare_coverage(old, new, differences)
+        _compare_coverage(old, new, found)
         return
-    _compare_names(old, new, differences)
-    differences.warnings += max(0, (new.warnings or 0) - (old.warnings or 0)) if known else 0
+    _compare_names(old, new, found)
+    found.more_warnings += max(0, (new.warnings or 0) - (old.warnings or 0)) if known else 0
     if not known or old.unit != new.unit or old.total is None or new.total is None:
         return
     fewer = old.total - new.total
     if fewer > 0:
-        differences.vanished += fewer
-        differences.reasons.append(f"{fewer} {new.unit} fewer than {old.total} ({new.tool})")
+        found.vanished += fewer
+        found.reasons.append(f"{fewer} {new.unit} fewer than {old.total} ({new.tool})")
     skipped = (new.skipped or 0) - (old.skipped or 0)
     if skipped > 0:
-        differences.skipped += skipped
+        found.more_skipped += skipped
         # A new test that is skipped is no loss; one that passed before is.
         lost = (new.passed or 0) < (old.passed or 0) or old.bad > new.bad
-        (differences.reasons if lost else differences.notes).append(
-            f"{skipped} more skipped ({new.tool})"
-        )
+        (found.reasons if lost else found.notes).append(f"{skipped} more skipped ({new.tool})")
 
 
-def _compare_names(old: ToolSummary, new: ToolSummary, differences: _Differences) -> None:
+def _compare_names(old: ToolSummary, new: ToolSummary, found: Comparison) -> None:
     if old.complete and new.complete:
         newly, still, fixed = _match(old.failures, new.failures, _line_pattern(new))
-        differences.newly += newly
-        differences.still += still
-        differences.fixed += fixed
+        found.newly_failing += newly
+        found.still_failing += still
+        found.fixed += fixed
     elif (more := new.bad - old.bad) > 0:
-        differences.reasons.append(f"{more} more failing than {old.bad} ({new.tool})")
+        found.reasons.append(f"{more} more failing than {old.bad} ({new.tool})")
     elif more < 0 and not new.partial:
-        differences.notes.append(f"{-more} fewer failing than {old.bad} ({new.tool})")
+        found.notes.append(f"{-more} fewer failing than {old.bad} ({new.tool})")
 
 
 def _match(
@@ -200,21 +166,15 @@ def _drop_line(match: re.Match[str]) -> str:
     return "\0".join(part for part in match.groups() if part)
 
 
-def _compare_coverage(old: ToolSummary, new: ToolSummary, differences: _Differences) -> None:
+def _compare_coverage(old: ToolSummary, new: ToolSummary, found: Comparison) -> None:
     if old.coverage is None or new.coverage is None:
         return
-    if differences.coverage is None or new.coverage - old.coverage < (
-        differences.coverage[1] - differences.coverage[0]
-    ):
-        differences.coverage = (old.coverage, new.coverage)
+    pairs = [(old.coverage, new.coverage), *([found.coverage] if found.coverage else [])]
+    found.coverage = min(pairs, key=lambda pair: pair[1] - pair[0])
     if old.coverage - new.coverage >= LESS_COVERAGE:
-        differences.reasons.append(f"coverage {old.coverage:g}% → {new.coverage:g}% ({new.tool})")
+        found.reasons.append(f"coverage {old.coverage:g}% → {new.coverage:g}% ({new.tool})")
 
 
 def _list_few(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _count_more(count: int, what: str) -> str:
-    return f"{count} more {what}{'' if count == 1 else 's'}"

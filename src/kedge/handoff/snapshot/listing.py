@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from kedge.errors import FileError, GitError, KedgeError
@@ -14,7 +13,6 @@ from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
 from kedge.host import files, git
 from kedge.host.text import clean
 
-_MANY = 200
 _OTHER, _SKIPPED = b"? ", b"S "
 
 
@@ -30,42 +28,36 @@ def make_unreadable_error(what: str) -> FileError:
     )
 
 
-def list_paths(shadow: ShadowGit) -> bytes:
-    """Return git's own list with a tag before each path, as bytes that can be compared.
+def list_paths(shadow: ShadowGit) -> tuple[set[bytes], list[TreeEntry]]:
+    """Return the paths, and the index entries of those that a sparse checkout leaves out.
 
     Names that differ by case are different files, whatever core.ignoreCase says; that setting
     applies to the ignore rules only.
     """
-    out, messages = shadow.run_user_git(
+    out, messages = shadow.run_verbose(
         *["ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--"],
         *shadow.exclude,
+        as_user=True,
     )
     for line in messages:
         if "could not open directory" in line:
             raise make_unreadable_error(line.removeprefix("warning: "))
-    if _OTHER in out and _ignores_case(shadow):
-        return _drop_case_twins(shadow, _drop_ignored(shadow, out))
-    return out
-
-
-def parse_paths(raw: bytes) -> set[bytes]:
-    """Return the paths of a listing, without the slash that ends a nested repository."""
-    return {line[2:].rstrip(b"/") for line in raw.split(b"\0") if line}
-
-
-def find_skipped(shadow: ShadowGit, raw: bytes) -> list[TreeEntry]:
-    """Return the index entries of files that a sparse checkout leaves out of the work tree."""
-    if not raw.startswith(_SKIPPED) and b"\0" + _SKIPPED not in raw:
-        return []
-    names = {line[2:] for line in raw.split(b"\0") if line[:2] == _SKIPPED}
-    absent = {name for name in names if not os.path.lexists(_absolute(shadow, name))}
-    return [one for one in read_index(shadow) if one.path in absent]
+    lines = out.split(b"\0")[:-1]
+    paths = {line[2:].rstrip(b"/") for line in lines}  # a slash ends a nested repository
+    others = {line[2:] for line in lines if line[:2] == _OTHER}
+    if others and _ignores_case(shadow):
+        paths -= _find_ignored(shadow, others)
+        paths -= _find_case_twins(shadow, paths, others)
+    skipped = {line[2:] for line in lines if line[:2] == _SKIPPED}
+    absent = {path for path in skipped if not os.path.lexists(_absolute(shadow, path))}
+    return paths, [one for one in read_index(shadow) if one.path in absent] if absent else []
 
 
 def read_index(shadow: ShadowGit, paths: Iterable[bytes] = ()) -> list[TreeEntry]:
     """Return the entries of the user's index, at these paths or all of them."""
     names = [f":(top,literal){os.fsdecode(path)}" for path in paths]
-    out, _ = shadow.run_user_git("ls-files", "-z", "--stage", "--", *(names or shadow.exclude))
+    options = ["-z", "--stage", "--", *(names or shadow.exclude)]
+    out, _ = shadow.run_verbose("ls-files", *options, as_user=True)
     entries = []
     for line in out.split(b"\0"):
         facts, _, path = line.partition(b"\t")
@@ -88,7 +80,7 @@ class NestedRepo:
 def find_nested(shadow: ShadowGit, paths: Iterable[bytes]) -> dict[bytes, NestedRepo]:
     """Inspect the directories that git lists: submodules, other repositories, or neither."""
     names = sorted(paths)
-    known = read_index(shadow, names if len(names) < _MANY else ()) if names else []
+    known = read_index(shadow, names) if names else []
     links = {one.path: one.oid for one in known if one.mode == LINK}
     return {path: _inspect_nested(shadow, path, links.get(path)) for path in names}
 
@@ -136,47 +128,32 @@ def is_dirty(repo: git.Repo) -> bool:
 
 
 def _ignores_case(shadow: ShadowGit) -> bool:
-    try:
-        changed = (shadow.repo.common_dir / "config").stat().st_mtime_ns
-    except OSError:
-        changed = 0
-    return _reads_ignore_case(shadow.repo, changed)
-
-
-@lru_cache(8)  # a git process each time would take most of the time
-def _reads_ignore_case(repo: git.Repo, _changed: int) -> bool:
-    value = repo.ask("config", "--type=bool", "--get", "core.ignoreCase")
+    value = shadow.repo.ask("config", "--type=bool", "--get", "core.ignoreCase")
     return value is not None and value.strip() == b"true"
 
 
-def _drop_ignored(shadow: ShadowGit, raw: bytes) -> bytes:
-    lines = raw.split(b"\0")
-    # With `./` before it no name is read as a pattern.
-    others = b"".join(b"./%s\0" % line[2:] for line in lines if line[:2] == _OTHER)
+def _find_ignored(shadow: ShadowGit, paths: Iterable[bytes]) -> set[bytes]:
+    """Return the paths that are ignored if case makes no difference."""
+    names = b"".join(b"./%s\0" % path for path in paths)  # with `./` no name is a pattern
     try:
         out = shadow.repo.git(
             *["-c", "core.ignoreCase=true", "check-ignore", "-z", "--stdin"],
-            input=others,
+            input=names,
             env={"GIT_LITERAL_PATHSPECS": "0"},
         )
     except GitError:  # none of them is ignored
-        return raw
-    ignored = {path.removeprefix(b"./") for path in out.split(b"\0")}
-    return b"\0".join(one for one in lines if one[:2] != _OTHER or one[2:] not in ignored)
+        return set()
+    return {path.removeprefix(b"./").rstrip(b"/") for path in out.split(b"\0")}
 
 
-def _drop_case_twins(shadow: ShadowGit, raw: bytes) -> bytes:
-    """Drop tracked names that differ from an untracked file's name by case alone.
+def _find_case_twins(shadow: ShadowGit, paths: set[bytes], others: set[bytes]) -> set[bytes]:
+    """Return the tracked names that differ from an untracked file's name by case alone.
 
     Where the file system ignores case, both name the same file.
     """
-    lines = raw.split(b"\0")
-    others = {line[2:].lower() for line in lines if line[:2] == _OTHER}
-    return b"\0".join(
-        line
-        for line in lines
-        if line[:2] == _OTHER or line[2:].lower() not in others or _has_exact_name(shadow, line[2:])
-    )
+    folded = {path.lower() for path in others}
+    twins = {path for path in paths - others if path.lower() in folded}
+    return {path for path in twins if not _has_exact_name(shadow, path)}
 
 
 def _has_exact_name(shadow: ShadowGit, path: bytes) -> bool:

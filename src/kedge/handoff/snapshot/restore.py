@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
@@ -31,7 +32,7 @@ from kedge.host.project import Project
 
 _ROUNDS = 5
 _ABSENT = "000000"
-_BATCH = 1 << 26  # bytes read from git at once
+_BATCH = 100  # files read from git at once
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP)
 _GONE = (errno.ENOENT, *_IN_THE_WAY)  # missing, or behind a link and so not in the tree
@@ -128,35 +129,19 @@ def _read_contents(
     shadow: ShadowGit, entries: Sequence[TreeEntry]
 ) -> Iterator[tuple[TreeEntry, bytes]]:
     """Yield the entries with their bytes, a batch at a time."""
-    ids = "".join(f"{one.oid}\n" for one in entries).encode()
-    sizes = shadow.git("cat-file", "--batch-check=%(objectsize)", input=ids).split(b"\n")
-    batch: list[TreeEntry] = []
-    room = _BATCH
-    for one, size in zip(entries, sizes, strict=False):
-        if b" " in size:
-            raise GitError(
-                f"the bytes of {display_path(one.path)} are missing",
-                hint="the snapshot was dropped, or git has garbage-collected it",
-            )
-        if batch and int(size) > room:
-            yield from _read_batch(shadow, batch)
-            batch, room = [], _BATCH
-        batch.append(one)
-        room -= int(size)
-    yield from _read_batch(shadow, batch)
-
-
-def _read_batch(
-    shadow: ShadowGit, entries: Sequence[TreeEntry]
-) -> Iterator[tuple[TreeEntry, bytes]]:
-    ids = "".join(f"{one.oid}\n" for one in entries).encode()
-    out = memoryview(shadow.git("cat-file", "--batch", input=ids)) if entries else memoryview(b"")
-    at = 0
-    for one in entries:
-        line = bytes(out[at : at + 100]).partition(b"\n")[0]
-        start = at + len(line) + 1
-        at = start + int(line.rsplit(b" ", 1)[1]) + 1
-        yield one, bytes(out[start : at - 1])
+    for start in range(0, len(entries), _BATCH):
+        batch = entries[start : start + _BATCH]
+        ids = "".join(f"{one.oid}\n" for one in batch).encode()
+        out = io.BytesIO(shadow.git("cat-file", "--batch", input=ids))
+        for one in batch:
+            head = out.readline().split()
+            if head[-1] == b"missing":
+                raise GitError(
+                    f"the bytes of {display_path(one.path)} are missing",
+                    hint="the snapshot was dropped, or git has garbage-collected it",
+                )
+            yield one, out.read(int(head[-1]))
+            out.readline()
 
 
 @contextlib.contextmanager

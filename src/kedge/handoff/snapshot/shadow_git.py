@@ -84,13 +84,14 @@ class ShadowGit:
         env = self._env(keep=keep, index=index)
         return git.run(self.repo.root, args, input=input, env=env, timeout=TIMEOUT)
 
-    def run_verbose(self, *args: str) -> tuple[bytes, list[str]]:
-        """Run a git command; return its output and the lines it wrote to stderr."""
-        return _run_verbose(self.repo.root, args, self._env())
+    def run_verbose(self, *args: str, as_user: bool = False) -> tuple[bytes, list[str]]:
+        """Run a git command; return its output and the lines it wrote to stderr.
 
-    def run_user_git(self, *args: str) -> tuple[bytes, list[str]]:
-        """Like `run_verbose`, with the user's own index and ignore rules."""
-        return _run_verbose(self.repo.root, args, {"GIT_LITERAL_PATHSPECS": "0"})
+        With `as_user` it has the user's own index and ignore rules.
+        """
+        env = {"GIT_LITERAL_PATHSPECS": "0"} if as_user else self._env()
+        argv = ["-c", "core.ignoreCase=false", *args]
+        return git.run_with_messages(self.repo.root, argv, env=env, timeout=TIMEOUT)
 
     def _env(self, *, keep: bool = False, index: Path | None = None) -> dict[str, str]:
         own = self.path / "objects"
@@ -115,6 +116,7 @@ class ShadowGit:
         sizes = self.git("cat-file", "--batch-check=%(objectsize:disk)", input=ids).split()
         pack = ["pack-objects", "-q", "--local", "--non-empty", "--window=0", "--compression=1"]
         if len(oids) > _FEW or sum(int(size) for size in sizes if size.isdigit()) > _SMALL:
+            (self.user_objects / "pack").mkdir(exist_ok=True)
             self.git(*pack, str(self.user_objects / "pack" / "pack"), input=ids)
         elif data := self.git(*pack, "--stdout", input=ids):
             self.git("unpack-objects", "-q", input=data, keep=True)
@@ -203,11 +205,6 @@ def check_object_id(text: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text):
         raise InvalidValue(f"{text[:80]!r} is not a tree", hint="give the full id of a tree")
     return text
-
-
-def _run_verbose(cwd: Path, args: tuple[str, ...], env: dict[str, str]) -> tuple[bytes, list[str]]:
-    settings = ["-c", "core.ignoreCase=false"]
-    return git.run_with_messages(cwd, [*settings, *args], env=env, timeout=TIMEOUT)
 
 
 def _quote(path: Path) -> str:

@@ -56,9 +56,8 @@ class _Reader:
         self._nested: dict[bytes, git.Repo] = {}
 
     def run(self, keep: bool, also: Collection[bytes]) -> TreeReading:
-        raw = listing.list_paths(self._shadow)
-        skipped = listing.find_skipped(self._shadow, raw)
-        paths = {*listing.parse_paths(raw), *also}
+        paths, skipped = listing.list_paths(self._shadow)
+        paths.update(also)
         known = self._list_index()
         links = {path for path, line in known.items() if line.startswith(LINK.encode())}
         todo = (paths - known.keys()) | (paths & (self._find_changed() | links))
