@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from kedge.errors import FileError, InvalidValue
@@ -15,18 +14,8 @@ from kedge.host import files
 
 COMPRESS_ABOVE = 64 << 10
 MAX_BYTES = 256 << 20
+_GZIP = 16 + zlib.MAX_WBITS  # without time and name: equal bytes give equal files
 _SHA = re.compile(r"[0-9a-f]{64}\Z")
-# A gzip header without time, name or operating system: the same bytes on every machine.
-_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredArtifact:
-    """The hash of the uncompressed bytes, and the name of the file that holds them."""
-
-    sha256: str
-    name: str
-    compressed: bool
 
 
 class Artifacts:
@@ -35,22 +24,20 @@ class Artifacts:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def put(self, data: bytes) -> StoredArtifact:
-        """Store the bytes, unless they are already there intact."""
+    def put(self, data: bytes) -> str:
+        """Store the bytes, unless they are already there intact; return their hash."""
         if len(data) > MAX_BYTES:
             raise InvalidValue(
                 f"an artifact has {len(data) >> 20} MiB; the limit is {MAX_BYTES >> 20} MiB",
                 hint="keep the part that matters",
             )
         sha = sha256(data)
-        stored = StoredArtifact(sha, f"{sha}.gz", True)
-        if len(data) <= COMPRESS_ABOVE:
-            stored = StoredArtifact(sha, sha, False)
-        path = self._directory / stored.name
+        compressed = len(data) > COMPRESS_ABOVE
+        path = self._directory / (f"{sha}.gz" if compressed else sha)
         self._refuse_links(path)
-        if self._read(path, compressed=stored.compressed) != data:
-            files.write_atomic(path, _compress(data) if stored.compressed else data)
-        return stored
+        if self._read(path, compressed=compressed) != data:
+            files.write_atomic(path, zlib.compress(data, 9, wbits=_GZIP) if compressed else data)
+        return sha
 
     def get(self, sha: str) -> bytes:
         """Return the bytes with this hash; FileError if they are missing or changed."""
@@ -89,15 +76,8 @@ class Artifacts:
                 )
 
 
-def _compress(data: bytes) -> bytes:
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    body = deflate.compress(data) + deflate.flush()
-    check = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
-    return _HEADER + body + check
-
-
 def _decompress(data: bytes) -> bytes | None:
-    inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    inflate = zlib.decompressobj(_GZIP)
     try:
         plain = inflate.decompress(data, MAX_BYTES + 1)
     except zlib.error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate, islice
 
 from kedge.errors import FileError, InvalidValue
 from kedge.handoff import repo_files
@@ -118,20 +119,18 @@ def _holds(data: bytes, evidence: Evidence) -> bool:
     if sha256(slice_lines(data, first, last)) == evidence.sha256:
         return True
     lines = _lines(data)
-    count, size, searched = last - first + 1, evidence.bytes, 0
-    if not 0 < count <= len(lines) or size <= 0:
-        return False
-    length = sum(len(line) + 1 for line in lines[:count])
-    for start in range(len(lines) - count + 1):
-        if length == size and _may_start(lines[start], evidence.first_line):
-            if sha256(b"\n".join(lines[start : start + count]) + b"\n") == evidence.sha256:
-                return True
-            searched += size
-            if searched > _MAX_SEARCHED:
-                return False
-        if start + count < len(lines):
-            length += len(lines[start + count]) - len(lines[start])
-    return False
+    ends = [0, *accumulate(len(line) + 1 for line in lines)]
+    count, size = last - first + 1, max(evidence.bytes, 1)
+    starts = (
+        start
+        for start in range(len(lines) - count + 1 if count > 0 else 0)
+        if ends[start + count] - ends[start] == size
+        and _may_start(lines[start], evidence.first_line)
+    )
+    return any(
+        sha256(b"\n".join(lines[start : start + count]) + b"\n") == evidence.sha256
+        for start in islice(starts, _MAX_SEARCHED // size)
+    )
 
 
 def _may_start(line: bytes, first_line: str) -> bool:

@@ -123,7 +123,6 @@ def _record(
     known = {*allow, *context.audit.get("allowed_secrets", ())}
     refuse("the log", ran.log.decode("utf-8", "replace"), known)
     result = make_result(ran, str(handoff.project.root))
-    stored = handoff.artifacts.put(ran.log)
     baseline = next(
         (one for one in context.checks if one["command"] == ran.command and one.get("baseline")),
         None,
@@ -134,7 +133,7 @@ def _record(
         "actor": handoff.actor,
         "at": clock.now(),
         "tree": tree,
-        "log_artifact": stored.sha256,
+        "log_artifact": handoff.artifacts.put(ran.log),
         "baseline": baseline is None and ran.exit_code not in (NOT_FOUND, NOT_STARTED),
         "text": result.text,
     }

@@ -229,7 +229,7 @@ class HandoffOperations:
             self.warnings.append(
                 f"the diff has {len(diff) / 1e6:.0f} MB: check that it holds no build output"
             )
-        return sha256(diff) if len(diff) > MAX_BYTES else self.artifacts.put(diff).sha256
+        return sha256(diff) if len(diff) > MAX_BYTES else self.artifacts.put(diff)
 
     def verify(self, expected: str | None) -> Verification:
         """Compare the working tree with an agent's snapshot, without writing anything."""

@@ -28,21 +28,17 @@ def display_text(text: str) -> str:
 
 def parse_relative(name: str, *, what: str = "path") -> str:
     """Return the path as git writes it, relative to the root, a directory's with a final `/`."""
-    if not name.strip():
-        raise InvalidValue(f"a {what} is empty", hint=_HINT)
-    if "\0" in name:
-        raise InvalidValue(f"{what} {display_text(name)!r} contains a NUL", hint=_HINT)
-    if len(name) > MAX_NAME:
-        raise InvalidValue(
-            f"{what} {display_text(name)!r} has more than {MAX_NAME} characters", hint=_HINT
-        )
-    if name.startswith("/"):
-        raise InvalidValue(f"{what} {display_text(name)!r} is absolute", hint=_HINT)
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if ".." in parts:
-        raise InvalidValue(
-            f"{what} {display_text(name)!r} leaves the repository with '..'", hint=_HINT
-        )
+    problems = {
+        "is empty": not name.strip(),
+        "contains a NUL": "\0" in name,
+        f"has more than {MAX_NAME} characters": len(name) > MAX_NAME,
+        "is absolute": name.startswith("/"),
+        "leaves the repository with '..'": ".." in parts,
+    }
+    for problem, is_true in problems.items():
+        if is_true:
+            raise InvalidValue(f"{what} {display_text(name)!r} {problem}", hint=_HINT)
     return "/".join(parts) + ("/" if name.endswith("/") and parts else "") or "."
 
 

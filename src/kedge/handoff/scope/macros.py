@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from kedge.errors import ConfigError, InvalidValue
 from kedge.handoff import repo_files
 from kedge.handoff.repo_files import UnreadableFile, display_text
 from kedge.host.project import Project
+from kedge.host.text import shorten
 
 FILES = (".kedge/scopes.toml", "docs/templates/scope-globs.json")
 _MAX_FILE = 1 << 20
+_MAX_NESTING = 50
 _MACRO = re.compile(r"!?:([A-Za-z0-9][\w.-]{0,99})\Z")
 
 
@@ -29,34 +31,41 @@ class ExpandedMacros:
     sources: tuple[str, ...]
 
 
-def expand_macros(project: Project, entries: Sequence[str], file: str | None) -> ExpandedMacros:
+def expand_macros(project: Project, entries: Sequence[str]) -> ExpandedMacros:
     """Replace macros by their entries. Files are read only if there is a macro."""
     if not any(_MACRO.match(entry) for entry in entries):
         return ExpandedMacros(list(entries), [], ())
-    known, sources = _read(project, (file,) if file else FILES)
-    return ExpandedMacros(*_follow(entries, known), sources)
+    known, sources = _read(project)
+    done: set[str] = set()
+    plain = [each for entry in entries for each in _follow(entry, known, done, ())]
+    unknown = [f":{match[1]}" for entry in done if (match := _MACRO.match(entry))]
+    return ExpandedMacros(plain, sorted({*unknown} - {f":{name}" for name in known}), sources)
 
 
 def _follow(
-    entries: Iterable[str], known: Mapping[str, Sequence[str]]
-) -> tuple[list[str], list[str]]:
-    _refuse_cycles(entries, known)
-    plain, unknown = [], set()
-    todo = list(entries)
-    done = set()
-    while todo:
-        entry = todo.pop()
-        if entry in done:
-            continue
+    entry: str, known: Mapping[str, Sequence[str]], done: set[str], above: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield the entry, or those of its macro and of all macros below it, each macro once."""
+    match = _MACRO.match(entry)
+    if match is None:
+        yield entry
+        return
+    name = match[1]
+    if name in above:
+        cycle = " → ".join(f":{each}" for each in (*above[above.index(name) :], name))
+        raise InvalidValue(
+            f"scope :{name} contains itself: {shorten(cycle, 100)}",
+            hint="remove one of these names from the entries of another",
+        )
+    if len(above) == _MAX_NESTING:
+        raise InvalidValue(
+            f"scope :{above[0]} is nested more than {_MAX_NESTING} levels deep",
+            hint="list the paths instead of names",
+        )
+    if entry not in done:
         done.add(entry)
-        match = _MACRO.match(entry)
-        if not match:
-            plain.append(entry)
-        elif match[1] not in known:
-            unknown.add(f":{match[1]}")
-        else:
-            todo += [_apply_sign(entry, each, match[1]) for each in known[match[1]]]
-    return plain, sorted(unknown)
+        for below in known.get(name, ()):
+            yield from _follow(_apply_sign(entry, below, name), known, done, (*above, name))
 
 
 def _apply_sign(entry: str, below: str, name: str) -> str:
@@ -70,38 +79,11 @@ def _apply_sign(entry: str, below: str, name: str) -> str:
     return "!" + below
 
 
-def _refuse_cycles(entries: Iterable[str], known: Mapping[str, Sequence[str]]) -> None:
-    from graphlib import CycleError, TopologicalSorter
-
-    uses: dict[str, list[str]] = {}
-    todo = _find_macros(entries)
-    while todo:
-        name = todo.pop()
-        if name not in uses:
-            uses[name] = _find_macros(known.get(name, ()))
-            todo += uses[name]
-    try:
-        TopologicalSorter({name: uses[name] for name in sorted(uses)}).prepare()
-    except CycleError as error:
-        cycle = [f":{name}" for name in error.args[1][::-1]]
-        excerpt = cycle if len(cycle) <= 6 else [*cycle[:3], "…", *cycle[-2:]]
-        raise InvalidValue(
-            f"scope {cycle[0]} contains itself: {' → '.join(excerpt)}",
-            hint="remove one of these names from the entries of another",
-        ) from error
-
-
-def _find_macros(entries: Iterable[str]) -> list[str]:
-    return [match[1] for entry in entries if (match := _MACRO.match(entry))]
-
-
-def _read(
-    project: Project, names: Iterable[str]
-) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+def _read(project: Project) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return the entries of each macro, and the files that exist; the first file wins."""
     known: dict[str, tuple[str, ...]] = {}
     sources = []
-    for name in names:
+    for name in FILES:
         try:
             text = repo_files.read_text(project, name, _MAX_FILE)
         except UnreadableFile as error:

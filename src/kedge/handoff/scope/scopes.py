@@ -14,6 +14,7 @@ An entry with a space is a path only if its first part exists, or if it is writt
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -36,31 +37,23 @@ class ScopePaths:
     sources: tuple[str, ...] = ()
 
 
-def expand(project: Project, scope_in: Iterable[str], macros_file: str | None = None) -> ScopePaths:
-    """Expand the macros of a task's scope; `macros_file` replaces the two default files.
+def expand(project: Project, scope_in: Iterable[str]) -> ScopePaths:
+    """Expand the macros of a task's scope.
 
     InvalidValue for an entry that leaves the repository, and for a macro that contains itself.
     """
     entries = [entry.strip() for entry in scope_in if entry.strip()]
-    expanded = macros.expand_macros(project, entries, macros_file)
-    paths, prose = set(), set()
-    for entry in expanded.entries:
-        path = _parse_entry(project, entry)
-        if path is None:
-            prose.add(entry)
-        else:
-            paths.add(path)
+    expanded = macros.expand_macros(project, entries)
+    parsed = {entry: _parse_entry(project, entry) for entry in expanded.entries}
+    paths = {path for path in parsed.values() if path is not None}
+    prose = {entry for entry, path in parsed.items() if path is None}
     if len(paths) > MAX_ENTRIES:
         raise InvalidValue(
             f"the scope has {len(paths)} entries",
             hint=f"at most {MAX_ENTRIES}: name directories instead",
         )
-    return ScopePaths(
-        tuple(sorted(paths)),
-        tuple(sorted(prose)),
-        tuple(sorted(expanded.unknown)),
-        expanded.sources,
-    )
+    unknown = tuple(expanded.unknown)
+    return ScopePaths(tuple(sorted(paths)), tuple(sorted(prose)), unknown, expanded.sources)
 
 
 def make_matcher(paths: Iterable[str]) -> Callable[[str], bool]:
@@ -112,14 +105,9 @@ class _PathSet:
                 self._literal.add(pattern)
 
     def has(self, path: str) -> bool:
-        if "." in self._literal:
+        above = (path[: slash.start()] for slash in re.finditer("/", path))
+        if not self._literal.isdisjoint((".", path, *above)):
             return True
-        if self._literal:
-            end = len(path)
-            while end >= 0:  # the path, then each directory above it
-                if path[:end] in self._literal:
-                    return True
-                end = path.rfind("/", 0, end)
         return any(glob.matches(path) for glob in self._globs)
 
 

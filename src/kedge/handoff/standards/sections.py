@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from kedge.handoff.canonical_form import normalise_text, sha256
 from kedge.handoff.standards.first_sentence import find_first_sentence, strip_markup
@@ -12,9 +13,8 @@ from kedge.text import markdown
 
 MAX_HEADING = 500
 MAX_SENTENCE = 140
-_COMPARED = 2000  # headings in the search for a similar one
-_COMPARED_TO = 100  # characters of each
-_NEAR = 0.4
+_COMPARED = 200  # headings in the search for a similar one
+_COMPARED_TO = 80  # characters of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,6 @@ class SectionIndex:
                 self._by_text.setdefault(name, []).append(section)
             self._by_fold.setdefault(section.heading.casefold(), []).append(section)
         self._by_content: dict[str, MarkdownSection] | None = None
-        self._near: list[tuple[str, frozenset[str]]] | None = None
 
     def whole(self) -> MarkdownSection:
         """Return the whole document as one section without a slug."""
@@ -87,10 +86,10 @@ class SectionIndex:
                 return SectionLookup(None, f"{len(found)} headings have that text: {some}{more}")
             if found:
                 return SectionLookup(found[0])
-        near = self._nearest(wanted)
-        return SectionLookup(
-            None, f"no such heading; the most similar is {near!r}" if near else "no such heading"
-        )
+        headings = [section.heading[:_COMPARED_TO] for section in self.all[:_COMPARED]]
+        near = get_close_matches(wanted[:_COMPARED_TO], headings, n=1, cutoff=0.4)
+        most = f"; the most similar is {near[0]!r}" if near else ""
+        return SectionLookup(None, f"no such heading{most}")
 
     def sha(self, section: MarkdownSection) -> str:
         """Return the hash of the section's normalised lines.
@@ -115,17 +114,6 @@ class SectionIndex:
         )
         return shorten(found or section.heading, MAX_SENTENCE)
 
-    def _nearest(self, wanted: str) -> str:
-        if self._near is None:
-            self._near = [(s.heading, _pairs(s.heading)) for s in self.all[:_COMPARED]]
-        mine = _pairs(wanted)
-        best, name = _NEAR, ""
-        for heading, theirs in self._near:
-            alike = 2 * len(mine & theirs) / ((len(mine) + len(theirs)) or 1)
-            if alike > best:
-                best, name = alike, heading
-        return shorten(name, 80)
-
 
 def _split_sections(document: markdown.Document) -> Iterator[MarkdownSection]:
     """Yield the sections; a repeated slug gets the next free number, as on GitHub."""
@@ -138,8 +126,3 @@ def _split_sections(document: markdown.Document) -> Iterator[MarkdownSection]:
             slug = f"{wanted}-{taken[wanted]}"
         taken[slug] = 0
         yield MarkdownSection(slug, text, heading.line, heading.last, heading.end + 1)
-
-
-def _pairs(text: str) -> frozenset[str]:
-    slug = markdown.make_slug(text[:_COMPARED_TO])
-    return frozenset(slug[place : place + 2] for place in range(max(len(slug) - 1, 1)))
