@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kedge.handoff.checks import output
@@ -13,7 +13,6 @@ from kedge.handoff.checks.summary import ToolSummary
 _RUNNERS = re.compile(
     r"(?:^|[\s/;&|(])(?:(pytest|py\.test|jest|vitest|ruff|mypy)|(go|cargo) +(?:\S+ +)?test)(?=\s|$)"
 )
-_Take = Callable[[str], None]
 _NAMES = {"py.test": "pytest", "go": "go test", "cargo": "cargo test"}
 
 
@@ -25,24 +24,13 @@ def parse_log(log: bytes, command: str = "", root: str | None = None) -> tuple[T
     """
     hinted = find_tools(command)
     readers = [make(root, hinted=make.tool in hinted) for make in _readers()]
-    by_start, others = _group_by_start(readers)
     cut = False
     for line in output.split_lines(output.bound_log(log)):
         if len(line) >= SHORTEST:
-            if output.is_cut(line):
-                cut = True
-            for take in by_start.get(line[0], others):
-                take(line)
+            cut = cut or output.is_cut(line)
+            for reader in readers:
+                reader.line(line)
     return tuple(_summaries(readers, cut))
-
-
-def _group_by_start(readers: Sequence[LogReader]) -> tuple[dict[str, list[_Take]], list[_Take]]:
-    """Return the readers for lines that begin with each character, and for all other lines."""
-    starts = {start for reader in readers for start in reader.starts}
-    return (
-        {s: [r.line for r in readers if s in r.starts or not r.starts] for s in starts},
-        [reader.line for reader in readers if not reader.starts],
-    )
 
 
 def _summaries(readers: list[LogReader], cut: bool) -> Iterator[ToolSummary]:

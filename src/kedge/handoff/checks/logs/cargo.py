@@ -24,7 +24,6 @@ class CargoTestReader(TestRunReader):
     """
 
     tool = "cargo test"
-    starts = "frt -"
     adds_up = True
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
@@ -82,7 +81,6 @@ class RustcReader(FindingReader):
     """Findings of rustc and clippy, each with a line of its own for the position."""
 
     tool = "rustc"
-    starts = "ew "
     adds_up = True
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:

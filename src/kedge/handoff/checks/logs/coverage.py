@@ -29,7 +29,6 @@ class CoverageReader(LogReader):
 
 class CoveragePyReader(CoverageReader):
     tool = "coverage.py"
-    starts = "NT"
     _head = re.compile(r"Name +Stmts +Miss .*Cover.*")
     _total = re.compile(rf"TOTAL +\d+ +\d+ .*?{_NUMBER}%(?: .*)?")
     _table = False
@@ -46,7 +45,6 @@ class IstanbulReader(CoverageReader):
     """The coverage of lines, from the table (also vitest's) or the short form."""
 
     tool = "istanbul"
-    starts = "FA=L"
     _head = re.compile(r"File +\| +% Stmts \| +% Branch \| +% Funcs \| +% Lines \|.*")
     _total = re.compile(rf"All files +\|(?: +[\d.]+ +\|){{3}} +{_NUMBER} +\|.*")
     _short = re.compile(rf"Lines +: {_NUMBER}% \( \d+/\d+ \)")
@@ -72,7 +70,6 @@ class GoCoverReader(CoverageReader):
     """The total of `go tool cover`, or else the mean of the packages."""
 
     tool = "go cover"
-    starts = "coF{t\t"
     _package = re.compile(rf"(?:ok  |FAIL)?\t(\S+)\t(?:.*coverage: {_NUMBER}% of statements)?.*")
     _bare = re.compile(rf"coverage: {_NUMBER}% of statements(?: in .*)?")
     _event = re.compile(
@@ -110,7 +107,6 @@ class LlvmCovReader(CoverageReader):
     """The coverage of lines, in the column that the head of the table gives."""
 
     tool = "llvm-cov"
-    starts = "FT"
     _columns = re.compile(r" (Regions|Functions|Instantiations|Lines|Branches) +Missed ")
     _cell = re.compile(r"\d{1,12} +\d{1,12} +(\d{1,3}\.\d{1,6}%|-)")
     _lines = -1

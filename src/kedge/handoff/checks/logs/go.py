@@ -19,7 +19,6 @@ class GoTestReader(LogReader):
     """Counts tests if the log names each one (-v, -json), and packages otherwise."""
 
     tool = "go test"
-    starts = "oF? -={"
     adds_up = True
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:

@@ -18,7 +18,6 @@ class JestReader(TestRunReader):
     """A run ends with three lines in a row; a test that prints one of them alone is ignored."""
 
     tool = "jest"
-    starts = "TSFRN "
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)

@@ -27,7 +27,6 @@ class PytestReader(TestRunReader):
     """
 
     tool = "pytest"
-    starts = "=_.FEsxXRSn0123456789"
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)

@@ -15,12 +15,10 @@ SHORTEST = 5
 class LogReader:
     """Reads a log line by line, and summarises at the end what its tool reported.
 
-    Lines have no line ending and no colour. If `starts` is not empty, the reader gets only lines
-    that begin with one of its characters; it never gets one shorter than `SHORTEST`.
+    Lines have no line ending and no colour, and are never shorter than `SHORTEST`.
     """
 
     tool: ClassVar[str]
-    starts: ClassVar[str] = ""
     adds_up = False  # the counts are sums over the whole log, not from one last line
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:

@@ -55,7 +55,6 @@ _FORMAT = re.compile(rf"{COUNT} files? (would be reformatted|already formatted)(
 
 class RuffFormatReader(FindingReader):
     tool = "ruff format"
-    starts = "0123456789Wu "
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)

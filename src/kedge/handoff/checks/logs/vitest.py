@@ -18,7 +18,6 @@ class VitestReader(TestRunReader):
     """A summary is real if the start time follows it: tests can print the lines before that."""
 
     tool = "vitest"
-    starts = " N"
 
     def __init__(self, root: str | None = None, *, hinted: bool = False) -> None:
         super().__init__(root, hinted=hinted)
