@@ -386,7 +386,7 @@ def test_a_change_is_reported_with_every_path(
 
 
 def test_many_changes_at_once_now_and_a_second_later(work: Path, tmp_path: Path) -> None:
-    """kedge reads files that were just written, git the others, with the same result."""
+    """Files that were just written are read each time, with the same result."""
     project = open_project(work)
     for change in (crlf_flip_with_autocrlf, text_auto_in_the_tree):
         change(work)

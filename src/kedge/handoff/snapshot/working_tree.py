@@ -69,8 +69,8 @@ class _Reader:
         )
         self._remove(gone)
         self._enter(one.line for one in entries if one.line != known.get(one.path))
-        self._read_files(files)
-        tree = TreeId(self._shadow.git("write-tree", "--missing-ok").decode().strip())
+        self._read_files(files, keep)
+        tree = TreeId(self._shadow.git("write-tree", "--missing-ok", keep=keep).decode().strip())
         if keep:
             self._keep_objects(tree, {one.path for one in skipped})
         return TreeReading(tree, tuple(self._warnings), self._nested)
@@ -146,14 +146,15 @@ class _Reader:
         if data := b"".join(line + b"\0" for line in lines):
             self._shadow.git("update-index", "-z", "--index-info", input=data)
 
-    def _read_files(self, paths: list[bytes]) -> None:
-        """Let git read the files and store them as private objects."""
+    def _read_files(self, paths: list[bytes], keep: bool) -> None:
+        """Let git read the files and store them as objects."""
         if not paths:
             return
         second = self._read_clock()
         options = ["--add", "--remove", "--replace", "-z", "--stdin"]
         try:
-            self._shadow.git("update-index", *options, input=b"\0".join(paths) + b"\0")
+            names = b"\0".join(paths) + b"\0"
+            self._shadow.git("update-index", *options, input=names, keep=keep)
         except GitError as error:
             if "Permission denied" in error.message:
                 raise listing.make_unreadable_error(error.message) from error
@@ -174,6 +175,9 @@ class _Reader:
         return probe.stat().st_ctime_ns // 10**9
 
     def _keep_objects(self, tree: str, skipped: Collection[bytes]) -> None:
-        """Copy what the tree adds to HEAD; files that are not checked out are the user's affair."""
+        """Copy what earlier readings stored as private objects, where the tree differs from HEAD.
+
+        Files that are not checked out are the user's affair.
+        """
         added = tree_changes.find_added(self._shadow, self._shadow.repo.head(), tree)
         self._shadow.keep_objects([tree, *(one.oid for one in added if one.path not in skipped)])
