@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NewType
@@ -26,7 +26,7 @@ TreeId = NewType("TreeId", str)
 TIMEOUT = 900.0  # seconds, for a large tree on a slow disk
 OWN = ":(top,exclude).kedge"
 _LOCK_TIMEOUT = 120.0
-_MAX_LOOSE = 100  # objects in one of 256 directories
+_MAX_PRIVATE = 25_000  # objects; more are deleted once a snapshot has what it needs of them
 _FEW = 100  # objects; more are stored in a pack, as in a fetch
 _SMALL = 1 << 25  # bytes of a few objects
 
@@ -110,18 +110,22 @@ class ShadowGit:
             "XDG_CONFIG_HOME": str(self.path),
         }
 
-    def keep_objects(self, oids: Sequence[str]) -> None:
-        """Copy private objects to the user's repository, except those that it has."""
-        ids = "".join(f"{oid}\n" for oid in oids).encode()
-        sizes = self.git("cat-file", "--batch-check=%(objectsize:disk)", input=ids).split()
+    def keep_objects(self, oids: Collection[str]) -> None:
+        """Copy those of the objects that are private to the user's repository."""
+        objects = self.path / "objects"
+        private = {path.parent.name + path.name: path for path in objects.glob("??/*")}
+        wanted = [oid for oid in private if oid in oids]
+        if not wanted:
+            return
+        ids = "".join(f"{oid}\n" for oid in wanted).encode()
         pack = ["pack-objects", "-q", "--local", "--non-empty", "--window=0", "--compression=1"]
-        if len(oids) > _FEW or sum(int(size) for size in sizes if size.isdigit()) > _SMALL:
+        if len(wanted) > _FEW or sum(private[oid].stat().st_size for oid in wanted) > _SMALL:
             (self.user_objects / "pack").mkdir(exist_ok=True)
             self.git(*pack, str(self.user_objects / "pack" / "pack"), input=ids)
         elif data := self.git(*pack, "--stdout", input=ids):
             self.git("unpack-objects", "-q", input=data, keep=True)
-        if len(list((self.path / "objects" / "17").glob("*"))) > _MAX_LOOSE:
-            shutil.rmtree(self.path / "objects")
+        if len(private) > _MAX_PRIVATE:
+            shutil.rmtree(objects)
             self._create_objects()
 
     def forget_index(self) -> None:

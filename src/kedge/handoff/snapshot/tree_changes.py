@@ -132,14 +132,6 @@ def find_differences(
     return changes
 
 
-def find_added(shadow: ShadowGit, base: str | None, tree: str) -> list[TreeEntry]:
-    """Return the files and directories that the tree has and the base does not have."""
-    if base is None:
-        base = shadow.git("hash-object", "-t", "tree", "-w", "--stdin", input=b"").decode().strip()
-    changes = find_differences(shadow, base, tree, "-t")
-    return [one.new for one in changes if one.status != "D" and one.new.mode != LINK]
-
-
 def _diff_trees(
     shadow: ShadowGit,
     options: Sequence[str],

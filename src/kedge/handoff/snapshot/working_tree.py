@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from kedge.errors import GitError
-from kedge.handoff.snapshot import listing, tree_changes
+from kedge.handoff.snapshot import listing
 from kedge.handoff.snapshot.listing import display_path
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId
 from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
@@ -70,9 +70,11 @@ class _Reader:
         self._remove(gone)
         self._enter(one.line for one in entries if one.line != known.get(one.path))
         self._read_files(files, keep)
-        tree = TreeId(self._shadow.git("write-tree", "--missing-ok", keep=keep).decode().strip())
         if keep:
-            self._keep_objects(tree, {one.path for one in skipped})
+            self._shadow.keep_objects({line.split(b" ")[1].decode() for line in known.values()})
+        # Git checks that it has all objects, but files that are not checked out are its own affair.
+        options = [] if keep and not skipped else ["--missing-ok"]
+        tree = TreeId(self._shadow.git("write-tree", *options, keep=keep).decode().strip())
         return TreeReading(tree, tuple(self._warnings), self._nested)
 
     def _list_index(self) -> dict[bytes, bytes]:
@@ -173,11 +175,3 @@ class _Reader:
         probe = self._shadow.path / "clock"
         probe.write_bytes(b".")
         return probe.stat().st_ctime_ns // 10**9
-
-    def _keep_objects(self, tree: str, skipped: Collection[bytes]) -> None:
-        """Copy what earlier readings stored as private objects, where the tree differs from HEAD.
-
-        Files that are not checked out are the user's affair.
-        """
-        added = tree_changes.find_added(self._shadow, self._shadow.repo.head(), tree)
-        self._shadow.keep_objects([tree, *(one.oid for one in added if one.path not in skipped)])
