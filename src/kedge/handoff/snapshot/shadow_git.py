@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NewType
@@ -110,14 +110,14 @@ class ShadowGit:
             "XDG_CONFIG_HOME": str(self.path),
         }
 
-    def keep_objects(self, oids: Collection[str]) -> None:
+    def keep_objects(self, oids: Iterable[str]) -> None:
         """Copy those of the objects that are private to the user's repository."""
         objects = self.path / "objects"
         private = {path.parent.name + path.name: path for path in objects.glob("??/*")}
-        wanted = [oid for oid in private if oid in oids]
+        wanted = private.keys() & set(oids) if private else set()
         if not wanted:
             return
-        ids = "".join(f"{oid}\n" for oid in wanted).encode()
+        ids = "".join(f"{oid}\n" for oid in sorted(wanted)).encode()
         pack = ["pack-objects", "-q", "--local", "--non-empty", "--window=0", "--compression=1"]
         if len(wanted) > _FEW or sum(private[oid].stat().st_size for oid in wanted) > _SMALL:
             (self.user_objects / "pack").mkdir(exist_ok=True)

@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kedge.errors import GitError
@@ -56,11 +57,14 @@ class _Reader:
         self._nested: dict[bytes, git.Repo] = {}
 
     def run(self, keep: bool, also: Collection[bytes]) -> TreeReading:
-        paths, skipped = listing.list_paths(self._shadow)
+        with ThreadPoolExecutor() as pool:  # each waits for its own git
+            index = pool.submit(self._list_index)
+            changed = pool.submit(self._find_changed)
+            paths, skipped = listing.list_paths(self._shadow)
         paths.update(also)
-        known = self._list_index()
+        known = index.result()
         links = {path for path, line in known.items() if line.startswith(LINK.encode())}
-        todo = (paths - known.keys()) | (paths & (self._find_changed() | links))
+        todo = (paths - known.keys()) | (paths & (changed.result() | links))
         todo -= {one.path for one in skipped}
         files, entries = self._sort_paths(todo)
         entries += skipped
@@ -71,7 +75,7 @@ class _Reader:
         self._enter(one.line for one in entries if one.line != known.get(one.path))
         self._read_files(files, keep)
         if keep:
-            self._shadow.keep_objects({line.split(b" ")[1].decode() for line in known.values()})
+            self._shadow.keep_objects(line.split(b" ")[1].decode() for line in known.values())
         # Git checks that it has all objects, but files that are not checked out are its own affair.
         options = [] if keep and not skipped else ["--missing-ok"]
         tree = TreeId(self._shadow.git("write-tree", *options, keep=keep).decode().strip())
