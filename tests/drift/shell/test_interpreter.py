@@ -18,6 +18,7 @@ from kedge.drift.shell.expand import expand_words
 from kedge.drift.shell.interpreter import Interpreter
 from kedge.drift.shell.parse import MOST_CHARACTERS, parse
 from kedge.drift.shell.paths import ProjectPaths
+from kedge.drift.shell.programs import READERS, find_reader
 from kedge.drift.shell.syntax import Simple
 from kedge.drift.shell.values import ShellState, Value
 
@@ -751,3 +752,7 @@ def test_each_effect_is_recorded_once() -> None:
     for _ in range(3):
         builder.add("written", "a")
     assert builder.build() == Effects(written=("a",))
+
+
+def test_every_listed_program_has_a_reader() -> None:
+    assert all(callable(find_reader(name)) for name in READERS)

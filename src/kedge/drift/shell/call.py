@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kedge.drift.shell.options import Options
     from kedge.drift.shell.paths import ProjectPaths
 
-    Reader: TypeAlias = Callable[["ProgramCall"], Output]
+    Reader: TypeAlias = Callable[["ProgramCall"], Output | None]
 
     class Shell(Protocol):
         """The interpreter, as far as a program needs it."""
@@ -36,7 +36,7 @@ __all__ = ["ANYTHING", "NOTHING", "Output", "ProgramCall", "Value"]
 class ProgramCall:
     """`name` is the program without its directory, `typed` the word as it was written."""
 
-    __slots__ = ("args", "name", "shell", "state", "stdin", "typed")
+    __slots__ = ("args", "effects", "name", "shell", "state", "stdin", "typed")
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class ProgramCall:
         typed: str = "",
     ) -> None:
         self.shell = shell
+        self.effects = shell.effects
         self.state = state
         self.name = name
         self.args = args
@@ -67,10 +68,11 @@ class ProgramCall:
         shown = self.shell.paths.display(".", self.state.cwd)
         return shown is not None and shown[1]
 
-    def in_directory(self, directory: Value) -> ProgramCall:
-        """Return the same call, run in another directory, as `-C` asks for."""
+    def in_directory(self, *directories: Value) -> ProgramCall:
+        """Return the same call, run in other directories in turn, as `-C` asks for."""
         state = self.state.copy()
-        state.cwd = self.shell.resolve_directory(directory, state)
+        for directory in directories:
+            state.cwd = self.shell.resolve_directory(directory, state)
         return ProgramCall(self.shell, state, self.name, self.args, self.stdin, self.typed)
 
     def resolve(self, value: Value, *, report: bool = True) -> str | None:
@@ -78,72 +80,59 @@ class ProgramCall:
         text = value.text
         if text in NOWHERE or text.startswith("/dev/fd/"):
             return None
-        effects = self.shell.effects
         shown = None
         if not text.startswith(UNKNOWN):
             shown = self.shell.paths.display(text.replace(UNKNOWN, "*"), self.state.cwd)
         if shown is None:
             if report:
-                effects.plain = False
-                effects.add("unclear", f"{self.name} {value.shown}: the path is not known")
+                self.effects.plain = False
+                self.effects.add("unclear", f"{self.name} {value.shown}: the path is not known")
             return None
         path, outside = shown
         if value.glob or UNKNOWN in text:
-            effects.add("patterns", path)
+            self.effects.add("patterns", path)
         if outside:
-            effects.add("outside", path)
+            self.effects.add("outside", path)
         return path
 
+    def _add_paths(self, kind: str, values: Iterable[Value], *, report: bool = True) -> list[str]:
+        """Record an effect on the paths that are known, and return them."""
+        paths = [path for value in values if (path := self.resolve(value, report=report))]
+        for path in paths:
+            self.effects.add(kind, path)
+        return paths
+
     def read(self, *values: Value) -> None:
-        for value in values:
-            path = self.resolve(value, report=False)
-            if path:
-                self.shell.effects.add("read", path)
+        self._add_paths("read", values, report=False)
 
     def write(self, *values: Value) -> None:
-        for value in values:
-            path = self.resolve(value)
-            if path:
-                self.shell.effects.add("written", path)
+        self._add_paths("written", values)
 
     def write_text(self, value: Value, text: str | None, whole: bool = False) -> None:
         """Write a file; `text` is None if its content is not known."""
-        path = self.resolve(value)
-        if path:
-            self.shell.effects.add("written", path)
-            if text:
-                self.shell.effects.add_change(path, text.replace(UNKNOWN, "…"), "", whole)
+        for path in self._add_paths("written", [value]):
+            self.effects.add_change(path, (text or "").replace(UNKNOWN, "…"), "", whole)
 
     def edit(self, values: Iterable[Value], added: str = "", removed: str = "") -> None:
         """Change files in place."""
-        self.shell.effects.in_place = True
-        for value in values:
-            path = self.resolve(value)
-            if path:
-                self.shell.effects.add("written", path)
-                self.shell.effects.add_change(path, added, removed)
+        self.effects.in_place = True
+        for path in self._add_paths("written", values):
+            self.effects.add_change(path, added, removed)
 
     def delete(self, *values: Value) -> None:
-        for value in values:
-            path = self.resolve(value)
-            if path:
-                self.shell.effects.add("deleted", path)
+        self._add_paths("deleted", values)
 
     def move(self, source: Value, target: Value) -> None:
         old, new = self.resolve(source), self.resolve(target)
         if old and new:
-            self.shell.effects.add("moved", (old, new))
+            self.effects.add("moved", (old, new))
         elif old:
-            self.shell.effects.add("deleted", old)
+            self.effects.add("deleted", old)
         elif new:
-            self.shell.effects.add("written", new)
+            self.effects.add("written", new)
 
     def make_directory(self, *values: Value) -> None:
-        for value in values:
-            path = self.resolve(value)
-            if path:
-                self.shell.effects.add("directories", path)
-                self.state.made.add(path)
+        self.state.made.update(self._add_paths("directories", values))
 
     def is_directory(self, value: Value) -> bool:
         """True if the name says it is a directory, or the same command made it."""
@@ -154,50 +143,48 @@ class ProgramCall:
         return shown is not None and shown[0] in self.state.made
 
     def make_executable(self, *values: Value) -> None:
-        for value in values:
-            path = self.resolve(value)
-            if path:
-                self.shell.effects.add("made_executable", path)
+        self._add_paths("made_executable", values)
 
     def add_vcs(
         self, verb: str, args: Sequence[str] = (), destructive: bool = False, outward: bool = False
     ) -> None:
-        shown = tuple(word.replace(UNKNOWN, "…")[:200] for word in args[:50])
-        act = VcsCommand(verb, shown, destructive, outward, self.is_outside)
-        self.shell.effects.add("vcs", act)
+        act = VcsCommand(verb, _show(args), destructive, outward, self.is_outside)
+        self.effects.add("vcs", act)
 
     def add_install(
-        self,
-        manager: str,
-        packages: Sequence[str] = (),
-        dev: bool = False,
-        removes: bool = False,
+        self, manager: str, packages: Sequence[str] = (), dev: bool = False, removes: bool = False
     ) -> None:
-        shown = tuple(word.replace(UNKNOWN, "…")[:200] for word in packages[:50])
-        install = Install(manager, shown, dev, removes, self.is_outside)
-        self.shell.effects.add("installs", install)
+        install = Install(manager, _show(packages), dev, removes, self.is_outside)
+        self.effects.add("installs", install)
 
     def add_network(self, address: str) -> None:
-        self.shell.effects.add("network", strip_secrets(address))
+        self.effects.add("network", strip_secrets(address))
 
     def add_check(self) -> None:
         """Record the call as a check: a test runner, a linter, a type checker."""
-        words = (self.name, *(word.replace(UNKNOWN, "…")[:200] for word in self.words[:50]))
-        self.shell.effects.add("checks", CheckRun(words))
+        self.effects.add("checks", CheckRun((self.name, *_show(self.words))))
 
     def add_run(self, what: str) -> None:
         """Record a program whose effects cannot be read from the command."""
-        self.shell.effects.plain = False
-        self.shell.effects.add("runs", what.replace(UNKNOWN, "…")[:200])
+        self.effects.plain = False
+        self.effects.add("runs", what.replace(UNKNOWN, "…")[:200])
+
+    def add_script(self, script: Value) -> None:
+        """Record that a script runs whose code is not read."""
+        self.add_run(self.resolve(script, report=False) or script.shown)
 
     def add_unclear(self, why: str) -> None:
         """Record why the effects are not certain."""
-        self.shell.effects.add("unclear", f"{self.name}: {why}".replace(UNKNOWN, "…")[:300])
+        self.effects.add("unclear", f"{self.name}: {why}".replace(UNKNOWN, "…")[:300])
 
     def add_unread(self, why: str) -> None:
         """Record a part of the command that was not read, and so may do anything."""
         self.add_unclear(why)
-        self.shell.effects.unread = True
+        self.effects.unread = True
+
+
+def _show(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.replace(UNKNOWN, "…")[:200] for word in words[:50])
 
 
 def strip_secrets(address: str) -> str:

@@ -240,7 +240,7 @@ class Interpreter:
             call = ProgramCall(self, state, name, argv[1:], stdin, typed)
             inner = wrappers.unwrap(call)
             if inner is None:
-                return find_reader(name)(call)
+                return find_reader(name)(call) or ANYTHING
             if not inner:
                 return ANYTHING
             argv = inner

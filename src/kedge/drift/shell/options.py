@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from kedge.drift.shell.values import Value
 
 TYPE_CHECKING = False
@@ -22,10 +20,15 @@ class Options:
         self.rest: list[Value] = []
 
     def any(self, *names: str) -> bool:
-        return any(name in self.flags for name in names)
+        return not self.flags.isdisjoint(names)
 
     def get(self, *names: str) -> list[Value]:
         return [value for name in names for value in self.values.get(name, ())]
+
+    @property
+    def verb(self) -> str:
+        """The first operand, such as `push` in `git push`."""
+        return self.rest[0].text if self.rest else ""
 
     @property
     def words(self) -> list[str]:
@@ -40,7 +43,7 @@ def parse_options(
     `takes` names the options with a value. With `stop`, the first operand ends the options; with
     `whole`, `-json` is one option and not four.
     """
-    taking = _split(takes)
+    taking = set(takes.split())
     options = Options()
     at, count = 0, len(args)
     while at < count:
@@ -67,11 +70,6 @@ def parse_options(
             continue
         at += _read_cluster(options, value, taking, args[at : at + 1])
     return options
-
-
-@lru_cache(256)  # every call of a program asks for the same words
-def _split(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 def _read_cluster(

@@ -57,8 +57,3 @@ def normalize_path(path: str) -> str:
     if path.startswith(("/private/tmp", "/private/var")):
         path = path[len("/private") :]
     return path
-
-
-def pattern_under(directory: str, pattern: str) -> str:
-    """Return a pattern below a directory, written as short as possible."""
-    return pattern if directory in (".", "./", "") else f"{directory.rstrip('/')}/{pattern}"

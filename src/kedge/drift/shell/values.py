@@ -41,6 +41,12 @@ class Output(NamedTuple):
         return self.values if self.values is not None else (Value(UNKNOWN),)
 
 
+def pattern_under(directory: str, pattern: str, glob: bool = True) -> Value:
+    """Return a pattern below a directory, written as short as possible."""
+    here = directory in (".", "./", "")
+    return Value(pattern if here else f"{directory.rstrip('/')}/{pattern}", glob)
+
+
 NOTHING = Output((), "")
 ANYTHING = Output(None)
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 
-from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
+from kedge.drift.shell.call import ProgramCall, Value
 from kedge.drift.shell.options import parse_options
 from kedge.drift.shell.programs.checking import expand_targets
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
+from kedge.drift.shell.values import pattern_under
 
 _CHECKS = re.compile(
     r"(?:^|[:_./-])(?:tests?|spec|specs|lint|check|checks|typecheck|types|type-check|ci|verify"
     r"|unit|e2e|integration|coverage|vet|clippy|pytest|jest|vitest|mypy|t)(?=$|[:_./-])"
 )
 _WRITES = re.compile(r"(?:^|[:_./-])(?:fmt|format|fix|prettier|codegen|generate)(?=$|[:_./-])")
-
-
 _CARGO_TAKES = """-p --package --manifest-path --features -F --bin --example --test --bench -j
 --target --target-dir --git --branch --path --rev --tag --vers --version --rename --profile --color
 -Z --exclude"""
@@ -33,26 +28,23 @@ def run_target(call: ProgramCall, shown: str, target: str) -> None:
         call.add_check()
 
 
-def _make(call: ProgramCall) -> Output:
+def read_make(call: ProgramCall) -> None:
     takes = "-C -f -I -o -W --directory --file --makefile"
     if call.name != "make":
         takes += " -j -d -F -p --project -b -t --taskfile"
     options = call.parse_options(takes)
-    for place in options.get("-C", "--directory"):
-        call = call.in_directory(place)
+    call = call.in_directory(*options.get("-C", "--directory"))
     if options.any("-n", "--dry-run", "--just-print", "--list", "-l", "--help", "-T", "--version"):
-        return ANYTHING
+        return
     names = [word for word in options.words if "=" not in word and not word.isdigit()]
     for name in names or [""]:
         run_target(call, f"{call.name} {name}".strip(), name)
-    return ANYTHING
 
 
-def _cargo(call: ProgramCall) -> Output:
+def read_cargo(call: ProgramCall) -> None:
     args = call.args[1:] if call.words[:1] and call.words[0].startswith("+") else call.args
     options = parse_options(args, _CARGO_TAKES)
-    words = options.words
-    verb = words[0] if words else ""
+    words, verb = options.words, options.verb
     manifest = (Value("Cargo.toml"), Value("Cargo.lock"))
     if verb in ("add", "remove", "rm"):
         removes = verb != "add"
@@ -76,10 +68,9 @@ def _cargo(call: ProgramCall) -> Output:
         call.write(Value(f"{place}/Cargo.toml"), Value(f"{place}/src/*", True))
     elif verb in ("test", "t", "check", "c", "clippy", "nextest", "bench", "audit", "deny", "miri"):
         call.add_check()
-        call.shell.effects.plain = False
+        call.effects.plain = False
     elif verb in ("run", "r", "build", "b", "doc", "xtask", "clean", "make"):
         call.add_run(f"cargo {verb}")
-    return ANYTHING
 
 
 def _format(call: ProgramCall, spares: bool, suffix: str, paths: list[Value] | None = None) -> None:
@@ -89,15 +80,13 @@ def _format(call: ProgramCall, spares: bool, suffix: str, paths: list[Value] | N
         call.edit(expand_targets(paths or [], suffix))
 
 
-def _go(call: ProgramCall) -> Output:
+def read_go(call: ProgramCall) -> None:
     takes = "-o -run -tags -C -count -timeout -coverprofile -bench -p -ldflags -gcflags -mod -exec "
     options = parse_options(
         call.args, takes + "-covermode -coverpkg -parallel -cpu -modfile -skip -vettool", whole=True
     )
-    for place in options.get("-C"):
-        call = call.in_directory(place)
-    words = options.words
-    verb = words[0] if words else ""
+    call = call.in_directory(*options.get("-C"))
+    words, verb = options.words, options.verb
     modules = (Value("go.mod"), Value("go.sum"))
     if verb == "get":
         removed = [word for word in words[1:] if word.endswith("@none")]
@@ -124,7 +113,7 @@ def _go(call: ProgramCall) -> Output:
         _format(call, False, ".go", options.rest[1:])
     elif verb in ("test", "vet"):
         call.add_check()
-        call.shell.effects.plain = False
+        call.effects.plain = False
         call.write(*options.get("-o", "-coverprofile"))
     elif verb == "build":
         call.write(*options.get("-o"))
@@ -133,14 +122,12 @@ def _go(call: ProgramCall) -> Output:
         call.add_run(" ".join(["go", *words[:2]]))
         if verb == "generate":
             call.add_unread("the files that it generates are not read")
-    return ANYTHING
 
 
-def _dotnet(call: ProgramCall) -> Output:
+def read_dotnet(call: ProgramCall) -> None:
     takes = "-v --version -p --project -f --framework -c --configuration -o --output -s --source -n"
     options = call.parse_options(takes + " --name -r")
-    words = options.words
-    verb = words[0] if words else ""
+    words, verb = options.words, options.verb
     package = words.index("package") if "package" in words else 0
     if verb in ("add", "remove") and package:
         project = words[1] if package == 2 else "*.csproj"
@@ -152,7 +139,7 @@ def _dotnet(call: ProgramCall) -> Output:
         call.add_install("dotnet")
     elif verb == "test":
         call.add_check()
-        call.shell.effects.plain = False
+        call.effects.plain = False
     elif verb == "nuget" and words[1:2] == ["push"]:
         call.add_network("nuget.org")
         call.add_vcs("dotnet nuget push", words[2:], outward=True)
@@ -160,7 +147,6 @@ def _dotnet(call: ProgramCall) -> Output:
         call.add_unread("new creates files that are not read")
     elif verb:
         call.add_run(f"dotnet {verb}")
-    return ANYTHING
 
 
 _TOOLS = {
@@ -174,14 +160,13 @@ _TOOLS = {
 }
 
 
-def _tool(call: ProgramCall) -> Output:
+def read_tool(call: ProgramCall) -> None:
     checks, formats, suffix = _TOOLS[call.name]
     options = call.parse_options("-c --config -o --output --only --exclude")
-    words = options.words
-    verb = words[0] if words else ""
+    words, verb = options.words, options.verb
     if verb in checks.split() and verb:
         call.add_check()
-        call.shell.effects.plain = False
+        call.effects.plain = False
     elif verb in formats.split():
         spares = options.any("--check", "--check-formatted", "--set-exit-if-changed", "--dry-run")
         _format(call, spares or "none" in words, suffix, options.rest[1:])
@@ -201,10 +186,9 @@ def _tool(call: ProgramCall) -> Output:
         read_code(call, "node", options.rest[1].text if len(options.rest) > 1 else "", [])
     elif verb:
         call.add_run(" ".join([call.name, *words[:2]]) if verb == "run" else f"{call.name} {verb}")
-    return ANYTHING
 
 
-def _maven(call: ProgramCall) -> Output:
+def read_maven(call: ProgramCall) -> None:
     options = call.parse_options("-f -p -P -pl --file --project-dir -b --tests -x", whole=True)
     goals = [word.rpartition(":")[2] if word.startswith(":") else word for word in options.words]
     for goal in goals or [""]:
@@ -213,32 +197,29 @@ def _maven(call: ProgramCall) -> Output:
             call.add_vcs(f"{call.name} {goal}", options.words, outward=True)
         if goal.lower() in ("spotlessapply", "spotless:apply", "ktlintformat"):
             call.add_unclear(f"{goal} may rewrite files")
-    return ANYTHING
 
 
-def _compiler(call: ProgramCall) -> Output:
-    options = call.parse_options(
-        "-o -I -L -x --outDir --out-dir -p --project -d -B --target", whole=True
-    )
+def read_compiler(call: ProgramCall) -> None:
+    takes = "-o -I -L -x --outDir --out-dir -p --project -d -B --target"
+    options = call.parse_options(takes, whole=True)
     if call.name == "tsc":
         if options.any("--noEmit", "--no-emit", "--version", "-v", "--help"):
             call.add_check()
         else:
             call.add_run("tsc")
-            for place in options.get("--outDir", "--out-dir"):
-                call.write(Value(f"{place.text.rstrip('/')}/**", True))
-        return ANYTHING
+            places = options.get("--outDir", "--out-dir")
+            call.write(*(pattern_under(place.text, "**") for place in places))
+        return
     if call.name in ("cmake", "ninja", "bazel"):
-        run_target(call, " ".join([call.name, *options.words[:1]]), "".join(options.words[:1]))
-        return ANYTHING
+        run_target(call, f"{call.name} {options.verb}".strip(), options.verb)
+        return
     call.read(*options.rest)
     call.write(*options.get("-o"))
     if not options.any("-o", "-fsyntax-only", "-E", "--version") and options.rest:
         call.write(Value("a.out") if call.name not in ("javac", "rustc") else Value("*", True))
-    return ANYTHING
 
 
-def _sessions(call: ProgramCall) -> Output:
+def read_sessions(call: ProgramCall) -> None:
     """tox, nox, pre-commit: run the checks of the project."""
     options = call.parse_options("-e -s --session -c --config --hook-stage --files")
     call.add_run(" ".join([call.name, *call.words[:2]]))
@@ -247,16 +228,3 @@ def _sessions(call: ProgramCall) -> Output:
         call.add_unclear("its hooks may rewrite files")
     elif call.name in ("tox", "nox"):
         call.add_check()
-    return ANYTHING
-
-
-_NAMES = (
-    (_make, "make just task rake npm-run-all turbo nx invoke inv"),
-    (_maven, "mvn mvnw gradle gradlew sbt"),
-    (_compiler, "cmake ninja bazel gcc g++ clang clang++ cc rustc tsc javac"),
-    (_sessions, "nox tox pre-commit prek"),
-    (_tool, " ".join(_TOOLS)),
-)
-READERS: dict[str, Reader] = {"cargo": _cargo, "go": _go, "dotnet": _dotnet}
-for _reader, _names in _NAMES:
-    READERS.update(dict.fromkeys(_names.split(), _reader))

@@ -7,45 +7,40 @@ import re
 from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
 from kedge.drift.shell.values import UNKNOWN, make_output
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
-
-_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "\\r": "\r", "\\0": "\0"}
-_ESCAPE = re.compile(r"\\[nt\\r0]")
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "0": ""}
+_ESCAPE = re.compile(r"\\([nt\\r0])")
 
 
-def _nothing(_call: ProgramCall) -> Output:
+def read_silent(_call: ProgramCall) -> Output:
     return NOTHING
 
 
-def _cd(call: ProgramCall) -> Output:
+def read_cd(call: ProgramCall) -> Output:
     state = call.state
-    options = call.parse_options().rest
+    operands = call.parse_options().rest
     if call.name == "pushd":
         state.stack.append(state.cwd)
     back = state.cwd
-    if not options:
-        where = call.shell.paths.absolute("~", None) if call.name == "cd" else state.cwd
-        state.cwd = where
-    elif options[0].text == "-":
+    if not operands:
+        state.cwd = call.shell.paths.absolute("~", None) if call.name == "cd" else state.cwd
+    elif operands[0].text == "-":
         state.cwd = state.back
     else:
-        state.cwd = call.shell.resolve_directory(options[0], state)
+        state.cwd = call.shell.resolve_directory(operands[0], state)
     state.back = back
     return NOTHING
 
 
-def _popd(call: ProgramCall) -> Output:
+def read_popd(call: ProgramCall) -> Output:
     call.state.cwd = call.state.stack.pop() if call.state.stack else None
     return NOTHING
 
 
-def _pwd(call: ProgramCall) -> Output:
+def read_pwd(call: ProgramCall) -> Output:
     return ANYTHING if call.state.cwd is None else Output((Value(call.state.cwd),))
 
 
-def _echo(call: ProgramCall) -> Output:
+def read_echo(call: ProgramCall) -> Output:
     args = call.args
     escapes, end = False, "\n"
     while args and re.fullmatch(r"-[neE]{1,3}", args[0].text):
@@ -56,7 +51,7 @@ def _echo(call: ProgramCall) -> Output:
     return _print(args, (_unescape(text) if escapes else text) + end)
 
 
-def _printf(call: ProgramCall) -> Output:
+def read_printf(call: ProgramCall) -> Output:
     args = call.args[2:] if call.words[:1] == ["-v"] else call.args
     if not args:
         return NOTHING
@@ -80,12 +75,10 @@ def _print(args: list[Value], text: str) -> Output:
 
 
 def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return _ESCAPE.sub(lambda found: _ESCAPES[found[0]].replace("\0", ""), text)
+    return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], text)
 
 
-def _declare(call: ProgramCall) -> Output:
+def read_declare(call: ProgramCall) -> Output:
     for value in call.args:
         name, sign, given = value.text.partition("=")
         if sign and name.isidentifier():
@@ -93,7 +86,7 @@ def _declare(call: ProgramCall) -> Output:
     return NOTHING
 
 
-def _read(call: ProgramCall) -> Output:
+def read_input(call: ProgramCall) -> Output:
     names = call.parse_options("-d -n -N -p -t -u -i -a").rest
     line = call.stdin.lines()[:1] or (Value(UNKNOWN),)
     if len(names) == 1:
@@ -106,28 +99,28 @@ def _read(call: ProgramCall) -> Output:
     return NOTHING
 
 
-def _mapfile(call: ProgramCall) -> Output:
+def read_mapfile(call: ProgramCall) -> Output:
     names = call.parse_options("-d -n -O -s -u -C -c").rest
     if names:
         call.state.variables[names[0].text] = call.stdin.lines() or (Value(UNKNOWN),)
     return NOTHING
 
 
-def _set(call: ProgramCall) -> Output:
+def read_set(call: ProgramCall) -> Output:
     if "--" in call.words:
         call.state.params = tuple(call.args[call.words.index("--") + 1 :])
     return NOTHING
 
 
-def _shift(call: ProgramCall) -> Output:
+def read_shift(call: ProgramCall) -> Output:
     call.state.params = call.state.params[1:]
     return NOTHING
 
 
-def _eval(call: ProgramCall) -> Output:
+def read_eval(call: ProgramCall) -> Output:
     text = " ".join(call.words)
     if UNKNOWN in text:
-        call.shell.effects.plain = False
+        call.effects.plain = False
         if text.strip(UNKNOWN + " "):
             return call.shell.run_text(text.replace(UNKNOWN, '"$unknown"'), call.state, call.stdin)
         call.add_unclear("what it runs is not known")
@@ -135,28 +128,13 @@ def _eval(call: ProgramCall) -> Output:
     return call.shell.run_text(text, call.state, call.stdin)
 
 
-def _source(call: ProgramCall) -> Output:
+def read_source(call: ProgramCall) -> Output:
     if call.args and not call.args[0].text.endswith(("/activate", ".env", "rc", "profile")):
-        path = call.resolve(call.args[0], report=False)
-        call.add_run(path or call.args[0].shown)
+        call.add_script(call.args[0])
     return NOTHING
 
 
-def _trap(call: ProgramCall) -> Output:
+def read_trap(call: ProgramCall) -> Output:
     if len(call.args) > 1 and call.args[0].known and call.args[0].text not in ("-", ""):
         call.shell.run_text(call.args[0].text, call.state.copy())
     return NOTHING
-
-
-_QUIET = """test [ [[ : true false exit return break continue unset alias unalias ulimit umask wait
-jobs bg fg disown hash type dirs shopt getopts let logout times"""
-READERS: dict[str, Reader] = dict.fromkeys(_QUIET.split(), _nothing)
-READERS.update(
-    {
-        "cd": _cd, "pushd": _cd, "popd": _popd, "pwd": _pwd, "echo": _echo, "printf": _printf,
-        "export": _declare, "declare": _declare, "local": _declare, "readonly": _declare,
-        "typeset": _declare, "read": _read, "mapfile": _mapfile, "readarray": _mapfile,
-        "set": _set, "shift": _shift, "eval": _eval, "source": _source, ".": _source,
-        "trap": _trap,
-    }
-)  # fmt: skip

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from posixpath import basename
 
-from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
+from kedge.drift.shell.call import ProgramCall, Value
 from kedge.drift.shell.options import Options
-from kedge.drift.shell.paths import pattern_under
+from kedge.drift.shell.values import pattern_under
 from kedge.host.record import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
 
 _JS = """-c --config --ext --ignore-path --rulesdir --plugin --parser -f --format -o --output-file
 --max-warnings --cache-location --stdin-filename --stdin-filepath --log-level --loglevel"""
@@ -70,35 +66,28 @@ _FORMATTERS = {
     "codespell": Formatter("-w --write-changes", "", "", "-L -S --skip"),
     "buf": Formatter("-w --write", "-d", ".proto"),
 }  # fmt: skip
-_TESTS = """pytest py.test jest vitest mocha ava rspec phpunit pest ctest karma playwright cypress
-unittest nose2 flake8 pylint mypy pyright basedpyright ty pyrefly shellcheck hadolint yamllint
-actionlint staticcheck vue-tsc svelte-check phpstan psalm stestr trial gotestsum detekt clang-tidy
-bandit semgrep vulture lint-imports tap bats shunit2 runtests.py"""
 _TEST_TAKES = """-k -m -n -p -o -c -W -t -r --maxfail --tb --ignore --deselect --cov --cov-report
 --junitxml --junit-xml --timeout --rootdir --config --config-file --reporter --outputFile
 --project -g --grep --testNamePattern --testPathPattern --max-line-length --durations --seed
 --cov-fail-under --cov-config --basetemp --color --dist --randomly-seed --shard --workers"""
 
 
-def _formatter(call: ProgramCall) -> Output:
+def read_formatter(call: ProgramCall) -> None:
     rules = _FORMATTERS[call.name]
     options = call.parse_options(rules.takes)
     paths = options.rest
+    writes = _writes(options, rules)
     if call.name in ("biome", "golangci-lint", "buf") or rules.verbs:
-        verb, paths = (paths[0].text if paths else ""), paths[1:]
-        writes = _writes(options, rules) and (not rules.verbs or verb in rules.verbs.split())
+        verb, paths = options.verb, paths[1:]
+        writes = writes and (not rules.verbs or verb in rules.verbs.split())
         writes = writes or (call.name == "golangci-lint" and verb == "fmt")
-    else:
-        writes = _writes(options, rules)
     _format(call, options, paths, writes, rules.suffixes)
-    return ANYTHING
 
 
 def _writes(options: Options, rules: Formatter) -> bool:
-    if any(flag in options.flags for flag in rules.spares.split()):
+    if options.any(*rules.spares.split()):
         return False
-    writes = rules.writes.split()
-    return not writes or any(flag in options.flags for flag in writes)
+    return not rules.writes or options.any(*rules.writes.split())
 
 
 def _format(
@@ -119,17 +108,15 @@ def expand_targets(paths: list[Value], suffix: str) -> list[Value]:
     for path in paths or [Value(".")]:
         name = basename(path.text.rstrip("/"))
         if path.text.endswith("/...") or path.text == "...":
-            found.append(
-                Value(pattern_under(path.text.removesuffix("...").rstrip("/") or ".", tail), True)
-            )
+            found.append(pattern_under(path.text.removesuffix("...").rstrip("/"), tail))
         elif path.glob or "*" in path.text or "." in name.strip("."):
             found.append(Value(path.text, path.glob or "*" in path.text))
         else:
-            found.append(Value(pattern_under(path.text, tail), True))
+            found.append(pattern_under(path.text, tail))
     return found
 
 
-def _ruff(call: ProgramCall) -> Output:
+def read_ruff(call: ProgramCall) -> None:
     options = call.parse_options(_PY + " --fixable --unfixable --per-file-ignores -o --output-file")
     words = options.words
     verb = words[0] if words[:1] in (["check"], ["format"], ["rule"], ["config"], ["clean"]) else ""
@@ -141,13 +128,12 @@ def _ruff(call: ProgramCall) -> Output:
         writes = options.any("--fix", "--fix-only", "--add-noqa") and not options.any("--diff")
     if verb in ("", "check", "format"):
         _format(call, options, paths, writes, ".py")
-    return ANYTHING
 
 
-def _test(call: ProgramCall) -> Output:
+def read_test(call: ProgramCall) -> None:
     options = call.parse_options(_TEST_TAKES)
     call.add_check()
-    call.shell.effects.plain = False
+    call.effects.plain = False
     if call.name in ("pytest", "py.test"):
         call.read(*(Value(word.text.partition("::")[0], word.glob) for word in options.rest))
         call.write(*options.get("--junitxml", "--junit-xml"))
@@ -157,10 +143,9 @@ def _test(call: ProgramCall) -> Output:
         call.write(*options.get("--outputFile"))
     elif call.name in ("mypy", "flake8", "pylint", "pyright", "shellcheck", "bandit"):
         call.read(*options.rest)
-    return ANYTHING
 
 
-def _framework(call: ProgramCall) -> Output:
+def read_framework(call: ProgramCall) -> None:
     """`manage.py`, `artisan`, `rails`: verbs that run tests, create files or change data."""
     verb = next((word for word in call.words if not word.startswith("-")), "")
     if verb in ("test", "test:system", "spec"):
@@ -170,9 +155,3 @@ def _framework(call: ProgramCall) -> Output:
     elif verb in ("generate", "g", "startapp", "startproject") or verb.startswith("make:"):
         call.add_unread(f"{verb} creates files that are not read")
     call.add_run(f"{call.name} {verb}".strip())
-    return ANYTHING
-
-
-READERS: dict[str, Reader] = dict.fromkeys(_TESTS.split(), _test)
-READERS.update(dict.fromkeys(_FORMATTERS, _formatter))
-READERS.update({"ruff": _ruff, "manage.py": _framework, "artisan": _framework, "rails": _framework})

@@ -7,16 +7,12 @@ import re
 from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
 from kedge.drift.shell.patches import parse_patch
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
-
 _SUFFIX = re.compile(r"\.\w{1,8}")
 _ADDRESS = re.compile(r"[\d$,~+!\s]*+(?:/(?:[^/\\\n]|\\.)*/[\d$,~+!I\s]*+){0,2}")
 _AWK_FILE = re.compile(r'>>?\s{0,9}"([^"\n]{1,200})"')
 
 
-def _sed(call: ProgramCall) -> Output:
+def read_sed(call: ProgramCall) -> Output:
     scripts: list[str] = []
     files: list[Value] = []
     in_place, suffix = False, ""
@@ -114,7 +110,7 @@ def _read_pair(script: str, at: int) -> tuple[str, str, int]:
     return pieces[0], pieces[1], at
 
 
-def _perl(call: ProgramCall) -> Output:
+def read_perl(call: ProgramCall) -> None:
     codes: list[str] = []
     files: list[Value] = []
     in_place, suffix = False, ""
@@ -151,16 +147,14 @@ def _perl(call: ProgramCall) -> Output:
         read_code(call, "perl", "\n".join(codes), [])
         call.read(*files)
     elif files:
-        call.add_run(call.resolve(files[0], report=False) or files[0].shown)
-    return ANYTHING
+        call.add_script(files[0])
 
 
-def _awk(call: ProgramCall) -> Output:
+def read_awk(call: ProgramCall) -> Output:
     options = call.parse_options("-i -F -v -f -e --include --field-separator --assign --file")
-    code, files = ("", options.rest) if options.any("-f", "--file") else ("", options.rest[1:])
-    if options.rest and not options.any("-f", "--file"):
-        code = options.rest[0].text
-    files = [value for value in files if "=" not in value.text]
+    given = options.any("-f", "--file")
+    code = "" if given else options.verb
+    files = [each for each in options.rest[0 if given else 1 :] if "=" not in each.text]
     if any(value.text == "inplace" for value in options.get("-i", "--include")):
         call.edit(files)
         return NOTHING
@@ -169,27 +163,25 @@ def _awk(call: ProgramCall) -> Output:
     return ANYTHING
 
 
-def _tee(call: ProgramCall) -> Output:
+def read_tee(call: ProgramCall) -> Output:
     options = call.parse_options("--output-error")
     for value in options.rest:
         call.write_text(value, call.stdin.text, not options.any("-a", "--append"))
     return call.stdin
 
 
-def _dd(call: ProgramCall) -> Output:
+def read_dd(call: ProgramCall) -> None:
     for value in call.args:
         name, _, path = value.text.partition("=")
         if name == "of":
             call.write(Value(path, value.glob))
         elif name == "if":
             call.read(Value(path, value.glob))
-    return ANYTHING
 
 
-def _patch(call: ProgramCall) -> Output:
+def read_patch(call: ProgramCall) -> Output:
     options = call.parse_options("-p -i -d -o -F -B -z -r -D --strip --input --directory --output")
-    place = options.get("-d", "--directory")
-    here = call.in_directory(place[0]) if place else call
+    here = call.in_directory(*options.get("-d", "--directory"))
     if options.any("--dry-run"):
         return NOTHING
     if options.rest:
@@ -204,7 +196,7 @@ def _patch(call: ProgramCall) -> Output:
     return NOTHING
 
 
-def _apply_patch(call: ProgramCall) -> Output:
+def read_apply_patch(call: ProgramCall) -> Output:
     text = call.stdin.text or (call.args[0].text if call.args else "")
     if not apply_patch(call, text):
         call.add_unread("the patch is not read")
@@ -214,7 +206,7 @@ def _apply_patch(call: ProgramCall) -> Output:
 def apply_patch(call: ProgramCall, text: str) -> bool:
     """Record what a patch does to each file; False if the text is not a patch."""
     files = parse_patch(text)
-    call.shell.effects.in_place = True
+    call.effects.in_place = True
     for each in files:
         target = Value(each.target)
         path = Value(each.path)
@@ -228,33 +220,25 @@ def apply_patch(call: ProgramCall, text: str) -> bool:
             call.write(path)
         shown = call.resolve(target if each.target else path)
         if shown:
-            call.shell.effects.add_change(shown, each.added, each.removed, each.kind == "add")
+            call.effects.add_change(shown, each.added, each.removed, each.kind == "add")
     return bool(files)
 
 
-def _sponge(call: ProgramCall) -> Output:
-    call.write(*call.parse_options("").rest)
-    return NOTHING
-
-
-def _editor(call: ProgramCall) -> Output:
+def read_editor(call: ProgramCall) -> Output:
     call.edit(call.parse_options("-c -S -u -p --cmd").rest)
     return NOTHING
 
 
-def _yq(call: ProgramCall) -> Output:
+def read_yq(call: ProgramCall) -> None:
     options = call.parse_options("-o -p -I --output-format --arg --argjson")
-    paths = options.rest[1:]
-    if options.words[:1] in (["e"], ["eval"], ["ea"], ["eval-all"]):
-        paths = options.rest[2:]
+    paths = options.rest[2 if options.verb in ("e", "eval", "ea", "eval-all") else 1 :]
     if options.any("-i", "--inplace", "--in-place", "-yi"):
         call.edit(paths)
     else:
         call.read(*paths)
-    return ANYTHING
 
 
-def _sort(call: ProgramCall) -> Output:
+def read_sort(call: ProgramCall) -> Output:
     options = call.parse_options(
         "-o -k -t -S -T --output --key -f -s -w --field-separator --parallel"
     )
@@ -267,16 +251,7 @@ def _sort(call: ProgramCall) -> Output:
     return ANYTHING if options.rest or call.name == "xxd" else Output(call.stdin.values)
 
 
-def _base64(call: ProgramCall) -> Output:
+def read_base64(call: ProgramCall) -> None:
     options = call.parse_options("-w -b -i -o --wrap --input --output")
     call.read(*options.rest, *options.get("-i", "--input"))
     call.write(*options.get("-o", "--output"))
-    return ANYTHING
-
-
-READERS: dict[str, Reader] = {
-    "sed": _sed, "perl": _perl, "awk": _awk, "tee": _tee, "dd": _dd, "patch": _patch,
-    "apply_patch": _apply_patch, "sponge": _sponge, "ed": _editor, "ex": _editor, "vi": _editor,
-    "nano": _editor, "emacs": _editor, "yq": _yq, "sort": _sort, "uniq": _sort, "xxd": _sort,
-    "base64": _base64,
-}  # fmt: skip

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from kedge.drift.shell.call import NOTHING, Output, ProgramCall, Value
-from kedge.drift.shell.paths import pattern_under
-from kedge.drift.shell.values import MOST_VALUES, UNKNOWN
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
+from kedge.drift.shell.options import parse_options
+from kedge.drift.shell.values import MOST_VALUES, UNKNOWN, pattern_under
 
 _FD_RUNS = ("-x", "-X", "--exec", "--exec-batch")
 _RUNS = ("-exec", "-execdir", "-ok", "-okdir")
 
 
-def _find(call: ProgramCall) -> Output:
-    places: list[Value] = []
+def read_find(call: ProgramCall) -> Output:
     names: list[str] = []
     commands: list[list[Value]] = []
     args = call.args
     at, flat, deletes = 0, False, False
     while at < len(args) and not args[at].text.startswith(("-", "(", "!")):
-        places.append(args[at])
         at += 1
+    places = args[:at]
     refused = False
     while at < len(args):
         text = args[at].text
@@ -67,15 +62,11 @@ def _patterns(place: Value, names: list[str], flat: bool) -> list[Value]:
     for name in names or ["*" if flat else "**"]:
         if name.startswith("/"):  # a pattern of the whole path
             path = name[1:].lstrip("*")
-            inside = path.removeprefix("./") if path.startswith("./") else f"**{path}"
-            pattern = (
-                inside if place.text in (".", "./") else pattern_under(place.text, f"**{path}")
-            )
-        elif flat or name == "**":
-            pattern = pattern_under(place.text, name)
+            here = path.startswith("./") and place.text in (".", "./")
+            pattern = path.removeprefix("./") if here else f"**{path}"
         else:
-            pattern = pattern_under(place.text, f"**/{name}")
-        found.append(Value(pattern, True))
+            pattern = name if flat or name == "**" else f"**/{name}"
+        found.append(pattern_under(place.text, pattern))
     return found
 
 
@@ -87,20 +78,21 @@ def _run_on_each(call: ProgramCall, command: list[Value], values: list[Value], s
         return call.shell.run_program([*command, *values], call.state.copy(), NOTHING)
     result = NOTHING
     for value in values[:MOST_VALUES]:
-        argv = [_substitute(word, sign, value) if sign in word.text else word for word in command]
+        argv = [
+            Value(word.text.replace(sign, value.text), word.glob or value.glob)
+            if sign in word.text
+            else word
+            for word in command
+        ]
         result = call.shell.run_program(argv, call.state.copy(), NOTHING)
     return result
 
 
-def _substitute(word: Value, sign: str, value: Value) -> Value:
-    return Value(word.text.replace(sign, value.text), word.glob or value.glob)
-
-
-def _xargs(call: ProgramCall) -> Output:
+def read_xargs(call: ProgramCall) -> Output:
     takes = "-n -P -L -I -s -d -a -E -J --max-args --max-procs --max-lines --delimiter --arg-file"
     options = call.parse_options(takes + " --replace --eof", stop=True)
     sign = options.get("-I", "-J", "--replace")
-    values = list(call.stdin.values or ()) if call.stdin.values is not None else [Value(UNKNOWN)]
+    values = [Value(UNKNOWN)] if call.stdin.values is None else list(call.stdin.values)
     if options.any("-0", "--null") and call.stdin.text and "\0" not in call.stdin.text:
         values = [Value(word) for word in call.stdin.text.split()]
     if options.any("-a", "--arg-file"):
@@ -112,11 +104,10 @@ def _xargs(call: ProgramCall) -> Output:
     return call.shell.run_program([*command, *values], call.state.copy(), NOTHING)
 
 
-def _parallel(call: ProgramCall) -> Output:
+def read_parallel(call: ProgramCall) -> Output:
     options = call.parse_options("-j --jobs -n -N --colsep --delay --timeout --joblog", stop=True)
-    words = [value.text for value in options.rest]
-    if ":::" in words:
-        at = words.index(":::")
+    if ":::" in options.words:
+        at = options.words.index(":::")
         command, values = options.rest[:at], options.rest[at + 1 :]
     else:
         command, values = options.rest, list(call.stdin.values or [Value(UNKNOWN)])
@@ -125,27 +116,17 @@ def _parallel(call: ProgramCall) -> Output:
     return _run_on_each(call, command, values, "{}")
 
 
-def _fd(call: ProgramCall) -> Output:
+def read_fd(call: ProgramCall) -> Output:
     words = call.words
     run = next((at for at, word in enumerate(words) if word in _FD_RUNS), len(words))
     takes = "-e -t -d -E -g -S -c --extension --type --max-depth --exclude --size --changed-within"
-    options = ProgramCall(
-        call.shell, call.state, call.name, call.args[:run], call.stdin
-    ).parse_options(takes)
+    options = parse_options(call.args[:run], takes)
     tails = [f"**/*.{value.text.lstrip('.')}" for value in options.get("-e", "--extension")]
     if not tails:
-        name = options.rest[0].text if options.rest else ""
+        name = options.verb
         plain = name.replace(".", "").replace("_", "").replace("-", "").isalnum()
         tails = [f"**/*{name}*" if plain else "**"]
-    values = [
-        Value(pattern_under(place.text, tail), True)
-        for place in options.rest[1:] or [Value(".")]
-        for tail in tails
-    ]
+    values = [pattern_under(place, tail) for place in options.words[1:] or ["."] for tail in tails]
     if run < len(words):
-        command = call.args[run + 1 :]
-        return _run_on_each(call, command, values, "{}")
+        return _run_on_each(call, call.args[run + 1 :], values, "{}")
     return Output(tuple(values))
-
-
-READERS: dict[str, Reader] = {"find": _find, "xargs": _xargs, "parallel": _parallel, "fd": _fd}

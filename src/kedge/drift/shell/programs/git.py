@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
-from kedge.drift.shell.options import parse_options
-from kedge.drift.shell.paths import pattern_under
+from kedge.drift.shell.options import Options, parse_options
+from kedge.drift.shell.programs.files import pair_targets
+from kedge.drift.shell.values import pattern_under
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from kedge.drift.shell.call import Reader
-
-    Verb: TypeAlias = Callable[[ProgramCall, list[Value]], Output | None]
+    # records what a command does besides; True if it destroys work, None if it changes nothing
+    Effect: TypeAlias = Callable[[ProgramCall, Options, list[Value]], bool | None]
 
 _GLOBAL = "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix"
 # a name that can only be a file, not a branch or tag
@@ -29,36 +30,79 @@ credential stripspace check-mailmap check-ref-format symbolic-ref mktree unpack-
 _READING = frozenset(_READS.split())
 
 
-def _git(call: ProgramCall) -> Output:
-    options = parse_options(call.args, _GLOBAL, stop=True)
-    for place in options.get("-C"):
-        call = call.in_directory(place)
-    trees = options.get("--work-tree")
-    if trees:
-        call = call.in_directory(trees[0])
+class Verb(NamedTuple):
+    """A git command: its options with a value, those with which it only lists or tries, and those
+    with which it destroys."""
+
+    takes: str = ""
+    spares: str = ""
+    destroys: str = ""
+
+
+_FETCH = "--depth --jobs -j -s -X --strategy --deepen --shallow-since"
+_FORCE = "-f --force"
+_TRIES = "-n --dry-run"
+_VERBS = {
+    "add": Verb("", _TRIES),
+    "commit": Verb("-m -F -C -c -t --message --file --author --date", "--dry-run"),
+    "push": Verb("-o --push-option --repo --receive-pack --exec", "",
+                 _FORCE + " --force-with-lease --force-if-includes --mirror -d --delete --prune"),
+    "pull": Verb(_FETCH, "", _FORCE),
+    "fetch": Verb(_FETCH),
+    "clone": Verb("-b -o -u -c --branch --depth --origin --config --reference -j --jobs"),
+    "reset": Verb("", "", "--hard --merge --keep"),
+    "checkout": Verb("-b -B --orphan --conflict --pathspec-from-file", "", _FORCE),
+    "switch": Verb("-c -C --create --force-create --orphan", "",
+                   _FORCE + " --discard-changes -C --force-create"),
+    "restore": Verb("-s --source --conflict --pathspec-from-file"),
+    "clean": Verb("-e --exclude", _TRIES, _FORCE),
+    "branch": Verb("-u --set-upstream-to --contains --no-contains --merged --no-merged --sort "
+                   "--format --points-at", "", _FORCE + " -D -M"),
+    "tag": Verb("-m -F -u -n --message --file --sort --format --contains --points-at",
+                "-l --list -n --sort --contains --points-at -v --format", _FORCE + " -d --delete"),
+    "rebase": Verb("-x -s -X --onto --exec --strategy"),
+    "rm": Verb("--pathspec-from-file", _TRIES),
+    "mv": Verb("", _TRIES),
+    "apply": Verb("-p -C --directory --exclude --include --whitespace"),
+    "am": Verb("-p -C --directory --exclude --include --whitespace"),
+    "worktree": Verb("-b -B --reason", "", _FORCE),
+    "config": Verb("-f --file --type --default --blob"),
+    "update-ref": Verb("-m", "", "-d"),
+    "init": Verb("-b --initial-branch --template --separate-git-dir"),
+}  # fmt: skip
+
+
+def read_git(call: ProgramCall) -> Output:
+    options = call.parse_options(_GLOBAL, stop=True)
+    call = call.in_directory(*options.get("-C"), *options.get("--work-tree")[:1])
     for value in options.get("-c"):
         if value.text.lower().startswith("core.hookspath="):
             call.add_vcs("config", [value.text])
     if not options.rest:
         return ANYTHING
-    verb, args = options.rest[0].text, options.rest[1:]
+    verb, args = options.verb, options.rest[1:]
     if verb in _READING:
         return _read(call, verb, args)
-    if any(each.text in ("-h", "--help") for each in args):
-        return NOTHING
-    reader = _VERBS.get(verb)
-    if reader:
-        return reader(call, args) or NOTHING
-    call.add_vcs(verb, _words(args))
+    if not any(each.text in ("-h", "--help") for each in args):
+        _change(call, "add" if verb == "stage" else verb, args)
     return NOTHING
 
 
-def _words(args: list[Value]) -> list[str]:
-    return [value.text for value in args]
+def _change(call: ProgramCall, verb: str, args: list[Value]) -> None:
+    takes, spares, destroys = _VERBS.get(verb, Verb())
+    options = parse_options(args, takes)
+    if options.any(*spares.split()):
+        return
+    effect = _EFFECTS.get(verb)
+    destructive = effect(call, options, args) if effect else False
+    if destructive is not None:
+        destructive = destructive or options.any(*destroys.split())
+        outward = verb in ("push", "send-email")
+        call.add_vcs(verb, [value.text for value in args], destructive, outward)
 
 
 def _read(call: ProgramCall, verb: str, args: list[Value]) -> Output:
-    words = _words(args)
+    words = [value.text for value in args]
     options = parse_options(args, "-o --output -C -n --format -S -G -L -U")
     if verb in ("archive", "format-patch", "diff", "bundle"):
         call.write(*options.get("-o", "--output"))
@@ -66,13 +110,13 @@ def _read(call: ProgramCall, verb: str, args: list[Value]) -> Output:
             call.write(Value("*.patch", True))
     if verb == "rev-parse" and "--show-toplevel" in words:
         return Output((Value(call.shell.paths.root),))
-    if verb == "symbolic-ref" and len(options.rest) > 1:
-        call.add_vcs(verb, words)
-    if verb == "hash-object" and "-w" in words:
+    if (verb == "symbolic-ref" and len(options.rest) > 1) or (
+        verb == "hash-object" and "-w" in words
+    ):
         call.add_vcs(verb, words)
     lists = verb == "ls-files" or (verb == "grep" and options.any("-l", "--files-with-matches"))
-    paths = _paths(args) if "--" in words or verb != "ls-files" else options.rest
-    if verb in ("diff", "show", "log", "blame", "grep", "ls-files") and paths:
+    paths = _after_dashes(args) if "--" in words or verb != "ls-files" else options.rest
+    if verb in ("diff", "show", "log", "blame", "grep", "ls-files"):
         call.read(*paths)
     if not lists and "--name-only" not in words:
         return ANYTHING
@@ -86,259 +130,165 @@ def _below(path: Value) -> Value:
         return Value(f"**/{text}", True)
     if path.glob or "*" in text or _FILE.fullmatch(text):
         return path
-    return Value(pattern_under(text, "**"), True)
+    return pattern_under(text, "**")
 
 
-def _paths(args: list[Value]) -> list[Value]:
+def _after_dashes(args: list[Value]) -> list[Value]:
     """Return the words after `--`."""
-    for place, value in enumerate(args):
-        if value.text == "--":
-            return args[place + 1 :]
-    return []
+    place = next((at for at, value in enumerate(args) if value.text == "--"), len(args))
+    return args[place + 1 :]
 
 
-def _add(call: ProgramCall, args: list[Value]) -> None:
-    if not parse_options(args).any("-n", "--dry-run"):
-        call.add_vcs("add", _words(args))
+def _push(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
+    _fetch(call, options, _args)
+    if options.any("-n", "--dry-run"):
+        return None
+    return any(word.startswith(("+", ":")) for word in options.words[1:])
 
 
-def _commit(call: ProgramCall, args: list[Value]) -> None:
-    if not parse_options(args, "-m -F -C -c -t --message --file --author --date").any("--dry-run"):
-        call.add_vcs("commit", _words(args))
+def _fetch(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
+    call.add_network(options.verb or "origin")
+    return False
 
 
-def _push(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-o --push-option --repo --receive-pack --exec")
-    force = options.any("-f", "--force", "--force-with-lease", "--force-if-includes", "--mirror",
-                      "-d", "--delete", "--prune")  # fmt: skip
-    force = force or any(word.startswith(("+", ":")) for word in options.words[1:])
-    call.add_network(options.words[0] if options.rest else "origin")
-    if not options.any("-n", "--dry-run"):
-        call.add_vcs("push", _words(args), destructive=force, outward=True)
-
-
-def _fetch(call: ProgramCall, args: list[Value], verb: str) -> None:
-    options = parse_options(args, "--depth --jobs -j -s -X --strategy --deepen --shallow-since")
-    call.add_network(options.words[0] if options.rest else "origin")
-    call.add_vcs(verb, _words(args), destructive=verb == "pull" and options.any("-f", "--force"))
-
-
-def _clone(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(
-        args, "-b -o -u -c --branch --depth --origin --config --reference -j --jobs"
-    )
+def _clone(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
     if not options.rest:
-        return
-    source = options.words[0]
+        return None
+    source = options.verb
     name = source.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2]
     if ":" in source:
         call.add_network(source)
-    call.add_vcs("clone", _words(args))
     call.make_directory(options.rest[1] if len(options.rest) > 1 else Value(name))
+    return False
 
 
-def _reset(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args)
-    call.add_vcs("reset", _words(args), destructive=options.any("--hard", "--merge", "--keep"))
-
-
-def _checkout(call: ProgramCall, args: list[Value]) -> None:
-    words = _words(args)
-    options = parse_options(args, "-b -B --orphan --conflict --pathspec-from-file")
-    paths = _paths(args)
-    if not paths and "--" not in words and not options.any("-b", "-B", "--orphan", "--track", "-t"):
+def _checkout(call: ProgramCall, options: Options, args: list[Value]) -> bool:
+    paths = _after_dashes(args)
+    creates = options.any("-b", "-B", "--orphan", "--track", "-t")
+    if not paths and Value("--") not in args and not creates:
         # one name may be a branch or a file: only what looks like a file is one
         operands = options.rest
         if operands and (len(operands) > 1 or _is_path(operands[0].text)):
             paths = operands if _is_path(operands[0].text) else operands[1:]
-    sides = options.any("--ours", "--theirs", "-m", "--merge")
-    thrown = (bool(paths) and not sides) or options.any("-f", "--force")
     call.write(*paths)
-    call.add_vcs("checkout", words, destructive=thrown)
+    return bool(paths) and not options.any("--ours", "--theirs", "-m", "--merge")
 
 
 def _is_path(text: str) -> bool:
-    return text in (".", "./") or text.endswith("/") or text.startswith("./") or bool(
-        _FILE.fullmatch(text[:300])
-    ) or "*" in text  # fmt: skip
+    plain = text == "." or text.endswith("/") or text.startswith("./") or "*" in text
+    return plain or _FILE.fullmatch(text[:300]) is not None
 
 
-def _switch(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-c -C --create --force-create --orphan")
-    thrown = options.any("-f", "--force", "--discard-changes", "-C", "--force-create")
-    call.add_vcs("switch", _words(args), destructive=thrown)
-
-
-def _restore(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-s --source --conflict --pathspec-from-file")
+def _restore(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
     tree = options.any("-W", "--worktree") or not options.any("-S", "--staged")
     if tree:
         call.write(*options.rest)
-    call.add_vcs("restore", _words(args), destructive=tree)
+    return tree
 
 
-def _clean(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-e --exclude")
-    if options.any("-n", "--dry-run"):
-        return
+def _clean(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
     call.delete(*options.rest)
-    call.add_vcs("clean", _words(args), destructive=options.any("-f", "--force"))
+    return False
 
 
-def _stash(call: ProgramCall, args: list[Value]) -> None:
+def _stash(_call: ProgramCall, _options: Options, args: list[Value]) -> bool | None:
     verb = args[0].text if args else "push"
-    if verb not in ("list", "show"):
-        call.add_vcs("stash", _words(args), destructive=verb in ("drop", "clear"))
+    return None if verb in ("list", "show") else verb in ("drop", "clear")
 
 
-def _branch(call: ProgramCall, args: list[Value]) -> None:
-    takes = "-u --set-upstream-to --contains --no-contains --merged --no-merged --sort --format "
-    options = parse_options(args, takes + "--points-at")
+def _branch(_call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
     lists = options.any("-l", "--list", "-a", "--all", "-r", "--remotes", "--show-current", "-v",
-                      "-vv", "--contains", "--no-contains", "--merged", "--no-merged",
-                      "--points-at", "--sort", "--format")  # fmt: skip
+                        "-vv", "--contains", "--no-contains", "--merged", "--no-merged",
+                        "--points-at", "--sort", "--format")  # fmt: skip
     changes = options.any("-d", "-D", "--delete", "-m", "-M", "-c", "-C", "-f", "-u", "--move",
-                        "--set-upstream-to", "--unset-upstream", "--force")  # fmt: skip
-    if changes or (options.rest and not lists):
-        thrown = options.any("-D", "-M", "-f", "--force")
-        call.add_vcs("branch", _words(args), destructive=thrown)
+                          "--set-upstream-to", "--unset-upstream", "--force")  # fmt: skip
+    return False if changes or (options.rest and not lists) else None
 
 
-def _tag(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(
-        args, "-m -F -u -n --message --file --sort --format --contains --points-at"
-    )
-    lists = options.any(
-        "-l", "--list", "-n", "--sort", "--contains", "--points-at", "-v", "--format"
-    )
-    if options.rest and not lists:
-        call.add_vcs(
-            "tag", _words(args), destructive=options.any("-d", "--delete", "-f", "--force")
-        )
+def _tag(_call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
+    return False if options.rest else None
 
 
-def _rebase(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-x -s -X --onto --exec --strategy")
-    over = options.any("--abort", "--continue", "--quit", "--edit-todo", "--show-current-patch")
-    call.add_vcs("rebase", _words(args), destructive=not over)
+def _rebase(_call: ProgramCall, options: Options, _args: list[Value]) -> bool:
+    return not options.any("--abort", "--continue", "--quit", "--edit-todo", "--show-current-patch")
 
 
-def _rm(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "--pathspec-from-file")
-    if options.any("-n", "--dry-run"):
-        return
+def _rm(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
     if not options.any("--cached"):
         call.delete(*options.rest)
-    call.add_vcs("rm", _words(args))
+    return False
 
 
-def _mv(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args)
-    if options.any("-n", "--dry-run") or len(options.rest) < 2:
-        return
-    *sources, target = options.rest
-    for source in sources:
-        name = source.text.rstrip("/").rpartition("/")[2]
-        inside = len(sources) > 1 or call.is_directory(target)
-        call.move(
-            source, Value(pattern_under(target.text, name), source.glob) if inside else target
-        )
-    call.add_vcs("mv", _words(args))
+def _mv(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
+    for source, target in pair_targets(call, options):
+        call.move(source, target)
+    return False if len(options.rest) > 1 else None
 
 
-def _apply(call: ProgramCall, args: list[Value], verb: str) -> None:
-    options = parse_options(args, "-p -C --directory --exclude --include --whitespace")
-    if options.any("--check", "--stat", "--numstat", "--summary"):
-        call.read(*options.rest)
-        return
+def _am(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
     call.read(*options.rest)
-    call.add_vcs(verb, _words(args))
-    if verb == "apply" and not options.any("--cached"):
-        from kedge.drift.shell.programs.editing import apply_patch
-
-        if not (call.stdin.text and apply_patch(call, call.stdin.text)):
-            call.edit(
-                [Value(pattern_under(each.text, "**"), True) for each in options.get("--directory")]
-            )
-            call.add_unread("the files that the patch changes are not read")
+    return None if options.any("--check", "--stat", "--numstat", "--summary") else False
 
 
-def _worktree(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-b -B --reason")
-    verb = options.words[0] if options.rest else "list"
-    if verb == "add":
+def _apply(call: ProgramCall, options: Options, args: list[Value]) -> bool | None:
+    from kedge.drift.shell.programs.editing import apply_patch
+
+    changes = _am(call, options, args)
+    if changes is None or options.any("--cached"):
+        return changes
+    if not (call.stdin.text and apply_patch(call, call.stdin.text)):
+        call.edit([pattern_under(each.text, "**") for each in options.get("--directory")])
+        call.add_unread("the files that the patch changes are not read")
+    return changes
+
+
+def _worktree(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
+    if options.verb == "add":
         call.make_directory(*options.rest[1:2])
-    elif verb == "remove":
+    elif options.verb == "remove":
         call.delete(*options.rest[1:2])
-    if verb != "list":
-        call.add_vcs("worktree", _words(args), destructive=options.any("-f", "--force"))
+    return None if options.verb in ("", "list") else False
 
 
-def _config(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-f --file --type --default --blob")
+def _config(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
     reads = options.any("-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch",
-                      "--show-origin", "--name-only")  # fmt: skip
+                        "--show-origin", "--name-only")  # fmt: skip
     changes = options.any("--unset", "--unset-all", "--add", "--replace-all", "--edit", "-e",
-                        "--remove-section", "--rename-section")  # fmt: skip
-    verb = options.words[0] if options.rest else ""
-    if verb in ("get", "list") or (reads and not changes):
-        return
-    if changes or len(options.rest) > 1:
-        call.add_vcs("config", _words(args))
-        if options.any("--global", "--system"):
-            call.write(Value("~/.gitconfig" if options.any("--global") else "/etc/gitconfig"))
+                          "--remove-section", "--rename-section")  # fmt: skip
+    if options.verb in ("get", "list") or not (changes or (len(options.rest) > 1 and not reads)):
+        return None
+    if options.any("--global", "--system"):
+        call.write(Value("~/.gitconfig" if options.any("--global") else "/etc/gitconfig"))
+    return False
 
 
-def _remote(call: ProgramCall, args: list[Value], verb: str) -> None:
-    words = _words(args)
-    first = next((word for word in words if not word.startswith("-")), "")
-    if first in ("", "show", "get-url", "list", "status", "summary", "exists"):
-        return
-    call.add_vcs(verb, words, destructive=first in ("expire", "delete", "deinit"))
-    if first in ("add", "set-url") and len(words) > 2 and "://" in words[-1] and verb != "notes":
-        call.add_network(words[-1])
+def _remote(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
+    verb = options.verb
+    if verb in ("", "show", "get-url", "list", "status", "summary", "exists"):
+        return None
+    if verb in ("add", "set-url") and len(options.rest) > 2 and "://" in options.words[-1]:
+        call.add_network(options.words[-1])
+    return verb in ("expire", "delete", "deinit")
 
 
-def _discard(call: ProgramCall, args: list[Value], verb: str) -> None:
-    call.add_vcs(verb, _words(args), destructive=True)
+def _discard(_call: ProgramCall, _options: Options, _args: list[Value]) -> bool:
+    return True
 
 
-def _gc(call: ProgramCall, args: list[Value], verb: str) -> None:
-    thrown = any(word in ("--prune=now", "--prune=all", "--aggressive") for word in _words(args))
-    call.add_vcs(verb, _words(args), destructive=thrown)
+def _gc(_call: ProgramCall, _options: Options, args: list[Value]) -> bool:
+    return any(each.text in ("--prune=now", "--prune=all", "--aggressive") for each in args)
 
 
-def _update_ref(call: ProgramCall, args: list[Value]) -> None:
-    call.add_vcs("update-ref", _words(args), destructive=parse_options(args, "-m").any("-d"))
-
-
-def _send_email(call: ProgramCall, args: list[Value]) -> None:
-    call.add_vcs("send-email", _words(args), outward=True)
-
-
-def _init(call: ProgramCall, args: list[Value]) -> None:
-    options = parse_options(args, "-b --initial-branch --template --separate-git-dir")
+def _init(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
     call.make_directory(*options.rest[:1])
-    call.add_vcs("init", _words(args))
+    return False
 
 
-def _with_verb(reader: Callable[[ProgramCall, list[Value], str], None], verb: str) -> Verb:
-    return lambda call, args: reader(call, args, verb)
-
-
-_VERBS: dict[str, Verb] = {
-    "add": _add, "stage": _add, "commit": _commit, "push": _push, "clone": _clone,
-    "reset": _reset, "checkout": _checkout, "switch": _switch, "restore": _restore,
-    "clean": _clean, "stash": _stash, "branch": _branch, "tag": _tag, "rebase": _rebase,
-    "rm": _rm, "mv": _mv, "worktree": _worktree, "config": _config, "init": _init,
-    "update-ref": _update_ref, "send-email": _send_email,
-    "fetch": _with_verb(_fetch, "fetch"), "pull": _with_verb(_fetch, "pull"),
-    "apply": _with_verb(_apply, "apply"), "am": _with_verb(_apply, "am"),
-    "filter-branch": _with_verb(_discard, "filter-branch"),
-    "filter-repo": _with_verb(_discard, "filter-repo"), "prune": _with_verb(_discard, "prune"),
-    "gc": _with_verb(_gc, "gc"), "reflog": _with_verb(_remote, "reflog"),
-    "remote": _with_verb(_remote, "remote"), "submodule": _with_verb(_remote, "submodule"),
-    "notes": _with_verb(_remote, "notes"),
+_EFFECTS: dict[str, Effect] = {
+    "push": _push, "fetch": _fetch, "pull": _fetch, "clone": _clone, "checkout": _checkout,
+    "restore": _restore, "clean": _clean, "stash": _stash, "branch": _branch, "tag": _tag,
+    "rebase": _rebase, "rm": _rm, "mv": _mv, "am": _am, "apply": _apply, "worktree": _worktree,
+    "config": _config, "remote": _remote, "reflog": _remote, "submodule": _remote,
+    "notes": _remote, "filter-branch": _discard, "filter-repo": _discard, "prune": _discard,
+    "gc": _gc, "init": _init,
 }  # fmt: skip
-
-READERS: dict[str, Reader] = {"git": _git}

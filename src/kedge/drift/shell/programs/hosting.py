@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
+from kedge.drift.shell.call import ProgramCall, Value
 from kedge.drift.shell.options import parse_options
-from kedge.drift.shell.paths import pattern_under
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
+from kedge.drift.shell.values import pattern_under
 
 _LOOKS = """list view status diff checks ls show get describe logs log watch download checkout clone
 login auth whoami version help validate plan fmt init template lint search browse info config env
@@ -22,16 +18,16 @@ _DESTROYS = frozenset(_REMOVES.split())
 _GH_HOSTS = {"gh": "github.com", "hub": "github.com", "glab": "gitlab.com"}
 
 
-def _gh(call: ProgramCall) -> Output:
-    call.shell.effects.plain = False
+def read_gh(call: ProgramCall) -> None:
+    call.effects.plain = False
     options = parse_options(call.args, "-R --repo --hostname", stop=True)
-    words = [value.text for value in options.rest]
+    words = options.words
     call.add_network(_GH_HOSTS[call.name])
     if not words:
-        return ANYTHING
+        return
     if words[0] == "api":
         _read_api(call, options.rest[1:])
-        return ANYTHING
+        return
     operands = [word for word in words if not word.startswith("-")]
     verb = operands[1] if len(operands) > 1 else ""
     if verb == "checkout" and operands[0] in ("pr", "mr"):
@@ -40,7 +36,6 @@ def _gh(call: ProgramCall) -> Output:
         rest = words[words.index(verb) + 1 :]
         destructive = verb in ("delete", "close", "archive")
         call.add_vcs(f"{call.name} {operands[0]} {verb}", rest, destructive, outward=True)
-    return ANYTHING
 
 
 def _read_api(call: ProgramCall, args: list[Value]) -> None:
@@ -50,7 +45,7 @@ def _read_api(call: ProgramCall, args: list[Value]) -> None:
     method = [value.text.upper() for value in options.get("-X", "--method")]
     fields = options.any("-f", "-F", "--field", "--raw-field", "--input")
     verb = method[0] if method else "POST" if fields else "GET"
-    target = options.words[0] if options.rest else ""
+    target = options.verb
     if target == "graphql":
         sent = " ".join(value.text for value in options.get("-f", "-F", "--field", "--raw-field"))
         verb = "POST" if "mutation" in sent else "GET"
@@ -59,8 +54,8 @@ def _read_api(call: ProgramCall, args: list[Value]) -> None:
         call.add_vcs(f"{call.name} api {verb}", [target], verb == "DELETE", outward=True)
 
 
-def _cloud(call: ProgramCall) -> Output:
-    call.shell.effects.plain = False
+def read_cloud(call: ProgramCall) -> None:
+    call.effects.plain = False
     takes = "-n --namespace --context --kubeconfig -f --filename --profile --region --project -v"
     options = parse_options(
         call.args, takes + " --app -a --config -c --cwd -o --output -l --selector", whole=True
@@ -70,9 +65,9 @@ def _cloud(call: ProgramCall) -> Output:
     verbs = [word for word in words[:3] if word not in ("s3", "s3api", "ec2", "compute", "app")]
     if call.name in ("terraform", "tofu") and words[:1] == ["fmt"]:
         if not options.any("-check", "--check"):
-            places = options.rest[1:] or [Value(".")]
-            call.edit([Value(pattern_under(place.text, "**/*.tf"), True) for place in places])
-        return ANYTHING
+            places = options.words[1:] or ["."]
+            call.edit([pattern_under(place, "**/*.tf") for place in places])
+        return
     looks = any(
         word in _LOOKING or word.startswith(("get-", "list-", "describe-")) for word in verbs
     )
@@ -82,19 +77,11 @@ def _cloud(call: ProgramCall) -> Output:
         verb = " ".join([call.name, *words[:2]])
         thrown = any(word in _DESTROYS for word in verbs)
         call.add_vcs(verb, call.words[:20], thrown, outward=True)
-    return ANYTHING
 
 
-def _twine(call: ProgramCall) -> Output:
+def read_twine(call: ProgramCall) -> None:
     options = call.parse_options("-r -u -p --repository --repository-url")
     call.read(*options.rest[1:])
-    if options.words[:1] == ["upload"]:
+    if options.verb == "upload":
         call.add_network("package registry")
         call.add_vcs("twine upload", options.words[1:], outward=True)
-    return ANYTHING
-
-
-_CLOUDS = """kubectl helm terraform tofu pulumi vercel netlify fly flyctl wrangler firebase heroku
-aws gcloud gsutil az serverless sls ansible-playbook railway render cdk sam eb"""
-READERS: dict[str, Reader] = dict.fromkeys(_CLOUDS.split(), _cloud)
-READERS.update({"gh": _gh, "hub": _gh, "glab": _gh, "twine": _twine})

@@ -6,10 +6,6 @@ from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
 from kedge.drift.shell.options import Options, parse_options
 from kedge.host.record import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
-
 _PIP_TAKES = """-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url -f
 --find-links -t --target --prefix --root --python -p --timeout --proxy --platform --python-version
 --only-binary --no-binary --cache-dir --log --report -C --config-settings --trusted-host --group
@@ -74,23 +70,19 @@ _MANAGERS = {
 _JS = frozenset({"npm", "pnpm", "yarn", "bun"})
 
 
-def _manager(call: ProgramCall) -> Output:
+def read_manager(call: ProgramCall) -> None:
     rules = _MANAGERS[call.name]
     options = parse_options(call.args, rules.takes)
-    for place in options.get("-C", "--prefix", "--dir", "--cwd", "--directory", "--working-dir"):
-        call = call.in_directory(place)
-    words = options.words
-    if call.name == "yarn" and words[:1] == ["workspace"]:
-        words = words[2:]
-        options.rest = options.rest[2:]
-    if call.name == "yarn" and words[:1] == ["global"]:
-        words = words[1:]
-        options.rest = options.rest[1:]
-    verb = words[0] if words else ""
+    call = call.in_directory(
+        *options.get("-C", "--prefix", "--dir", "--cwd", "--directory", "--working-dir")
+    )
+    if call.name == "yarn":
+        options.rest = options.rest[{"workspace": 2, "global": 1}.get(options.verb, 0) :]
+    words, verb = options.words, options.verb
     if not verb and call.name == "yarn":
         call.add_install("yarn")
     elif options.any("--dry-run", "--help", "-h"):
-        return ANYTHING
+        return
     elif verb in rules.adds.split():
         _add_packages(call, options, rules)
     elif verb in rules.removes.split():
@@ -102,19 +94,16 @@ def _manager(call: ProgramCall) -> Output:
             call.write(*(Value(name) for name in rules.files[1:]))
     else:
         _run_other_verb(call, verb, options)
-    return ANYTHING
 
 
 def _add_packages(call: ProgramCall, options: Options, rules: Manager) -> None:
     packages = [word for word in options.words[1:] if not _is_here(word)]
     if call.name in ("rustup", "asdf"):
         packages = packages[1:]
-    if call.name == "conda":
-        call.read(*options.get("-f", "--file"))
-    if call.name == "pipenv":
-        call.read(*options.get("-r", "--requirements"))
+    if call.name in ("conda", "pipenv"):
+        call.read(*options.get("-f", "--file", "-r", "--requirements"))
     groups = {value.text for value in options.get("-G", "--group", "--feature")}
-    dev = options.any(*_DEV) if call.name not in ("bundle", "conda", "brew") else False
+    dev = call.name not in ("bundle", "conda", "brew") and options.any(*_DEV)
     call.add_install(call.name, packages, dev or bool(groups & _DEV_GROUPS))
     if packages:
         _write_manifest(call, options, rules)
@@ -179,14 +168,13 @@ def _run_script(call: ProgramCall, verb: str, words: list[str]) -> None:
     run_target(call, " ".join([call.name, *words[:2]]), "".join(scripts))
 
 
-def _pip(call: ProgramCall) -> Output:
+def read_pip(call: ProgramCall) -> None:
     _pip_words(call, "pip", call.args)
-    return ANYTHING
 
 
 def _pip_words(call: ProgramCall, manager: str, args: list[Value]) -> None:
     options = parse_options(args, _PIP_TAKES)
-    verb = options.words[0] if options.rest else ""
+    verb = options.verb
     if verb in ("install", "add") and not options.any("--dry-run"):
         call.read(*options.get("-r", "--requirement"))
         packages = [word for word in options.words[1:] if not _is_here(word)]
@@ -203,14 +191,12 @@ def _pip_words(call: ProgramCall, manager: str, args: list[Value]) -> None:
         call.add_install(manager, options.words[1:])
 
 
-def _uv(call: ProgramCall) -> Output:
+def read_uv(call: ProgramCall) -> Output:
     options = parse_options(
         call.args, _PIP_TAKES + " --project --directory --package --group --with"
     )
-    for place in options.get("--directory", "--project"):
-        call = call.in_directory(place)
-    words = options.words
-    verb = words[0] if words else ""
+    call = call.in_directory(*options.get("--directory", "--project"))
+    words, verb = options.words, options.verb
     after = [word for word in words[1:] if not _is_here(word)]
     if verb == "pip":
         at = next(i for i, value in enumerate(call.args) if value.text == "pip")
@@ -245,17 +231,16 @@ def _uv(call: ProgramCall) -> Output:
     return ANYTHING
 
 
-def _pip_tools(call: ProgramCall) -> Output:
+def read_pip_tools(call: ProgramCall) -> None:
     options = call.parse_options("-o --output-file --extra -i --index-url")
     call.read(*options.rest)
     if call.name == "pip-sync":
         call.add_install("pip")
     else:
         call.write(*(options.get("-o", "--output-file") or [Value("requirements.txt")]))
-    return ANYTHING
 
 
-def _pacman(call: ProgramCall) -> Output:
+def read_pacman(call: ProgramCall) -> None:
     options = call.parse_options("--config --root")
     words = [flag for flag in options.flags if flag.startswith(("-S", "-R"))]
     if call.name in ("nix", "nix-env"):
@@ -264,19 +249,9 @@ def _pacman(call: ProgramCall) -> Output:
             call.add_install(
                 "nix", [word for word in options.words if word not in ("profile", *verbs)]
             )
-        return ANYTHING
+        return
     if any(flag in ("-Ss", "-Si", "-Sl") for flag in words):
-        return ANYTHING
+        return
     if words:
         removes = any(flag.startswith("-R") for flag in words)
         call.add_install("pacman", options.words, removes=removes)
-    return ANYTHING
-
-
-READERS: dict[str, Reader] = dict.fromkeys(_MANAGERS, _manager)
-READERS.update(
-    {
-        "pip": _pip, "uv": _uv, "pip-compile": _pip_tools, "pip-sync": _pip_tools,
-        "pacman": _pacman, "nix": _pacman, "nix-env": _pacman, "easy_install": _pip,
-    }
-)  # fmt: skip

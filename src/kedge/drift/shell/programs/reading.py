@@ -5,11 +5,7 @@ from __future__ import annotations
 from posixpath import basename
 
 from kedge.drift.shell.call import ANYTHING, NOTHING, Output, ProgramCall, Value
-from kedge.drift.shell.paths import pattern_under
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
+from kedge.drift.shell.values import pattern_under
 
 # each with the options that take a value; every operand is a path
 _FILES = {
@@ -36,30 +32,37 @@ _FILTERS = {
     "jq": "--arg --argjson --slurpfile --rawfile --indent --tab -L --args --jsonargs -f",
     "ast-grep": "-p -l --pattern --lang -r --rewrite", "sg": "-p -l --pattern --lang -r --rewrite",
 }  # fmt: skip
+_ASKS = ("--version", "--help", "-h", "-V", "version", "help")
 _LISTS = frozenset({"-l", "-L", "--files-with-matches", "--files-without-match", "--files"})
 _QUIET = """date whoami id groups uname hostname which whereis sleep seq yes expr printenv kill
 pkill killall pgrep ps top htop df free lsof uptime history help man tput clear nproc arch locale
 getconf tr bc dc factor numfmt shuf lscpu lsblk netstat ss ifconfig ip dirname basename tty stty
 reset sw_vers sysctl sync dmesg journalctl who w last getent uuidgen cal tsort nvidia-smi pidof
 pstree vmstat iostat say pbcopy pbpaste xclip apropos info locate mdfind cls where whatis col ts
-pv pygmentize glow jless fx gron dasel htmlq xsv miller mlr csvlook"""
+pv pygmentize glow jless fx gron dasel htmlq xsv miller mlr csvlook
+open xdg-open"""
 
 
-def read_unknown(call: ProgramCall) -> Output:
-    """Record that an unknown program or script runs."""
-    typed = call.typed
-    if "/" in typed:
-        path = call.resolve(Value(typed), report=False)
-        call.add_run(path or typed)
-    elif call.words[:1] not in (["--version"], ["--help"], ["-h"], ["-V"], ["version"], ["help"]):
-        call.add_run(" ".join([typed, *call.words[:1]]) if call.args else typed)
+def read_other(call: ProgramCall) -> Output:
+    """Read a call of a program that only reads; record the run of an unknown program or script."""
+    if call.name in _FILES:
+        return _read_viewer(call)
+    if call.name in _FILTERS:
+        return _read_search(call)
+    if call.name in ("basename", "dirname") and call.args and call.args[0].known:
+        return _read_name(call)
+    if call.name not in _QUIET.split():
+        if "/" in call.typed:
+            call.add_run(call.resolve(Value(call.typed), report=False) or call.typed)
+        elif not call.args or call.words[0] not in _ASKS:
+            call.add_run(" ".join([call.typed, *call.words[:1]]))
     return ANYTHING
 
 
-def _files(call: ProgramCall) -> Output:
+def _read_viewer(call: ProgramCall) -> Output:
     options = call.parse_options(_FILES[call.name])
     call.read(*options.rest)
-    if call.name == "tree" and options.get("-o"):
+    if call.name == "tree":
         call.write(*options.get("-o"))
     if call.name == "cat" and (not options.rest or options.words == ["-"]):
         return call.stdin
@@ -72,12 +75,10 @@ def _files(call: ProgramCall) -> Output:
     return ANYTHING
 
 
-def _filter(call: ProgramCall) -> Output:
+def _read_search(call: ProgramCall) -> Output:
     options = call.parse_options(_FILTERS[call.name])
     if call.name in ("ast-grep", "sg") and options.any("-U", "--update-all"):
-        call.edit(
-            [Value(pattern_under(each.text, "**"), True) for each in options.rest or [Value(".")]]
-        )
+        call.edit([pattern_under(place, "**") for place in options.words or ["."]])
         return ANYTHING
     given = options.any("-e", "--regexp", "-f", "--file", "--files", "-p", "--pattern")
     paths = options.rest if given else options.rest[1:]
@@ -98,20 +99,13 @@ def _list_matches(paths: list[Value], names: list[Value]) -> Output:
         if path.glob or "." in basename(path.text).strip("."):
             found.append(path)
         else:
-            found += [Value(pattern_under(path.text, tail), True) for tail in tails]
+            found += [pattern_under(path.text, tail) for tail in tails]
     return Output(tuple(found))
 
 
-def _quiet(call: ProgramCall) -> Output:
-    if call.name in ("basename", "dirname") and call.args and call.args[0].known:
-        head, _, tail = call.args[0].text.rstrip("/").rpartition("/")
-        text = (head or ".") if call.name == "dirname" else tail
-        if call.name == "basename" and len(call.args) > 1:
-            text = text.removesuffix(call.args[1].text)
-        return Output((Value(text, call.args[0].glob),))
-    return ANYTHING
-
-
-READERS: dict[str, Reader] = dict.fromkeys(_QUIET.split(), _quiet)
-READERS.update(dict.fromkeys(_FILES, _files))
-READERS.update(dict.fromkeys(_FILTERS, _filter))
+def _read_name(call: ProgramCall) -> Output:
+    head, _, tail = call.args[0].text.rstrip("/").rpartition("/")
+    text = (head or ".") if call.name == "dirname" else tail
+    if call.name == "basename" and len(call.args) > 1:
+        text = text.removesuffix(call.args[1].text)
+    return Output((Value(text, call.args[0].glob),))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kedge.drift.shell.call import ANYTHING, Output, ProgramCall, Value
+from kedge.drift.shell.call import ProgramCall, Value
+from kedge.drift.shell.options import parse_options
 from kedge.drift.shell.values import UNKNOWN
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
 
 _CURL = """-o -X -H -d -F -u -A -b -c -e -T -m -w -x -K -E -r --output --request --header --data
 --data-raw --data-binary --data-urlencode --form --user --user-agent --cookie --cookie-jar
@@ -21,13 +18,12 @@ _LOCAL = re.compile(r"(?:\w{1,9}://)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|host\
 _CHANGES = re.compile(r"(?i)\b(?:drop|delete|truncate|update|insert|alter|create|grant)\s")
 
 
-def _curl(call: ProgramCall) -> Output:
+def read_curl(call: ProgramCall) -> None:
     options = call.parse_options(_CURL)
     urls = [value.text for value in [*options.rest, *options.get("--url")]]
     for url in urls:
         call.add_network(url)
-    place = options.get("--output-dir")
-    here = call.in_directory(place[0]) if place else call
+    here = call.in_directory(*options.get("--output-dir"))
     here.write(*options.get("-o", "--output"))
     if options.any("-O", "--remote-name", "--remote-name-all"):
         here.write(*(_remote_name(url) for url in urls))
@@ -41,7 +37,6 @@ def _curl(call: ProgramCall) -> Output:
     for value in options.get("-d", "--data", "--data-binary", "-T", "--upload-file"):
         if value.text.startswith("@") or options.any("-T", "--upload-file"):
             call.read(Value(value.text.lstrip("@"), value.glob))
-    return ANYTHING
 
 
 def _remote_name(url: str) -> Value:
@@ -49,7 +44,7 @@ def _remote_name(url: str) -> Value:
     return Value(name or UNKNOWN)
 
 
-def _wget(call: ProgramCall) -> Output:
+def read_wget(call: ProgramCall) -> None:
     takes = "-O -P -o -a -U -e -t -T --output-document --directory-prefix --header --post-data"
     options = call.parse_options(takes + " --user-agent --tries --timeout -i")
     for url in options.words:
@@ -59,13 +54,11 @@ def _wget(call: ProgramCall) -> Output:
     if named:
         call.write(*named)
     elif not options.any("--spider", "-i"):
-        place = options.get("-P", "--directory-prefix")
-        here = call.in_directory(place[0]) if place else call
+        here = call.in_directory(*options.get("-P", "--directory-prefix"))
         here.write(*(_remote_name(url) for url in options.words))
-    return ANYTHING
 
 
-def _http(call: ProgramCall) -> Output:
+def read_http(call: ProgramCall) -> None:
     options = call.parse_options("-o --output -a --auth -A --auth-type --form")
     words = options.words
     verb = words[0] if words and words[0].isupper() else ""
@@ -74,19 +67,17 @@ def _http(call: ProgramCall) -> Output:
     call.write(*options.get("-o", "--output"))
     if verb not in ("", "GET", "HEAD") and not _LOCAL.match(target):
         call.add_vcs(f"{call.name} {verb}", [target], verb == "DELETE", outward=True)
-    return ANYTHING
 
 
-def _ssh(call: ProgramCall) -> Output:
-    options = call.parse_options(
-        "-i -p -l -o -F -L -R -D -J -b -c -E -m -P -S", stop=call.name == "ssh"
-    )
+def read_ssh(call: ProgramCall) -> None:
+    takes = "-i -p -l -o -F -L -R -D -J -b -c -E -m -P -S"
+    options = call.parse_options(takes, stop=call.name == "ssh")
     if call.name == "ssh":
         if options.rest:
-            call.add_network(options.words[0])
+            call.add_network(options.verb)
             if len(options.rest) > 1:
                 call.add_unread(f"what runs on {options.rest[0].shown} is not read")
-        return ANYTHING
+        return
     far = [value for value in options.rest if ":" in value.text.partition("/")[0]]
     for value in far:
         call.add_network(value.text.partition(":")[0])
@@ -96,17 +87,15 @@ def _ssh(call: ProgramCall) -> Output:
             call.add_vcs("scp", options.words, outward=True)
         else:
             call.write(options.rest[-1])
-    return ANYTHING
 
 
-def _docker(call: ProgramCall) -> Output:
-    call.shell.effects.plain = False
+def read_docker(call: ProgramCall) -> None:
+    call.effects.plain = False
     takes = "-f --file -p --project-name -H --host --context --profile --env-file"
     options = call.parse_options(takes, stop=True)
     words = options.words
     if words[:1] == ["compose"]:
-        inner = ProgramCall(call.shell, call.state, call.name, options.rest[1:], call.stdin)
-        words = inner.parse_options(takes, stop=True).words
+        words = parse_options(options.rest[1:], takes, stop=True).words
     verb = words[0] if words else ""
     verb = words[1] if verb in ("container", "image", "volume", "system") and words[1:] else verb
     if verb in ("run", "exec", "cp"):
@@ -122,22 +111,16 @@ def _docker(call: ProgramCall) -> Output:
         call.add_vcs(f"docker {verb}", words[1:], destructive=True)
     elif verb in ("build", "up", "start", "stop", "restart", "down", "create", "buildx"):
         call.add_run(f"docker {verb}")
-    return ANYTHING
 
 
-def _reach(call: ProgramCall) -> Output:
-    if call.args and call.name not in ("open", "xdg-open"):
-        call.add_network(
-            call.parse_options("-p -c -W -w").words[0]
-            if call.parse_options("-c -W -w").rest
-            else ""
-        )
-    return ANYTHING
+def read_client(call: ProgramCall) -> None:
+    if call.args:
+        call.add_network(call.parse_options("-p -c -W -w").verb)
 
 
-def _database(call: ProgramCall) -> Output:
+def read_database(call: ProgramCall) -> None:
     """Read a SQL statement: one that drops or deletes is destructive."""
-    call.shell.effects.plain = False
+    call.effects.plain = False
     text = " ".join([*call.words, call.stdin.text or ""])[:20_000]
     change = _CHANGES.search(text)
     if call.name == "sqlite3":
@@ -149,13 +132,3 @@ def _database(call: ProgramCall) -> Output:
         verb = change[0].strip().lower()
         thrown = verb in ("drop", "delete", "truncate")
         call.add_vcs(f"{call.name} {verb}", (), destructive=thrown)
-    return ANYTHING
-
-
-READERS: dict[str, Reader] = {
-    "curl": _curl, "wget": _wget, "http": _http, "https": _http, "xh": _http, "ssh": _ssh,
-    "scp": _ssh, "sftp": _ssh, "docker": _docker, "psql": _database, "mysql": _database,
-    "redis-cli": _database, "mongosh": _database, "sqlite3": _database,
-}  # fmt: skip
-for _name in ("ping", "dig", "nslookup", "nc", "telnet", "ftp", "open", "xdg-open"):
-    READERS[_name] = _reach

@@ -7,10 +7,6 @@ from kedge.drift.shell.options import parse_options
 from kedge.drift.shell.programs.inline import read_code
 from kedge.drift.shell.values import UNKNOWN
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kedge.drift.shell.call import Reader
-
 _FLAGS = {
     "python": ("-c", "-W -X --check-hash-based-pycs"),
     "node": ("-e --eval -p --print -pe", "-r --require --import --loader --env-file -C"),
@@ -24,7 +20,7 @@ _FLAGS = {
 }
 
 
-def _interpreter(call: ProgramCall) -> Output:
+def read_interpreter(call: ProgramCall) -> Output:
     language = "node" if call.name in ("tsx", "ts-node") else call.name
     codes, takes = _FLAGS[call.name]
     args = call.args
@@ -37,7 +33,7 @@ def _interpreter(call: ProgramCall) -> Output:
             return ANYTHING
         if language == "python" and text == "-m":
             return _run_module(call, args[at + 1 :])
-        if language == "python" and text.startswith("-c") and len(text) > 2:
+        if language == "python" and text.startswith("-c"):
             read_code(call, language, text[2:], args[at + 1 :])
             return ANYTHING
         if text in ("--version", "-V", "-v", "--help", "-h"):
@@ -66,7 +62,7 @@ def _run_script(call: ProgramCall, script: Value, rest: list[Value]) -> Output:
     if name in ("manage.py", "artisan", "runtests.py") or "node_modules/.bin/" in script.text:
         return call.shell.run_program([Value(name), *rest], call.state, call.stdin)
     call.read(script)
-    call.add_run(call.resolve(script, report=False) or script.shown)
+    call.add_script(script)
     return ANYTHING
 
 
@@ -103,7 +99,7 @@ def _run_module(call: ProgramCall, args: list[Value]) -> Output:
     return ANYTHING
 
 
-def _bash(call: ProgramCall) -> Output:
+def read_bash(call: ProgramCall) -> Output:
     args = call.args
     at = 0
     while at < len(args) and args[at].text.startswith(("-", "+")) and args[at].text != "-":
@@ -127,7 +123,7 @@ def _bash(call: ProgramCall) -> Output:
             at = len(args)
     if at < len(args) and args[at].text != "-":
         call.read(args[at])
-        call.add_run(call.resolve(args[at], report=False) or args[at].shown)
+        call.add_script(args[at])
     elif call.stdin.text is not None and call.stdin is not NOTHING:
         call.shell.run_text(call.stdin.text, call.state.copy())
     elif call.stdin.values is None:
@@ -140,12 +136,8 @@ def _run_inline(call: ProgramCall, args: list[Value]) -> Output:
     if not args:
         return NOTHING
     if not args[0].known:
-        call.shell.effects.plain = False
+        call.effects.plain = False
         call.add_unclear("not all that it runs is known")
     state = call.state.copy()
     state.params = tuple(args[2:])
     return call.shell.run_text(args[0].text.replace(UNKNOWN, "$unknown"), state, call.stdin)
-
-
-READERS: dict[str, Reader] = dict.fromkeys(_FLAGS, _interpreter)
-READERS["bash"] = _bash
