@@ -98,14 +98,14 @@ class TestReplay:
         assert alarm.rules[0].rule == "constraint"
         assert "src/grammar.py" in alarm.correction
         assert (told.started, told.ended) == ("2026-01-01T00:00:01Z", "2026-01-01T00:00:03Z")
-        assert told.state == "DRIFTED"
+        assert told.session.course.state == "DRIFTED"
         assert told.why
 
     def test_subagents_are_judged_by_the_words_of_the_user(self) -> None:
         below = replace(edit("a1", "/repo/src/grammar.py"), agent_id="x1")
         told = replay([PromptMessage("p1", GOAL, ""), below], "/repo")
         assert [alarm.agent_id for alarm in told.alarms] == ["x1"]
-        assert told.subagents == 1
+        assert told.agents == {"x1"}
 
     def test_what_was_counted_before_is_heard_and_not_counted(self) -> None:
         counted: set[str] = set()

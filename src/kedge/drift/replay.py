@@ -56,32 +56,55 @@ class Alarm:
         return {**asdict(self), "rules": [rule._asdict() for rule in self.rules]}
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """How a session went.
+def replay(
+    events: Iterable[Event],
+    root: str | None = None,
+    *,
+    neighbours: Neighbours | None = None,
+    counted: set[str] | None = None,
+) -> Replay:
+    """Replay a session; `counted` holds the calls of earlier ones, and gets those of this one."""
+    result = Replay(Session(root, neighbours=neighbours), set() if counted is None else counted)
+    for event in events:
+        result.take(event)
+    return result
 
-    `actions` are its own, `copied` those of the session that it continues. `goal` is the first
-    goal; `why` says why the session needs review.
+
+class Replay:
+    """How a session went, as far as its events were taken.
+
+    `goal` is the first goal; `steps` counts all calls, `copied` those of the session before it.
     """
 
-    facts: SessionFacts
-    goal: str
-    started: str
-    ended: str
-    prompts: int
-    actions: int
-    modifying: int
-    subagents: int
-    copied: int
-    compactions: int
-    alarms: tuple[Alarm, ...]
-    score: float
-    state: str
-    why: tuple[str, ...]
+    def __init__(self, session: Session, counted: set[str]) -> None:
+        self.session = session
+        self.counted = counted
+        self.facts = SessionFacts("")
+        self.goal = self.started = self.ended = ""
+        self.prompts = self.steps = self.copied = self.modifying = self.compactions = 0
+        self.agents: set[str] = set()
+        self.alarms: list[Alarm] = []
+        self.results: dict[str, bool] = {}  # results of the actions with an alarm
+
+    @property
+    def actions(self) -> int:
+        return self.steps - self.copied
+
+    @property
+    def why(self) -> list[str]:
+        """Why the session needs review, by the rules for watched sessions."""
+        alarms = [
+            {"level": each.level, "step": each.action, "evidence": each.rules}
+            for each in self.alarms
+        ]
+        steps = [{"id": each, "ok": ok, "decision": "none"} for each, ok in self.results.items()]
+        return summary.find_review_reasons({"course": self.session.course.state}, alarms, steps)
 
     def data(self, least: str = "nudge") -> dict[str, Any]:
         """Return the replay as JSON values, with the alarms of this level and above."""
-        facts = self.facts
+        facts, course = self.facts, self.session.course
+        levels = LEVELS[LEVELS.index(least) :]
+        why = self.why
         return {
             "session": facts.session,
             "agent": facts.agent,
@@ -94,44 +117,14 @@ class Replay:
             "prompts": self.prompts,
             "actions": self.actions,
             "modifying": self.modifying,
-            "subagents": self.subagents,
+            "subagents": len(self.agents),
             "copied": self.copied,
             "compactions": self.compactions,
-            "alarms": [alarm.data() for alarm in self.alarms if _reaches(alarm.level, least)],
-            "course": {"score": self.score, "state": self.state},
-            "needs_review": bool(self.why),
-            "why": list(self.why),
+            "alarms": [alarm.data() for alarm in self.alarms if alarm.level in levels],
+            "course": {"score": round(course.score, 1), "state": course.state},
+            "needs_review": bool(why),
+            "why": why,
         }
-
-
-def replay(
-    events: Iterable[Event],
-    root: str | None = None,
-    *,
-    neighbours: Neighbours | None = None,
-    counted: set[str] | None = None,
-) -> Replay:
-    """Replay a session; `counted` holds the calls of earlier ones, and gets those of this one."""
-    replayer = _Replayer(
-        Session(root, neighbours=neighbours), set() if counted is None else counted
-    )
-    for event in events:
-        replayer.take(event)
-    return replayer.finish()
-
-
-class _Replayer:
-    """A session while it is being replayed."""
-
-    def __init__(self, session: Session, counted: set[str]) -> None:
-        self.session = session
-        self.counted = counted
-        self.facts = SessionFacts("")
-        self.goal = self.started = self.ended = ""
-        self.prompts = self.steps = self.copied = self.modifying = self.compactions = 0
-        self.agents: set[str] = set()
-        self.alarms: list[Alarm] = []
-        self.results: dict[str, bool] = {}  # results of the actions with an alarm
 
     def take(self, event: Event) -> None:
         if isinstance(event, SessionFacts):
@@ -195,34 +188,6 @@ class _Replayer:
             _redact(correction, secrets),
         )
 
-    def finish(self) -> Replay:
-        course = self.session.course
-        return Replay(
-            self.facts,
-            self.goal,
-            self.started,
-            self.ended,
-            self.prompts,
-            self.steps - self.copied,
-            self.modifying,
-            len(self.agents),
-            self.copied,
-            self.compactions,
-            tuple(self.alarms),
-            round(course.score, 1),
-            course.state,
-            tuple(self._find_reasons()),
-        )
-
-    def _find_reasons(self) -> list[str]:
-        """Return why the session needs review, by the rules for watched sessions."""
-        alarms = [
-            {"level": each.level, "step": each.action, "evidence": each.rules}
-            for each in self.alarms
-        ]
-        steps = [{"id": each, "ok": ok, "decision": "none"} for each, ok in self.results.items()]
-        return summary.find_review_reasons({"course": self.session.course.state}, alarms, steps)
-
 
 def _find_secrets(given: object) -> list[str]:
     """Return the secrets in the input of a call."""
@@ -247,7 +212,3 @@ def _redact(text: str, secrets: Iterable[str]) -> str:
                 text = text.replace(secret[:end], "[redacted]")
                 break
     return text
-
-
-def _reaches(level: str, least: str) -> bool:
-    return LEVELS.index(level) >= LEVELS.index(least)

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from posixpath import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from kedge.drift import summary
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 ACTIVE, ABANDONED = "active", "abandoned"
 ON_COURSE = 8  # score
 _PREFIX = 8  # characters of an id, at least
-_COPIED = "agent task policy course escalation steps needs_review started_at checked_at ended_at"
+# fields that are columns of the same name
+_SESSION = "agent task policy course escalation steps needs_review started_at checked_at ended_at"
+_STEP = """position at tool command reasoning subagent level decision is_key_decision is_validated
+changes ok"""
+_EVENT = "at score level before after escalation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +164,7 @@ def shorten_ids(ids: Iterable[str]) -> dict[str, str]:
     prefixes = {}
     for place, each in enumerate(ordered):
         beside = ordered[max(0, place - 1) : place] + ordered[place + 1 : place + 2]
-        least = max((_common_length(each, other) + 1 for other in beside), default=0)
+        least = max((len(commonprefix((each, other))) + 1 for other in beside), default=0)
         prefixes[each] = each[: max(least, _PREFIX)]
     return prefixes
 
@@ -181,7 +186,7 @@ def build_status(row: Row, since: str, short: str = "") -> SessionStatus:
         status=ABANDONED if silent else _text(row["status"]),
         score=round(row["score"], 1),
         why=tuple(map(_text, summary.get("why", ()))),
-        **{name: _redact_value(row[name]) for name in _COPIED.split()},
+        **{name: _redact_value(row[name]) for name in _SESSION.split()},
     )
 
 
@@ -208,28 +213,17 @@ def build_account(
 def build_step(row: Row) -> RecordedStep:
     """Return a step as it was recorded."""
     return RecordedStep(
-        position=row["position"],
         id=row["id"],
-        at=row["at"],
-        tool=_text(row["tool"]),
         kind=_text(row["action_type"]),
         what=_describe(row),
         files=tuple(map(_text, row["files"])),
-        command=_text(row["command"]),
-        reasoning=_text(row["reasoning"]),
-        subagent=_text(row["subagent"]),
         score=row["drift_score"],
-        level=row["level"],
         type=row["drift_type"],
         rules=_build_rules(row["rules"]),
         lacks=tuple(map(_text, row.get("lacks") or ())),
         recalled=tuple(map(_build_recalled, row["recalled"])),
-        decision=row["decision"],
         correction=_text(row["correction_given"]),
-        is_key_decision=row["is_key_decision"],
-        is_validated=row["is_validated"],
-        changes=row["changes"],
-        ok=row["ok"],
+        **{name: _redact_value(row[name]) for name in _STEP.split()},
     )
 
 
@@ -253,22 +247,16 @@ def _build_events(
     for row in events:
         place = places.get(row["step"])
         at = None if place is None else steps[place]
+        recovery = None if place is None else back[place]
         strayed.append(
             DriftEvent(
                 position=at.position if at else None,
-                at=row["at"],
                 what=at.what if at else "",
-                score=row["score"],
-                level=row["level"],
-                before=row["before"],
-                after=row["after"],
-                escalation=row["escalation"],
                 evidence=_build_rules(row["evidence"]),
                 decision=at.decision if at else "none",
                 correction=at.correction if at else "",
-                recovered=_describe_recovery(
-                    row["at"], None if place is None else back[place], spoken
-                ),
+                recovered=_describe_recovery(row["at"], recovery, spoken),
+                **{name: row[name] for name in _EVENT.split()},
             )
         )
     return tuple(strayed)
@@ -331,9 +319,3 @@ def _redact_value(value: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _text(text: str) -> str:
     return redact(text)
-
-
-def _common_length(one: str, other: str) -> int:
-    """Return the length of the common prefix of two ids."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -30,7 +30,7 @@ _MOST_STRETCH = 2.5
 _ANSWER_Y = _TOP + 10 * _ROW + 14
 _STATE_Y = _ANSWER_Y + 16
 _HEIGHT = _STATE_Y + 22
-_SIGNS = {"none": "!", "ask": "?", "deny": "×"}
+SIGNS = {"none": "!", "ask": "?", "deny": "×"}
 _TALL = {"NORMAL": 3, "DRIFTED": 9, "FORCED": 14}
 _SHAPES = {
     "none": "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
@@ -50,20 +50,15 @@ def render_chart(marks: Sequence[Mark], name: str, label: str) -> Html:
     """Render the chart; its marks link to the rows of the table with the same content."""
     places = list(_place_marks(marks))
     width = max([_LEFT + _WIDE, *(left + wide + 12 for _, left, wide in places[-1:])])
-    inside = [
+    inside = (
         *_draw_bands(width),
-        *(_draw_line(each) for each in _find_lines(places)),
+        *(tag("polyline", points=" ".join(each)) for each in _find_lines(places)),
         *_draw_states(places),
         *(_draw_mark(mark, left, wide, name) for mark, left, wide in places),
-    ]
+    )
+    box = f"0 0 {width:g} {_HEIGHT}"
     return tag(
-        "svg",
-        *inside,
-        role="img",
-        aria_label=label,
-        width=width,
-        height=_HEIGHT,
-        viewBox=f"0 0 {width:g} {_HEIGHT}",
+        "svg", *inside, role="img", aria_label=label, width=width, height=_HEIGHT, viewBox=box
     )
 
 
@@ -114,27 +109,15 @@ def _find_points(mark: Mark, left: float, wide: float) -> Iterator[tuple[float, 
             yield left + each * (place + 0.5), step.score
 
 
-def _draw_line(points: list[str]) -> Html:
-    return tag("polyline", points=" ".join(points))
-
-
 def _draw_states(places: Sequence[tuple[Mark, float, float]]) -> Iterator[Html]:
     """Yield the states below their steps: the graver, the taller; labelled where there is room."""
     for state, group in groupby(places, key=lambda each: each[0].state):
         parts = list(group)
         left = parts[0][1]
         wide = parts[-1][1] + parts[-1][2] - left
-        known = state.lower()
         tall = _TALL.get(state, 3)
-        yield tag(
-            "rect",
-            tag("title", state),
-            class_=f"state {known}",
-            x=left,
-            y=_STATE_Y + 16 - tall,
-            width=wide,
-            height=tall,
-        )
+        place = {"x": left, "y": _STATE_Y + 16 - tall, "width": wide, "height": tall}
+        yield tag("rect", tag("title", state), class_=f"state {state.lower()}", **place)
         if state != NORMAL:
             named = state if wide >= 52 else state[:1]
             yield tag("text", named, class_="named", x=left + wide / 2, y=_STATE_Y - 1)
@@ -164,7 +147,7 @@ def _draw_answer(step: RecordedStep, middle: float) -> Iterator[Html]:
     if step.correction or step.decision != "none":
         title = tag("title", ANSWERS.get(step.decision, ""))
         yield tag(
-            "text", title, _SIGNS.get(step.decision, "!"), class_="answer", x=middle, y=_ANSWER_Y
+            "text", title, SIGNS.get(step.decision, "!"), class_="answer", x=middle, y=_ANSWER_Y
         )
 
 

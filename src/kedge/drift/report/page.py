@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kedge.drift.course import LEVELS
-from kedge.drift.report.chart import RANGES, render_chart
+from kedge.drift.report.chart import ANSWERS, RANGES, SIGNS, render_chart
 from kedge.drift.report.markup import Html, join, tag
 from kedge.drift.report.story import render_badge, render_story, render_time
 from kedge.drift.report.timeline import Mark, MessageMark, StrayMark, build_marks, find_worst
@@ -86,12 +86,8 @@ def _render_legend() -> Html:
         return str(low) if low == high else f"{low}–{high}"
 
     levels = (tag("li", render_badge(level), f" {show_range(level)}") for level in LEVELS)
-    signs = (
-        "! a correction",
-        "? the user was asked",
-        "× the call was denied",
-        "numbers on top: messages of the user",
-    )
+    signs = [f"{SIGNS[answer]} {meaning}" for answer, meaning in ANSWERS.items()]
+    signs.append("numbers on top: messages of the user")
     return tag("ul", *levels, *(tag("li", sign) for sign in signs), class_="legend")
 
 
@@ -185,7 +181,7 @@ def _render_omissions(account: Account, found: Sequence[Mark]) -> Iterator[Html]
 
 def _render_facts(account: Account) -> Html:
     head = account.session
-    last = head.ended_at or head.checked_at
+    ended = render_time(head.ended_at or head.checked_at, day=True)
     facts: list[tuple[str, str]] = [
         ("session", tag("code", head.id)),
         ("agent", head.agent),
@@ -194,26 +190,15 @@ def _render_facts(account: Account) -> Html:
         ("course", f"{head.course}, {head.score:g} of 10"),
         ("policy", head.policy),
         ("steps", str(len(account.steps))),
-        (
-            "from",
-            join(
-                (
-                    render_time(head.started_at, day=True),
-                    " to ",
-                    render_time(last, day=True),
-                    " UTC",
-                )
-            ),
-        ),
+        ("from", join((render_time(head.started_at, day=True), " to ", ended, " UTC"))),
     ]
     pairs = (tag("div", tag("dt", key), tag("dd", value)) for key, value in facts if value)
     return tag("dl", *pairs, class_="facts")
 
 
 def _render_results(account: Account) -> Iterator[Html]:
-    files = account.files
     decisions = [f"step {step.position}: {shorten(step.what, _GOAL)}" for step in account.decisions]
-    for title, found in (("Changed files", files), ("Decisions", decisions)):
+    for title, found in (("Changed files", account.files), ("Decisions", decisions)):
         if found:
             heading = tag("summary", f"{title} ({len(found)})")
             yield tag("details", heading, _render_items(found))

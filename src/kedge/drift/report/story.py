@@ -72,13 +72,8 @@ def render_badge(level: str) -> Html:
 def _render_message(mark: MessageMark, name: str) -> Html:
     revision = mark.revision
     quote = tag("q", shorten(revision.said, _MESSAGE))
-    return _render_row(
-        f"{name}-said-{revision.revision}",
-        "said",
-        f"message {revision.revision}",
-        revision.at,
-        quote,
-    )
+    number = revision.revision
+    return _render_row(f"{name}-said-{number}", "said", f"message {number}", revision.at, quote)
 
 
 def _render_stray(mark: StrayMark, name: str) -> Html:
@@ -97,20 +92,21 @@ def _render_group(mark: StepGroup, name: str, lines: int) -> Html:
     first, last = steps[0], steps[-1]
     number = str(first.position) if len(steps) == 1 else f"{first.position}–{last.position}"
     low, high = min(step.score for step in steps), max(step.score for step in steps)
-    score = join((str(low) if low == high else f"{low}–{high}", " ", _render_level(mark)))
-    what: Html
+    on_course = tag("span", "on course", class_="faint")
+    level = on_course if mark.quiet else render_badge(mark.level)
+    score = join((str(low) if low == high else f"{low}–{high}", " ", level))
     if len(steps) == 1:
         what = tag("code", shorten(first.what, _LINE))
     else:
         summary = f"{len(steps)} steps: {_count_kinds(steps)}"
         what = tag("span", summary)
         if mark.quiet and len(steps) <= lines:
-            what = tag("details", tag("summary", summary), tag("ul", *map(_render_step, steps)))
+            items = (
+                tag("li", f"{step.position}  ", tag("code", shorten(step.what, _LINE)))
+                for step in steps
+            )
+            what = tag("details", tag("summary", summary), tag("ul", *items))
     return _render_row(f"{name}-{first.position}", mark.level, number, first.at, what, score)
-
-
-def _render_level(mark: StepGroup) -> Html:
-    return tag("span", "on course", class_="faint") if mark.quiet else render_badge(mark.level)
 
 
 def _render_row(id_: str, class_: str, number: str, at: str, what: Html, score: str = "") -> Html:
@@ -127,7 +123,9 @@ def _render_facts(step: RecordedStep, event: DriftEvent | None) -> Iterator[Html
     """Yield the details of a step that strayed."""
     yield tag("table", tag("tbody", *map(_render_rule, step.rules[:_RULES])), class_="rules")
     if step.correction:
-        yield tag("blockquote", _shorten_lines(step.correction))
+        most = 3 * _LONG
+        long = len(step.correction) > most
+        yield tag("blockquote", step.correction[:most].rstrip() + "…" if long else step.correction)
     facts: list[tuple[str, str]] = [
         ("result", step.result),
         ("answer", ANSWERS[step.decision] if step.decision in ("ask", "deny") else ""),
@@ -155,15 +153,6 @@ def _render_rule(rule: Penalty) -> Html:
         tag("td", shorten(rule.evidence, _LONG)),
         tag("td", f"−{rule.weight}"),
     )
-
-
-def _shorten_lines(text: str) -> str:
-    """Return a correction as it was given, unless it is far too long."""
-    return text if len(text) <= 3 * _LONG else text[: 3 * _LONG].rstrip() + "…"
-
-
-def _render_step(step: RecordedStep) -> Html:
-    return tag("li", f"{step.position}  ", tag("code", shorten(step.what, _LINE)))
 
 
 def _count_kinds(steps: Sequence[RecordedStep]) -> str:

@@ -6,16 +6,16 @@ A page has room for a limited number of marks; the gravest steps and the latest 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby
+from heapq import merge
 from typing import TYPE_CHECKING
 
 from kedge.drift.course import LEVELS, NORMAL
-from kedge.drift.report.account import ON_COURSE
+from kedge.drift.report.account import ON_COURSE, CharterRevision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kedge.drift.report.account import Account, CharterRevision, DriftEvent, RecordedStep
+    from kedge.drift.report.account import Account, DriftEvent, RecordedStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class StrayMark:
 class StepGroup:
     """Consecutive steps without marks of their own."""
 
-    steps: tuple[RecordedStep, ...]
+    steps: list[RecordedStep]
     state: str = NORMAL
 
     @property
@@ -70,23 +70,18 @@ def build_marks(account: Account, strays: int, messages: int) -> list[Mark]:
     revisions = account.revisions
     if len(revisions) > messages:  # keep the first goal as history
         revisions = (*revisions[:1], *revisions[len(revisions) - messages + 1 :])
-    moments = _order_moments(account.steps, revisions)
     marks: list[Mark] = []
-    for own_mark, group in groupby(moments, key=lambda each: _has_own_mark(each, own)):
-        if not own_mark:
-            marks.append(StepGroup(tuple(each for each in group if not isinstance(each, _Message))))
-            continue
-        for each in group:
-            if isinstance(each, _Message):
-                marks.append(MessageMark(each.revision))
-            else:
-                marks.append(StrayMark(each, events.get(each.position)))
+    moments: tuple[Sequence[CharterRevision | RecordedStep], ...] = revisions, account.steps
+    for each in merge(*moments, key=lambda each: each.at):
+        if isinstance(each, CharterRevision):
+            marks.append(MessageMark(each))
+        elif each.position in own:
+            marks.append(StrayMark(each, events.get(each.position)))
+        elif marks and isinstance(marks[-1], StepGroup):
+            marks[-1].steps.append(each)
+        else:
+            marks.append(StepGroup([each]))
     return list(_add_states(marks, account))
-
-
-@dataclass(frozen=True, slots=True)
-class _Message:
-    revision: CharterRevision
 
 
 def _choose_steps(
@@ -103,21 +98,6 @@ def _choose_steps(
     return {step.position for step in strayed[:most]}
 
 
-def _order_moments(
-    steps: Sequence[RecordedStep], revisions: Sequence[CharterRevision]
-) -> Iterator[RecordedStep | _Message]:
-    waiting = list(reversed(revisions))
-    for step in steps:
-        while waiting and waiting[-1].at <= step.at:
-            yield _Message(waiting.pop())
-        yield step
-    yield from (_Message(each) for each in reversed(waiting))
-
-
-def _has_own_mark(each: RecordedStep | _Message, own: set[int]) -> bool:
-    return isinstance(each, _Message) or each.position in own
-
-
 def _add_states(marks: Sequence[Mark], account: Account) -> Iterator[Mark]:
     """Add the state of the course to each mark.
 
@@ -129,7 +109,7 @@ def _add_states(marks: Sequence[Mark], account: Account) -> Iterator[Mark]:
     for mark in marks:
         back = isinstance(mark, MessageMark)
         if not isinstance(mark, MessageMark):
-            steps = mark.steps if isinstance(mark, StepGroup) else (mark.step,)
+            steps = mark.steps if isinstance(mark, StepGroup) else [mark.step]
             while place < len(events) and (events[place].position or 0) <= steps[-1].position:
                 state = events[place].after
                 place += 1
