@@ -11,7 +11,8 @@ unless the user made it permanent ("never", "in this session").
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+import re
+from functools import lru_cache
 
 from kedge.drift.limits.constraint import Constraint
 from kedge.drift.limits.constraint import parse as parse_constraint
@@ -19,7 +20,6 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Mapping
     from typing import Any
 
@@ -34,6 +34,7 @@ MOST_CONSTRAINTS = 40
 _MOST_QUOTES = 12_000  # characters of all constraints
 FADING = 0.5  # factor for the weight of a word at each new goal
 _LEAST = 0.1  # weight below which a word is dropped
+_NAME = r"`([^`\n]{1,200})`|[\w@~.*/-]{3,200}(?:\(\))?"  # compiled when a message is read
 _FEWEST_WORDS = 3  # significant words that a goal without names needs to be judged by
 
 _COMMON = """
@@ -67,15 +68,11 @@ class Charter(NamedTuple):
 
     def data(self) -> dict[str, Any]:
         """Return the charter as JSON values."""
-        return {
-            "goal": self.goal,
-            "revision": self.revision,
+        return self._asdict() | {
             "prompts": list(self.prompts),
             "constraints": [each.data() for each in self.constraints],
             "named": list(self.named),
             "words": [list(pair) for pair in self.words],
-            "specific": self.specific,
-            "task": self.task,
             "scope": list(self.scope),
         }
 
@@ -183,32 +180,16 @@ def find_names(text: str) -> tuple[str, ...]:
     from kedge.drift.language.subjects import is_path
 
     names: dict[str, None] = {}
-    for match in _name_pattern().finditer(text[: 1 << 16]):
+    for match in re.finditer(_NAME, text[: 1 << 16]):
         code = match[1]
         name = (code or match[0]).rstrip(".,:;'").strip()
-        if not name or len(name) > _LONGEST_NAME:
-            continue
-        if code and " " in code:
+        if not name or len(name) > _LONGEST_NAME or (code and " " in code):
             continue
         if code or is_path(name) or "_" in name[1:-1] or _is_camel_case(name):
             names[name.removesuffix("()")] = None
             if len(names) >= MOST_NAMED:
                 break
     return tuple(names)
-
-
-@cache
-def _name_pattern() -> re.Pattern[str]:
-    import re
-
-    return re.compile(r"`([^`\n]{1,200})`|[\w@~.*/-]{3,200}(?:\(\))?")
-
-
-@cache
-def _word_pattern() -> re.Pattern[str]:
-    import re
-
-    return re.compile(r"[A-Za-z][A-Za-z0-9']{2,40}")
 
 
 def _is_camel_case(name: str) -> bool:
@@ -229,9 +210,8 @@ def _find_words(text: str) -> tuple[str, ...]:
     from kedge.drift.language.vocabulary import FILLER, GOING_ON
 
     common = word_set(_COMMON)
-    words = dict.fromkeys(
-        word.lower().removesuffix("'s") for word in _word_pattern().findall(text[:8_000])
-    )
+    found = re.findall(r"[A-Za-z][A-Za-z0-9']{2,40}", text[:8_000])
+    words = dict.fromkeys(word.lower().removesuffix("'s") for word in found)
     return tuple(
         word for word in words if word not in common and word not in FILLER and word not in GOING_ON
     )

@@ -52,11 +52,3 @@ def test_terms_of_a_text_are_those_of_its_pieces(text: str) -> None:
 
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
     assert extract_terms("a " * topic.MOST + "berth").words == frozenset()
-
-
-def test_the_cache_of_names_is_bounded() -> None:
-    before = extract_terms("the harbour master")
-    for number in range(40):
-        extract_terms(" ".join(f"quay{number:02}x{each}" for each in range(600)))
-        assert len(topic._names) <= topic._MOST_NAMES
-    assert extract_terms("the harbour master") == before

@@ -6,7 +6,6 @@ An act found here is not wrong in itself; nobody asked for it.
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from kedge.drift.evidence.topic import extract_terms
 from kedge.host.record import NamedTuple
@@ -72,34 +71,20 @@ _VERBS = _BACK.union(
 )
 
 
-@cache
-def _word_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a word and of the end of a clause."""
-    return re.compile(r"[a-z]+(?:['’]t\b)?"), re.compile(r"[.;:!?\n]|, |\bbut\b")
-
-
-@cache
-def _publishes() -> re.Pattern[str]:
-    return re.compile(
-        r"publish|upload|deploy|release|yank|docker push|nuget push|apply|destroy|^(?:kubectl|helm"
-        r"|terraform|tofu|pulumi|vercel|netlify|fly|flyctl|wrangler|firebase|heroku|aws|gcloud"
-        r"|gsutil|az|serverless|sls|cdk|sam|eb|ansible-playbook|railway)\b"
-    )
-
-
-@cache
-def _build_output() -> re.Pattern[str]:
-    """Return the pattern of folders and files that the next build creates again."""
-    return re.compile(
-        r"(?:^|/)(?:dist|build|out|target|node_modules|coverage|htmlcov|\.cache|__pycache__|tmp|temp"
-        r"|\.[a-z]+_cache|\.next|\.nuxt|\.turbo|\.tox|\.venv|venv|\.parcel-cache|logs?|bin|obj"
-        r"|\.gradle|[^/]*\.egg-info)(?:/|$)|\.(?:pyc|o|class|log|tmp|bak|orig|out|swp|prof|trace)$"
-    )
-
-
-@cache
-def _recursive() -> re.Pattern[str]:
-    return re.compile(r"\s(?:-[a-zA-Z]{0,5}[rR][a-zA-Z]{0,5}|--recursive)\s|\brmdir\s|-delete\b")
+# patterns that are compiled on first use: a hook has no time to compile them all
+_WORD = r"[a-z]+(?:['’]t\b)?"
+_CLAUSE_END = r"[.;:!?\n]|, |\bbut\b"
+_PUBLISHES = (
+    r"publish|upload|deploy|release|yank|docker push|nuget push|apply|destroy|^(?:kubectl|helm"
+    r"|terraform|tofu|pulumi|vercel|netlify|fly|flyctl|wrangler|firebase|heroku|aws|gcloud"
+    r"|gsutil|az|serverless|sls|cdk|sam|eb|ansible-playbook|railway)\b"
+)
+_BUILD_OUTPUT = (  # folders and files that the next build creates again
+    r"(?:^|/)(?:dist|build|out|target|node_modules|coverage|htmlcov|\.cache|__pycache__|tmp|temp"
+    r"|\.[a-z]+_cache|\.next|\.nuxt|\.turbo|\.tox|\.venv|venv|\.parcel-cache|logs?|bin|obj"
+    r"|\.gradle|[^/]*\.egg-info)(?:/|$)|\.(?:pyc|o|class|log|tmp|bak|orig|out|swp|prof|trace)$"
+)
+_RECURSIVE = r"\s(?:-[a-zA-Z]{0,5}[rR][a-zA-Z]{0,5}|--recursive)\s|\brmdir\s|-delete\b"
 
 
 class UnaskedAct(NamedTuple):
@@ -112,10 +97,9 @@ class UnaskedAct(NamedTuple):
 
 def find_request_words(text: str) -> list[str]:
     """Return the words with which a message may ask for an act, except in clauses that forbid."""
-    word, clauses = _word_patterns()
     asked: set[str] = set()
-    for clause in clauses.split(text.lower()):
-        words = word.findall(clause)
+    for clause in re.split(_CLAUSE_END, text.lower()):
+        words = re.findall(_WORD, clause)
         if _FORBIDS.isdisjoint(words) or not _REMINDS.isdisjoint(words):
             asked.update(_VERBS.intersection(words))
     return sorted(asked)
@@ -123,55 +107,42 @@ def find_request_words(text: str) -> list[str]:
 
 def find_unasked_acts(action: Action, memory: SessionMemory) -> Iterator[UnaskedAct]:
     """Yield the acts of an action that discard work or reach outside without a request."""
-    for act in action.effects.vcs:
-        unasked = _judge_command(act, action, memory)
-        if unasked:
-            yield unasked
-    unasked = _judge_deletion(action, memory)
-    if unasked:
-        yield unasked
+    judged = [_judge_command(act, action, memory) for act in action.effects.vcs]
+    yield from filter(None, (*judged, _judge_deletion(action, memory)))
 
 
 def _judge_command(act: VcsCommand, action: Action, memory: SessionMemory) -> UnaskedAct | None:
     shown = " ".join((act.verb, *act.args))[:120]
     asked = memory.asks.keys()
+    allowed: object  # truthy if the user asked for it
     host = act.verb.startswith(("gh ", "glab ", "hub "))
-    if act.outward and not host and _publishes().search(act.verb):
-        return (
-            None
-            if asked & _PUBLISHING
-            else UnaskedAct("publishes", shown, 3 if act.destructive else 4)
-        )
-    if act.verb == "push":
-        if act.destructive:
-            if asked & (_SENDING | _HISTORY):
-                return None
-            lease = any(arg.startswith("--force-with-lease") for arg in act.args)
-            return UnaskedAct("rewrites the remote", f"git {shown}", 5 if lease else 4)
-        return (
-            None
-            if asked & _SENDING or memory.elsewhere
-            else UnaskedAct("pushes", f"git {shown}", 7)
-        )
-    if act.outward:
-        if asked & (_TALKING if host else _CALLING) or memory.elsewhere:
-            return None
-        return UnaskedAct("speaks to others", shown, 5 if act.destructive else 7)
-    if not act.destructive:
+    if act.outward and not host and re.search(_PUBLISHES, act.verb):
+        allowed = asked & _PUBLISHING
+        unasked = UnaskedAct("publishes", shown, 3 if act.destructive else 4)
+    elif act.verb == "push" and act.destructive:
+        allowed = asked & (_SENDING | _HISTORY)
+        lease = any(arg.startswith("--force-with-lease") for arg in act.args)
+        unasked = UnaskedAct("rewrites the remote", f"git {shown}", 5 if lease else 4)
+    elif act.verb == "push":
+        allowed = memory.elsewhere or asked & _SENDING
+        unasked = UnaskedAct("pushes", f"git {shown}", 7)
+    elif act.outward:
+        allowed = memory.elsewhere or asked & (_TALKING if host else _CALLING)
+        unasked = UnaskedAct("speaks to others", shown, 5 if act.destructive else 7)
+    elif not act.destructive:
         return None
-    if act.verb in _REWRITES:
-        return (
-            None
-            if asked & (_HISTORY | _BACK)
-            else UnaskedAct("rewrites history", f"git {shown}", 7)
-        )
-    if act.verb not in _DISCARDS:  # a database, containers
-        return None if asked & _REMOVING else UnaskedAct("destroys", shown, 4)
-    if asked & _BACK or _is_own_work(action, memory):
-        return None
-    # a goal that is written elsewhere may have asked for it
-    spared = 1 if memory.elsewhere else 0
-    return UnaskedAct("throws work away", f"git {shown}", min(_DISCARDS[act.verb] + spared, 7))
+    elif act.verb in _REWRITES:
+        allowed = asked & (_HISTORY | _BACK)
+        unasked = UnaskedAct("rewrites history", f"git {shown}", 7)
+    elif act.verb not in _DISCARDS:  # a database, containers
+        allowed = asked & _REMOVING
+        unasked = UnaskedAct("destroys", shown, 4)
+    else:
+        allowed = asked & _BACK or _is_own_work(action, memory)
+        # a goal that is written elsewhere may have asked for it
+        score = min(_DISCARDS[act.verb] + memory.elsewhere, 7)
+        unasked = UnaskedAct("throws work away", f"git {shown}", score)
+    return None if allowed else unasked
 
 
 def _is_own_work(action: Action, memory: SessionMemory) -> bool:
@@ -188,7 +159,7 @@ def _judge_deletion(action: Action, memory: SessionMemory) -> UnaskedAct | None:
     left = [
         path
         for path in effects.deleted
-        if path not in outside and path not in memory.made and not _build_output().search(path)
+        if path not in outside and path not in memory.made and not re.search(_BUILD_OUTPUT, path)
         and not _is_mentioned(path, memory)
     ]  # fmt: skip
     if not left:
@@ -203,7 +174,7 @@ def _is_folder(path: str, action: Action) -> bool:
     if path in action.effects.patterns or path in (".", ".."):
         return True
     name = path.rstrip("/").rpartition("/")[2].lstrip(".")
-    return "." not in name and _recursive().search(action.command) is not None
+    return "." not in name and re.search(_RECURSIVE, action.command) is not None
 
 
 def _is_mentioned(path: str, memory: SessionMemory) -> bool:

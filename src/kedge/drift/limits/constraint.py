@@ -37,15 +37,8 @@ class Constraint(NamedTuple):
 
     def data(self) -> dict[str, Any]:
         """Return the constraint as JSON values."""
-        return {
-            "kind": self.kind,
-            "subject": list(self.subject),
-            "quote": self.quote,
-            "exceptions": list(self.exceptions),
-            "strength": self.strength,
-            "standing": self.standing,
-            "until": self.until,
-        }
+        lists = {"subject": list(self.subject), "exceptions": list(self.exceptions)}
+        return self._asdict() | lists
 
 
 def parse(data: Mapping[str, Any]) -> Constraint:
