@@ -71,14 +71,6 @@ class Effects(NamedTuple):
     unclear: tuple[str, ...] = ()
     unread: bool = False
 
-    @property
-    def changing(self) -> bool:
-        """True if anything changes, in the project or elsewhere."""
-        return bool(
-            self.written or self.deleted or self.moved or self.directories
-            or self.vcs or self.installs
-        )  # fmt: skip
-
 
 class EffectsBuilder:
     """Collects effects, each once and in order, within the bounds.

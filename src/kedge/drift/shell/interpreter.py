@@ -11,7 +11,7 @@ from kedge.drift.shell.expand import expand_single, expand_words
 from kedge.drift.shell.parse import parse
 from kedge.drift.shell.paths import project_paths
 from kedge.drift.shell.programs import find_reader
-from kedge.drift.shell.syntax import Block, CommandTooLarge, Part, Redirect, Simple
+from kedge.drift.shell.syntax import Block, CommandTooLarge, Redirect, Simple
 from kedge.drift.shell.values import (
     ANYTHING,
     MOST_VALUES,
@@ -74,15 +74,18 @@ class Interpreter:
         self.level += 1
         if self.level > DEEPEST:
             raise CommandTooLarge(f"nested more than {DEEPEST} deep")
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise CommandTooLarge(f"more than {MOST_STEPS} steps")
+        self._count_step()
         try:
             if isinstance(node, Simple):
                 return self._run_simple(node, state, stdin)
             return self._run_block(node, state, stdin)
         finally:
             self.level -= 1
+
+    def _count_step(self) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise CommandTooLarge(f"more than {MOST_STEPS} steps")
 
     def capture(self, block: Block, state: ShellState) -> Output:
         """Return what `$(…)` prints; it runs in a shell of its own."""
@@ -104,7 +107,9 @@ class Interpreter:
             state.functions[block.name] = block
             return NOTHING
         if block.kind == "pipe":
-            result = self._run_pipe(block, state, stdin)
+            result = stdin
+            for node in block.nodes:
+                result = self.run_node(node, state.copy(), result)
         elif block.kind == "chain":
             result = self._run_chain(block, state, stdin)
         elif block.kind == "for":
@@ -116,13 +121,7 @@ class Interpreter:
         return self._write_output(files, result, state) if files else result
 
     def _run_all(self, nodes: Sequence[Node], state: ShellState, stdin: Output) -> Output:
-        results = [self.run_node(node, state, stdin) for node in nodes]
-        return _join_outputs(results) if len(results) != 1 else results[0]
-
-    def _run_pipe(self, block: Block, state: ShellState, stdin: Output) -> Output:
-        for node in block.nodes:
-            stdin = self.run_node(node, state.copy(), stdin)
-        return stdin
+        return _join_outputs([self.run_node(node, state, stdin) for node in nodes])
 
     def _run_chain(self, block: Block, state: ShellState, stdin: Output) -> Output:
         results = []
@@ -145,16 +144,11 @@ class Interpreter:
             values = [v for word in block.words for v in expand_words(word, state, self.capture)]
         if not block.name:
             values = [Value(UNKNOWN)]
-        return self._run_rounds(block, state, values, block.name, stdin)
-
-    def _run_rounds(
-        self, block: Block, state: ShellState, values: list[Value], name: str, stdin: Output
-    ) -> Output:
         if len(values) > MOST_ROUNDS:
             self.effects.add_unread(f"a loop over {len(values)} words: not all are read")
         results = []
         for value in values[:MOST_ROUNDS]:
-            state.variables[name] = (value,)
+            state.variables[block.name] = (value,)
             results.append(self._run_all(block.nodes, state, stdin))
         return _join_outputs(results)
 
@@ -194,7 +188,7 @@ class Interpreter:
         for each in redirects:
             target = each.target
             process = target[0] if isinstance(target, tuple) and len(target) == 1 else None
-            if isinstance(process, Part) and process.kind == "process" and process.body:
+            if process and process.kind == "process" and process.body:
                 if each.op == "<":
                     stdin = self.capture(process.body, state)
                 continue
@@ -215,19 +209,15 @@ class Interpreter:
     ) -> Output:
         for each, value in files:
             output = each.fd in ("", "1")
-            text = result.text if output else None
-            ProgramCall(self, state, each.op, [], NOTHING).write_text(
-                value, text, ">>" not in each.op
-            )
+            call = ProgramCall(self, state, each.op, [], NOTHING)
+            call.write_text(value, result.text if output else None, ">>" not in each.op)
             if output:
                 result = NOTHING
         return result
 
     def run_program(self, argv: list[Value], state: ShellState, stdin: Output) -> Output:
         """Run one program with its words, without the wrappers around it."""
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise CommandTooLarge(f"more than {MOST_STEPS} steps")
+        self._count_step()
         for _ in range(20):
             typed = argv[0].text
             if UNKNOWN in typed:
@@ -272,13 +262,11 @@ def _join_outputs(results: Sequence[Output]) -> Output:
     results = [result for result in results if result is not NOTHING]
     if not results:
         return NOTHING
-    if len(results) == 1:
-        return results[0]
-    known = [result.values for result in results if result.values is not None]
-    values = tuple(value for each in known for value in each)
-    texts = [result.text for result in results]
-    text = "".join(t for t in texts if t is not None) if None not in texts else None
-    return Output(values if len(known) == len(results) else None, text)
+    values, text = results[0]
+    for more in results[1:]:
+        values = None if values is None or more.values is None else values + more.values
+        text = None if text is None or more.text is None else text + more.text
+    return Output(values, text)
 
 
 def _does_nothing(node: Node) -> bool:

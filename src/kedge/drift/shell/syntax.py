@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kedge.host.record import NamedTuple
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -14,18 +16,13 @@ class CommandTooLarge(Exception):
     """The command is longer, or nested deeper, than kedge reads."""
 
 
-class Part:
+class Part(NamedTuple):
     """A piece of a word: text, var, command, process or arithmetic; `body` is what it runs."""
 
-    __slots__ = ("body", "kind", "quoted", "text")
-
-    def __init__(
-        self, kind: str, text: str, quoted: bool = False, body: Block | None = None
-    ) -> None:
-        self.kind = kind
-        self.text = text
-        self.quoted = quoted
-        self.body = body
+    kind: str
+    text: str
+    quoted: bool = False
+    body: Block | None = None
 
 
 class Redirect:
@@ -63,12 +60,7 @@ class Block:
     __slots__ = ("kind", "name", "nodes", "redirects", "words")
 
     def __init__(
-        self,
-        kind: str,
-        nodes: list[Node],
-        *,
-        name: str = "",
-        words: list[Word] | None = None,
+        self, kind: str, nodes: list[Node], *, name: str = "", words: list[Word] | None = None
     ) -> None:
         self.kind = kind
         self.nodes = nodes

@@ -7,11 +7,14 @@ and what must be read twice (backquotes, `${…}`) is nested only to a bounded d
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 
 from kedge.drift.shell.syntax import Block, CommandTooLarge, Part, Redirect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kedge.drift.shell.syntax import Word
 
 DEEPEST = 32
@@ -21,10 +24,11 @@ _PLAIN = re.compile(r"""[^ \t\r\n'"\\$`|&;<>()]+""")
 _BETWEEN_QUOTES = re.compile(r'[^"\\$`]+')
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]")
 _ANSI = r"(?s)\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.)"
+_ANSI_QUOTED = re.compile(r"[^'\\]*+(?:\\.[^'\\]*+)*+", re.DOTALL)
 _ANSI_SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b",
                "f": "\f", "v": "\v"}  # fmt: skip
 _ENDS = " \t\r\n|&;<>)"
-_TICK = re.compile(r"[`\\]")
+_BACKQUOTED = re.compile(r"[^`\\]*+(?:\\.[^`\\]*+)*+", re.DOTALL)
 
 
 class WordParser:
@@ -71,7 +75,8 @@ class WordParser:
                 if not parts or not self._pattern(parts):
                     break
             elif sign in "<>" and not parts and text.startswith("(", self.at + 1):
-                parts.append(self._process(sign))
+                self.at += 2
+                parts.append(Part("process", sign, False, self.read_inner(")")))
             elif sign in _ENDS:
                 break
             else:
@@ -221,70 +226,54 @@ class WordParser:
 
     def _commands_in(self, inner: str) -> Block:
         """Read the substitutions in text that is quoted like a here-document."""
-        self.descend()
-        reader = type(self)(inner, self.depth)
-        block = Block("list", [part.body for part in reader.read_quoted() if part.body])
-        self.problems += reader.problems
-        self.count_pieces(reader.pieces)
-        self.depth -= 1
-        return block
+        return Block("list", [part.body for part in self._quoted(inner) if part.body])
 
-    def read_quoted(self) -> list[Part]:
-        """Read all of the text as the body of a here-document."""
+    def _quoted(self, text: str) -> list[Part]:
+        """Read text as the body of a here-document."""
         parts: list[Part] = []
-        self._double(parts, whole=True)
+        with self._nested(text) as reader:
+            reader._double(parts, whole=True)
         return parts
 
-    def _backquotes(self, parts: list[Part], quoted: bool) -> None:
-        text, place = self.text, self.at + 1
-        while place < self.end and text[place] != "`":
-            found = _TICK.search(text, place)
-            stop = found.start() if found else self.end
-            place = stop + 2 if text.startswith("\\", stop) else stop
-        inner = text[self.at + 1 : place]
-        if "\\" in inner:
-            inner = re.sub(r"\\([`\\$])", r"\1", inner)
-        self.at = place + 1
+    @contextmanager
+    def _nested(self, text: str) -> Iterator[WordParser]:
+        """Give a parser of an inner text; its problems and pieces count here."""
         self.descend()
-        reader = type(self)(inner, self.depth)
-        parts.append(Part("command", "", quoted, reader.read_inner("")))
+        reader = type(self)(text, self.depth)
+        yield reader
         self.problems += reader.problems
         self.count_pieces(reader.pieces)
         self.depth -= 1
 
-    def _process(self, sign: str) -> Part:
-        self.at += 2
-        return Part("process", sign, False, self.read_inner(")"))
+    def _backquotes(self, parts: list[Part], quoted: bool) -> None:
+        found = _BACKQUOTED.match(self.text, self.at + 1)
+        inner = found[0] if found else ""
+        self.at += len(inner) + 2
+        inner = re.sub(r"\\([`\\$])", r"\1", inner)
+        with self._nested(inner) as reader:
+            parts.append(Part("command", "", quoted, reader.read_inner("")))
 
     def _ansi(self, parts: list[Part]) -> None:
         r"""Read `$'…'`, with `\n` and other escapes."""
-        text, start = self.text, self.at + 2
-        place = start
-        while place < self.end and text[place] != "'":
-            place += 2 if text[place] == "\\" else 1
-        parts.append(Part("text", re.sub(_ANSI, _ansi_sign, text[start:place]), True))
-        self.at = place + 1
+        found = _ANSI_QUOTED.match(self.text, self.at + 2)
+        inner = found[0] if found else ""
+        parts.append(Part("text", re.sub(_ANSI, _ansi_sign, inner), True))
+        self.at += len(inner) + 3
 
     def read_documents(self) -> None:
         """Read the bodies of the here-documents that the line before named."""
         for each in self.pending:
-            mark = each.target if isinstance(each.target, str) else ""
-            each.target = self._document(mark, each)
+            each.target = self._document(each)
         self.pending = []
 
-    def _document(self, mark: str, each: Redirect) -> Word:
-        text, start = self.text, self.at
-        body, self.at = _read_until(text, start, mark, each.tabs)
+    def _document(self, each: Redirect) -> Word:
+        mark = each.target if isinstance(each.target, str) else ""
+        body, self.at = _read_until(self.text, self.at, mark, each.tabs)
         if each.tabs:
             body = re.sub(r"^\t+", "", body, flags=re.MULTILINE)
         parts = [Part("text", body, True)]
         if not each.verbatim and ("$" in body or "`" in body or "\\" in body):
-            self.descend()
-            reader = type(self)(body, self.depth)
-            parts = reader.read_quoted()
-            self.problems += reader.problems
-            self.count_pieces(reader.pieces)
-            self.depth -= 1
+            parts = self._quoted(body)
         return tuple(parts)
 
 

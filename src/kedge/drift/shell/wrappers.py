@@ -19,6 +19,7 @@ ALIASES = {"nodejs": "node", "gsed": "sed", "gawk": "awk", "mawk": "awk", "ggrep
            "podman": "docker", "nerdctl": "docker", "applypatch": "apply_patch",
            "gmake": "make", "ripgrep": "rg", "bunx": "npx", "uvx": "npx"}  # fmt: skip
 
+_BARE = "nohup setsid builtin unbuffer chronic noglob nocorrect cross-env busybox corepack"
 # the options that take a value, and the number of operands before the program
 _PLAIN = {
     "sudo": ("-u -g -h -p -C -r -t -U -D -R -T --user --group --host --prompt --chdir", 0),
@@ -26,25 +27,16 @@ _PLAIN = {
     "timeout": ("-k -s --kill-after --signal", 1),
     "nice": ("-n --adjustment", 0),
     "ionice": ("-c -n --class --classdata", 0),
-    "nohup": ("", 0),
-    "setsid": ("", 0),
-    "builtin": ("", 0),
     "exec": ("-a", 0),
     "time": ("-f -o --format --output", 0),
     "stdbuf": ("-i -o -e --input --output --error", 0),
-    "unbuffer": ("", 0),
-    "chronic": ("", 0),
     "caffeinate": ("-t -w", 0),
     "flock": ("-w -E --timeout", 1),
     "xvfb-run": ("-n -s -e -f -w", 0),
     "strace": ("-o -e -p -s -u", 0),
     "watch": ("-n -d --interval", 0),
-    "noglob": ("", 0),
-    "nocorrect": ("", 0),
-    "cross-env": ("", 0),
     "dotenv": ("-e -f -v -c", 0),
-    "busybox": ("", 0),
-    "corepack": ("", 0),
+    **dict.fromkeys(_BARE.split(), ("", 0)),
     "npx": ("-p --package -c --call --from --with --python", 0),
     "chroot": ("", 1),
 }
@@ -103,7 +95,7 @@ def unwrap(call: ProgramCall) -> list[Value] | None:
 
 
 def _unwrap_env(call: ProgramCall) -> list[Value]:
-    options = parse_options(call.args, "-u -C -S --unset --chdir --split-string", stop=True)
+    options = call.parse_options("-u -C -S --unset --chdir --split-string", stop=True)
     split = options.get("-S", "--split-string")
     if split:
         return [Value(word) for word in split[0].text.split()] + options.rest
