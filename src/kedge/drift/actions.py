@@ -13,7 +13,7 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Literal, TypeAlias
 
     Kind: TypeAlias = Literal[
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Action", "Change", "Effects", "normalise"]
 
+_SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash")
 _SHORT = 200  # characters of a command that is likely to be run again
 _MOST_COMMAND = 20_000  # characters of a command, a note or a prompt that are kept
 
@@ -89,13 +90,11 @@ def normalise(
     """Return the action of a tool call. Never raises, whatever the input."""
     tool = tool if isinstance(tool, str) else ""
     given: Mapping[str, Any] = input if _is_mapping(input) else {"input": input}
-    draft = _Draft(
-        tool, given, root if isinstance(root, str) else "/", cwd if isinstance(cwd, str) else ""
-    )
+    draft = _Draft(tool, given, root, cwd)
     kind = _find_reader(tool)(draft)
     effects = draft.effects
     return Action(
-        id if isinstance(id, str) else "",
+        id,
         tool,
         kind,
         effects.build(),
@@ -115,11 +114,12 @@ def _find_reader(tool: str) -> Callable[[_Draft], Kind]:
     if tool.startswith("mcp__"):
         return _mcp
     name = tool.rpartition(".")[2]  # Codex: `functions.shell`
-    return _TOOLS.get(name.lower(), _unknown)
+    return _TOOLS.get(name.lower(), _make_reader("unknown"))
 
 
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "filename", "file",
           "relative_path", "target_file", "uri")  # fmt: skip
+_TEXTS = ("_string", "String", "_str", "Text", "_text")
 
 
 def _read(draft: _Draft) -> Kind:
@@ -145,23 +145,23 @@ def _write(draft: _Draft) -> Kind:
 
 def _edit(draft: _Draft) -> Kind:
     shown = draft.add("written", draft.text(*_PATHS))
-    edits = draft.input.get("edits")
-    for edit in [draft.input, *(edits if isinstance(edits, (list, tuple)) else ())]:
-        if _is_mapping(edit):
-            old, new = _pair(edit)
-            draft.effects.add_change(shown, new, old)
+    old, new = _pair(draft.input)
+    draft.effects.add_change(shown, new, old)
+    _add_edits(draft, shown)
     return "edit"
 
 
+def _add_edits(draft: _Draft, shown: str) -> None:
+    for edit in _list(draft.input.get("edits")):
+        if _is_mapping(edit):
+            old, new = _pair(edit)
+            draft.effects.add_change(shown, new, old)
+
+
 def _pair(edit: Mapping[str, Any]) -> tuple[str, str]:
-    texts = []
-    for names in (
-        ("old_string", "oldString", "old_str", "oldText", "old_text"),
-        ("new_string", "newString", "new_str", "newText", "new_text"),
-    ):
-        values = (edit.get(name) for name in names)
-        texts.append(next((text for text in values if isinstance(text, str)), ""))
-    return texts[0], texts[1]
+    """Return the old and the new text of an edit."""
+    old, new = ([edit.get(side + tail) for tail in _TEXTS] for side in ("old", "new"))
+    return next(_strings(old), ""), next(_strings(new), "")
 
 
 def _notebook(draft: _Draft) -> Kind:
@@ -200,31 +200,24 @@ def _command(given: Mapping[str, Any]) -> str:
         if isinstance(value, str):
             return value
         words = list(_strings(value))
+        if len(words) == 3 and words[0] in _SHELLS and words[1] in ("-c", "-lc", "-lic", "-ic"):
+            return words[2]
         if words:
-            return _quote(words)
+            return " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)
     return ""
-
-
-def _quote(words: list[str]) -> str:
-    shells = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash")
-    if len(words) == 3 and words[0] in shells and words[1] in ("-c", "-lc", "-lic", "-ic"):
-        return words[2]
-    return " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)
 
 
 def _choose_kind(effects: EffectsBuilder) -> Kind:
     """Return the kind of the weightiest effect of a command."""
-    for effect, kind in (("installs", "install"), ("vcs", "vcs"), ("deleted", "delete"),
-                         ("moved", "move")):  # fmt: skip
+    kinds: dict[str, Kind] = {
+        "installs": "install", "vcs": "vcs", "deleted": "delete", "moved": "move",
+        "written": "edit" if effects.in_place else "write", "directories": "write",
+        "network": "network", "runs": "shell",
+    }  # fmt: skip
+    for effect, kind in kinds.items():
         if effects.has(effect):
-            return kind  # type: ignore[return-value]
-    if effects.has("written"):
-        return "edit" if effects.in_place else "write"
-    if effects.has("directories"):
-        return "write"
-    if effects.has("network"):
-        return "network"
-    return "read" if effects.plain and not effects.has("runs") else "shell"
+            return kind
+    return "read" if effects.plain else "shell"
 
 
 def _patch(draft: _Draft) -> Kind:
@@ -274,19 +267,14 @@ def _fetch(draft: _Draft) -> Kind:
     return "network"
 
 
-def _agent(draft: _Draft) -> Kind:
-    draft.command = draft.text("prompt", "message", "task")
-    return "agent"
+def _make_reader(kind: Kind, *names: str) -> Callable[[_Draft], Kind]:
+    """Return a reader of tools that do nothing to the tree; the command is one of these inputs."""
 
+    def read(draft: _Draft) -> Kind:
+        draft.command = draft.text(*names)
+        return kind
 
-def _plan(draft: _Draft) -> Kind:
-    draft.command = draft.text("plan", "subject", "query", "skill", "question")
-    return "plan"
-
-
-def _quiet(draft: _Draft) -> Kind:
-    draft.command = draft.text("query", "skill", "task_id", "bash_id", "chars")
-    return "read"
+    return read
 
 
 def _stdin(draft: _Draft) -> Kind:
@@ -297,21 +285,12 @@ def _stdin(draft: _Draft) -> Kind:
     return "shell" if draft.command.strip() else "read"
 
 
-def _control(_draft: _Draft) -> Kind:
-    return "shell"
-
-
-def _unknown(_draft: _Draft) -> Kind:
-    return "unknown"
-
-
+_WRITES = "write edit create update replace insert append patch save modify put set add copy"
 _VERBS = {
-    "write": "written", "edit": "written", "create": "written", "update": "written",
-    "replace": "written", "insert": "written", "append": "written", "patch": "written",
-    "save": "written", "modify": "written", "put": "written", "set": "written", "add": "written",
-    "delete": "deleted", "remove": "deleted", "unlink": "deleted", "move": "moved",
-    "rename": "moved", "copy": "written",
-}  # fmt: skip
+    **dict.fromkeys(_WRITES.split(), "written"),
+    **dict.fromkeys(("delete", "remove", "unlink"), "deleted"),
+    **dict.fromkeys(("move", "rename"), "moved"),
+}
 _ELSEWHERE = ("owner", "repo", "repository", "project_id", "branch", "bucket", "page_id")
 
 
@@ -322,16 +301,14 @@ def _mcp(draft: _Draft) -> Kind:
     """
     _, server, name = [*draft.tool.split("__", 2), "", ""][:3]
     words = name.replace("-", "_").lower().split("_")
-    acts = [_VERBS[word] for word in words if word in _VERBS]
-    act = acts[0] if acts else "read"
-    command = draft.text("command", "cmd")
-    if command and any(word in ("shell", "bash", "command", "exec", "terminal") for word in words):
+    act = next((_VERBS[word] for word in words if word in _VERBS), "read")
+    shells = {"shell", "bash", "command", "exec", "terminal"}
+    if draft.text("command", "cmd") and not shells.isdisjoint(words):
         _shell(draft)
         return "mcp"
-    here = not any(key in draft.input for key in _ELSEWHERE)
     if draft.text("url"):
         _fetch(draft)
-    if here:
+    if not any(key in draft.input for key in _ELSEWHERE):
         _read_mcp_paths(draft, act, words)
     if act != "read" and not any(
         draft.effects.has(kind) for kind in ("written", "deleted", "moved", "directories")
@@ -341,10 +318,8 @@ def _mcp(draft: _Draft) -> Kind:
 
 
 def _read_mcp_paths(draft: _Draft, act: str, words: list[str]) -> None:
-    source, target = (
-        draft.text("source", "from", "old_path"),
-        draft.text("destination", "to", "new_path"),
-    )
+    source = draft.text("source", "from", "old_path")
+    target = draft.text("destination", "to", "new_path")
     if act == "moved":
         if source and target:
             _move(draft, source, target)
@@ -353,32 +328,33 @@ def _read_mcp_paths(draft: _Draft, act: str, words: list[str]) -> None:
         draft.add("read", source)
         draft.add("written", target)
         return
-    kind = (
-        "directories" if act == "written" and {"directory", "folder", "dir"} & set(words) else act
-    )
+    folder = act == "written" and not {"directory", "folder", "dir"}.isdisjoint(words)
+    kind = "directories" if folder else act
     paths = [draft.text(*_PATHS, "directory"), *_strings(draft.input.get("paths"))]
     shown = [draft.add(kind, path) for path in paths if _is_path(path)]
     if act == "written" and any(shown):
         old, new = _pair(draft.input)
         text = new or draft.text("content", "contents", "text", "body", "file_text")
         draft.effects.add_change(shown[0], text, old, whole="write" in words or "create" in words)
-        edits = draft.input.get("edits")
-        for edit in edits if isinstance(edits, (list, tuple)) else ():
-            if _is_mapping(edit):
-                old, new = _pair(edit)
-                draft.effects.add_change(shown[0], new, old)
+        _add_edits(draft, shown[0])
 
 
 def _is_path(text: str) -> bool:
     return bool(text) and "\n" not in text and not text.startswith(("http://", "https://"))
 
 
-def _strings(value: object) -> Iterable[str]:
-    if isinstance(value, (list, tuple)):
-        return [each for each in value if isinstance(each, str)]
-    return []
+def _strings(value: object) -> Iterator[str]:
+    """Yield the strings of a list."""
+    return (each for each in _list(value) if isinstance(each, str))
 
 
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+_agent = _make_reader("agent", "prompt", "message", "task")
+_plan = _make_reader("plan", "plan", "subject", "query", "skill", "question")
+_quiet = _make_reader("read", "query", "skill", "task_id", "bash_id", "chars")
 _TABLE: tuple[tuple[Callable[[_Draft], Kind], str], ...] = (
     (_read, "Read NotebookRead LS view_image read_file list_directory read_many_files list"),
     (_search, "Glob Grep search_file_content codesearch grep_search file_search"),
@@ -396,6 +372,6 @@ _TABLE: tuple[tuple[Callable[[_Draft], Kind], str], ...] = (
     (_quiet, "BashOutput TaskOutput ToolSearch Skill ListAgents ListMcpResourcesTool"),
     (_quiet, "ReadMcpResourceTool tool_search SlashCommand save_memory"),
     (_stdin, "write_stdin"),
-    (_control, "KillShell KillBash TaskStop"),
+    (_make_reader("shell"), "KillShell KillBash TaskStop"),
 )
 _TOOLS = {name.lower(): reader for reader, names in _TABLE for name in names.split()}
