@@ -25,13 +25,8 @@ class Pattern:
         self._compiled: re.Pattern[str] | None = None
 
     def find(self, line: str) -> re.Match[str] | None:
-        if self._hints:
-            low = line.lower()
-            for hint in self._hints:
-                if hint in low:
-                    break
-            else:
-                return None
+        if not self.may_be_in(line):
+            return None
         if self._compiled is None:
             self._compiled = re.compile(self._source)
         return self._compiled.search(line)
@@ -45,7 +40,7 @@ class Pattern:
         return self.find(line) is not None
 
     def count(self, lines: Iterable[str]) -> int:
-        return sum(self.find(line) is not None for line in lines)
+        return sum(map(self, lines))
 
 
 is_test_head = Pattern(

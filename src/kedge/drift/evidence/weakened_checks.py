@@ -68,10 +68,9 @@ def find_weakened_checks(action: Action) -> tuple[Sign, ...]:
     if not (action.changes or effects.vcs or effects.checks or effects.deleted or effects.moved):
         return ()
     files = [ChangedLines(change) for change in action.changes]
-    found: list[Sign] = []
-    found += _find_in_commands(action)
-    found += _find_deleted(action, files)
-    found += _find_removed_tests(files)
+    found = [
+        *_find_in_commands(action), *_find_deleted(action, files), *_find_removed_tests(files),
+    ]  # fmt: skip
     for each in files:
         found += _find_skips(each)
         found += _find_suppressions(each)
@@ -79,8 +78,7 @@ def find_weakened_checks(action: Action) -> tuple[Sign, ...]:
             found += _find_loosened_settings(each)
         if signs.is_ci(each.path):
             found += _find_removed_steps(each)
-    unique = dict.fromkeys(found)
-    return tuple(sorted(unique, key=lambda sign: -sign.severity)[:_MOST])
+    return tuple(sorted(dict.fromkeys(found), key=lambda sign: -sign.severity)[:_MOST])
 
 
 def _strip_lines(text: str) -> list[str]:
@@ -88,6 +86,7 @@ def _strip_lines(text: str) -> list[str]:
 
 
 def _subtract(lines: list[str], others: list[str]) -> list[str]:
+    """Return the lines that are left, in order, when each of the others takes away an equal one."""
     left = Counter(others)
     found = []
     for line in lines:
@@ -196,13 +195,13 @@ def _find_skips(each: ChangedLines) -> Iterator[Sign]:
     if not signs.skips.may_be_in(each.change.added):
         return
     before = signs.skips.count(each.removed)
-    heads = {line for line in each.added if signs.is_test_head(line) and not signs.skips(line)}
-    for place, line in enumerate(each.added):
-        if not signs.skips(line) or _is_comment(line):
-            continue
-        if before:
-            before -= 1
-            continue
+    heads = any(signs.is_test_head(line) and not signs.skips(line) for line in each.added)
+    skips = [
+        (place, line)
+        for place, line in enumerate(each.added)
+        if signs.skips(line) and not _is_comment(line)
+    ]
+    for place, line in skips[before:]:
         if signs.is_conditional(" ".join(each.added[max(0, place - 2) : place + 1])):
             severity = 1
         else:
@@ -218,22 +217,15 @@ def _find_suppressions(each: ChangedLines) -> Iterator[Sign]:
     if not signs.suppresses.may_be_in(each.change.added):
         return
     before = signs.suppresses.count(each.removed)
-    for line in each.added:
-        if not signs.suppresses(line):
-            continue
-        if before:
-            before -= 1
-            continue
+    for line in [line for line in each.added if signs.suppresses(line)][before:]:
         severity = 2 if signs.suppresses_file(line) else 1
         yield Sign("check suppressed", severity, *_cut((each.path, line)))
 
 
 def _find_loosened_settings(each: ChangedLines) -> Iterator[Sign]:
     """Yield thresholds that are lowered and rules that are turned off in settings."""
-    old, new = (
-        signs.find_thresholds(each.path, each.removed),
-        signs.find_thresholds(each.path, each.added),
-    )
+    old = signs.find_thresholds(each.path, each.removed)
+    new = signs.find_thresholds(each.path, each.added)
     for name, (number, line) in old.items():
         now = new.get(name)
         if now is None:

@@ -28,6 +28,7 @@ _FORMATTING = word_set(
     """black gofmt goimports gofumpt rustfmt prettier eslint autopep8 yapf isort clang-format
     rubocop standardrb shfmt stylelint biome php-cs-fixer swiftformat ktlint scalafmt dprint"""
 )
+_STARTS = word_set("run up start restart exec")
 _WRITING = word_set("--write -w --fix -i --in-place -a -A --autocorrect --apply")
 _WORDS = {
     "build": ("build", "compile", "assemble", "bundle"),
@@ -62,12 +63,12 @@ class Program(NamedTuple):
             return True
         if name in _SHELLS and "-m" in args and set(args) & {"pytest", "unittest", "nose2"}:
             return True
-        if name in _SCRIPTS or name in _RUNNERS or name == "./gradlew":
+        if name in _SCRIPTS or name in _RUNNERS:
             return any(
                 arg in ("test", "tests", "t", "spec", "check") or arg.startswith(("test:", "test-"))
                 for arg in args[:3] if not arg.startswith("-")
             )  # fmt: skip
-        return name.endswith(("manage.py",)) and args[:1] == ("test",)
+        return name.endswith("manage.py") and args[:1] == ("test",)
 
     @property
     def formats_files(self) -> bool:
@@ -103,9 +104,8 @@ class Program(NamedTuple):
             words = self.words[:1] if self.name not in _SHELLS else self.words[1:2]
             return any(word.endswith((".sh", ".py", ".js", ".rb", ".pl", ".ts")) for word in words)
         if what == "docker":
-            return self.name in ("docker", "docker-compose", "podman") and bool(
-                set(self.args[:3]) & {"run", "up", "start", "restart", "exec"}
-            )
+            docker = self.name in ("docker", "docker-compose", "podman")
+            return docker and not _STARTS.isdisjoint(self.args[:3])
         if what in _WORDS:
             if self.name == "git" or (what == "server" and self.runs_tests):
                 return False
@@ -149,9 +149,8 @@ def list_programs(command: str) -> list[Program]:
                 continue
             if words[0] in _SHELLS and words[1:2] in (["-c"], ["-lc"]) and depth < _DEEPEST:
                 todo.append((" ".join(words[2:3]), depth + 1))
-            name = words[0] if words[0].startswith("./") else words[0].rpartition("/")[2]
-            if name in ("./gradlew", "./mvnw"):
-                name = name.removeprefix("./")
+            local = words[0].startswith("./") and words[0] not in ("./gradlew", "./mvnw")
+            name = words[0] if local else words[0].rpartition("/")[2]
             found.append(Program(name, tuple(words[1:])))
     return found[:MOST]
 

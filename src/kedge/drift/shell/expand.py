@@ -21,6 +21,7 @@ _SPECIAL = re.compile(r"[*?\[{~]")
 _GLOB = re.compile(r"[*?]|\[[^\[\]]*\]")
 _RANGE = r"(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z])"
 _PARAMETER = r"(?s)([A-Za-z_]\w*|\d+|[@*#?$!-])(\[[^\]]*\])?(.*)"
+_TEMPORARY = "/tmp"  # noqa: S108 - where temporary files are, not one that is made
 _HELD = 0x100000  # from here on, code points stand for quoted parts while braces are expanded
 _LONGEST = 4096
 _MOST_TEXT = 200_000  # characters that one word may expand to
@@ -153,15 +154,10 @@ def _look_up(name: str, state: ShellState) -> Sequence[Value] | None:
         return state.params[place - 1 : place] or None if place else None
     if name in state.variables:
         return state.variables[name]
-    if name == "PWD":
-        return None if state.cwd is None else [Value(state.cwd)]
-    if name == "OLDPWD":
-        return None if state.back is None else [Value(state.back)]
-    if name == "HOME":
-        return [Value("~")]
-    if name in ("TMPDIR", "TMP", "TEMP"):
-        return [Value("/tmp")]  # noqa: S108 - where temporary files are, not one that is made
-    return None
+    known = {"PWD": state.cwd, "OLDPWD": state.back, "HOME": "~",
+             "TMPDIR": _TEMPORARY, "TMP": _TEMPORARY, "TEMP": _TEMPORARY}  # fmt: skip
+    value = known.get(name)
+    return None if value is None else [Value(value)]
 
 
 def _modify(value: Value, rest: str) -> Value | None:
@@ -193,21 +189,16 @@ def _modify(value: Value, rest: str) -> Value | None:
 
 def _trim(text: str, pattern: str, side: str, greedy: bool) -> str | None:
     """Remove what the pattern matches at the end (`%`) or the start (`#`) of the text."""
-    if side == "%":
-        if not _has_glob(pattern):
-            return text.removesuffix(pattern)
-        plain = pattern.removesuffix("*")
-        if not plain or _has_glob(plain):
-            return None
-        at = text.find(plain) if greedy else text.rfind(plain)
-        return text if at < 0 else text[:at]
+    end = side == "%"
     if not _has_glob(pattern):
-        return text.removeprefix(pattern)
-    plain = pattern.removeprefix("*")
+        return text.removesuffix(pattern) if end else text.removeprefix(pattern)
+    plain = pattern.removesuffix("*") if end else pattern.removeprefix("*")
     if not plain or _has_glob(plain):
         return None
-    at = text.rfind(plain) if greedy else text.find(plain)
-    return text if at < 0 else text[at + len(plain) :]
+    at = text.find(plain) if greedy == end else text.rfind(plain)
+    if at < 0:
+        return text
+    return text[:at] if end else text[at + len(plain) :]
 
 
 def _alternatives(parts: Sequence[Part]) -> list[Sequence[Part]]:
