@@ -5,7 +5,6 @@ The last few modifying actions are the window; everything before them is the kno
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import islice
 
 from kedge.drift.evidence.topic import extract_terms
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
     from typing import Any
 
-    from kedge.drift.actions import Action, Effects
+    from kedge.drift.actions import Action
 
 WINDOW = 5  # modifying actions that are compared with the known work
 SPECIFIC = 3  # pairs that give a message a topic of its own
@@ -124,14 +123,8 @@ def record_message(
 def find_changed_files(action: Action) -> tuple[str, ...]:
     """Return the files that an action changes, without temporary ones."""
     effects = action.effects
-    return _list_changed(effects) if effects.written or effects.deleted or effects.moved else ()
-
-
-@lru_cache(1)  # asked several times for the same action
-def _list_changed(effects: Effects) -> tuple[str, ...]:
-    paths = dict.fromkeys(
-        (*effects.written, *effects.deleted, *(path for pair in effects.moved for path in pair))
-    )
+    moved = (path for pair in effects.moved for path in pair)
+    paths = dict.fromkeys((*effects.written, *effects.deleted, *moved))
     return tuple(path for path in paths if not path.startswith(TEMPORARY))
 
 
@@ -142,13 +135,12 @@ def find_action_terms(action: Action, named: Sequence[str] = ()) -> ActionTerms:
     """
     effects = action.effects
     places = "\n".join((*find_changed_files(action)[:20], *effects.read[:5]))
-    new = action.text[:_TEXT]
     text = "\n".join(
         (
             action.note[:500],
             action.command[:2_000] if not action.text else action.command[:300],
-            new,
-            _drop_kept_lines(new, action.removed[: _TEXT // 2]),
+            action.text[:_TEXT],
+            action.removed[: _TEXT // 2],
         )
     )
     there, here = extract_terms(places), extract_terms(text)
@@ -157,15 +149,6 @@ def find_action_terms(action: Action, named: Sequence[str] = ()) -> ActionTerms:
     return ActionTerms(here.words | there.words, here.pairs | there.pairs, there.words, names)
 
 
-def _drop_kept_lines(new: str, old: str) -> str:
-    """Return the lines of the old text that are not in the new one."""
-    if not new or not old:
-        return old
-    kept = set(new.split("\n"))
-    return "\n".join([line for line in old.split("\n") if line not in kept])
-
-
-@lru_cache(256)  # the same names are searched for in every action
 def _last_part(name: str) -> str:
     """Return the part of a name that any mention contains: a file without its folders."""
     return name.lower().strip("./").rpartition("/")[2] or name
@@ -204,8 +187,7 @@ def record_action(memory: SessionMemory, action: Action, about: ActionTerms) -> 
         green=False,
     )
     while len(memory.window) > WINDOW:
-        first = memory.window[0]
-        memory = _learn(memory, first)._replace(window=memory.window[1:])
+        memory = _learn(memory, memory.window[0])._replace(window=memory.window[1:])
     return memory
 
 
@@ -216,12 +198,11 @@ def _reach(old: dict[str, None], new: Set[str]) -> dict[str, None]:
 
 def _add_reading(memory: SessionMemory, words: Iterable[str], paths: Iterable[str]) -> WorkStep:
     """Return what was read since the last change, including one more action."""
-    _, _, _, read_words, read_files, _ = memory.reading
-    known = memory.known
-    new = [word for word in words if word not in known]
+    before = memory.reading
+    new = [word for word in words if word not in memory.known]
     return WorkStep(
-        read_words=_truncate(dict.fromkeys((*new, *read_words)), _SAID) if new else read_words,
-        read_files=_truncate(dict.fromkeys((*paths, *read_files)), _CHANGED),
+        read_words=_truncate(dict.fromkeys((*new, *before.read_words)), _SAID),
+        read_files=_truncate(dict.fromkeys((*paths, *before.read_files)), _CHANGED),
     )
 
 
@@ -242,41 +223,21 @@ def _learn(memory: SessionMemory, step: WorkStep) -> SessionMemory:
 def _join(old: dict[str, None], new: Iterable[str], bounds: tuple[int, int]) -> dict[str, None]:
     """Append new entries, and drop the oldest ones above the bounds."""
     added = dict.fromkeys(new)
-    again = added.keys() & old.keys()
-    if len(again) == len(added):
+    if added.keys() <= old.keys():
         return old
-    joined = old.copy()
-    for each in again:
-        del joined[each]
-    joined |= added
-    most, room = bounds
-    over = max(len(joined) - most, 0)
-    size = _size(joined) - room
-    if over or size > 0:
-        gone: list[str] = []
-        for each in joined:
-            if size <= 0 and len(gone) >= over:
-                break
-            gone.append(each)
-            size -= len(each) + _SEPARATOR
-        for each in gone:
-            del joined[each]
-    return joined
+    joined = [each for each in old if each not in added]
+    joined += added
+    return dict.fromkeys(reversed(_truncate(reversed(joined), bounds)))
 
 
 def _truncate(texts: Iterable[str], bounds: tuple[int, int]) -> tuple[str, ...]:
     """Return the first of the texts, as many as the bounds allow."""
     most, room = bounds
     kept = list(islice(texts, most))
-    size = _size(kept)
+    size = sum(map(len, kept)) + _SEPARATOR * len(kept)
     while size > room:
         size -= len(kept.pop()) + _SEPARATOR
     return tuple(kept)
-
-
-def _size(texts: Collection[str]) -> int:
-    """Return the number of characters that the texts take when stored."""
-    return sum(map(len, texts)) + _SEPARATOR * len(texts)
 
 
 def _only(old: dict[str, None], kept: dict[str, None]) -> dict[str, None]:
@@ -320,10 +281,9 @@ def parse(stored: Mapping[str, Any]) -> SessionMemory:
                 values[name] = tuple(_step(each) for each in value)
             elif name == "reading":
                 values[name] = _step(value)
-            elif name == "repeats":
-                values[name] = {str(key): int(count) for key, count in value.items()}
-            elif name == "pending":
-                values[name] = {str(key): str(text) for key, text in value.items()}
+            elif name in ("repeats", "pending"):
+                kind = int if name == "repeats" else str
+                values[name] = {str(key): kind(each) for key, each in value.items()}
             elif isinstance(default, dict):
                 values[name] = dict.fromkeys(map(str, value))
             else:

@@ -8,97 +8,70 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kedge.drift.shell.call import Reader
 
-# a module and the function in it | the programs whose calls it reads
+# a module and the function in it | the programs whose calls it reads, `*` standing for the name
 _TABLE = """
+builtins.read_* | popd pwd echo printf set shift eval trap
 builtins.read_silent | test [ [[ : true false exit return break continue unset alias unalias ulimit
 builtins.read_silent | umask wait jobs bg fg disown hash type dirs shopt getopts let logout times
 builtins.read_cd | cd pushd
-builtins.read_popd | popd
-builtins.read_pwd | pwd
-builtins.read_echo | echo
-builtins.read_printf | printf
 builtins.read_declare | export declare local readonly typeset
 builtins.read_input | read
 builtins.read_mapfile | mapfile readarray
-builtins.read_set | set
-builtins.read_shift | shift
-builtins.read_eval | eval
 builtins.read_source | source .
-builtins.read_trap | trap
+files.read_* | mv mkdir rsync rename unzip mktemp
 files.read_rm | rm unlink shred rmdir trash trash-put del
-files.read_mv | mv
 files.read_cp | cp install
-files.read_mkdir | mkdir
 files.read_touch | touch truncate mkfifo sponge
 files.read_ln | ln link
-files.read_rsync | rsync
 files.read_chmod | chmod chown chgrp
-files.read_rename | rename
 files.read_tar | tar bsdtar
-files.read_unzip | unzip
 files.read_zip | zip 7z
 files.read_gzip | gzip gunzip bzip2 xz zstd
 files.read_split | split csplit
-files.read_mktemp | mktemp
-editing.read_sed | sed
-editing.read_perl | perl
-editing.read_awk | awk
-editing.read_tee | tee
-editing.read_dd | dd
-editing.read_patch | patch
-editing.read_apply_patch | apply_patch
+editing.read_* | sed perl awk tee dd patch apply_patch yq base64
 editing.read_editor | ed ex vi nano emacs
-editing.read_yq | yq
 editing.read_sort | sort uniq xxd
-editing.read_base64 | base64
-finding.read_find | find
-finding.read_xargs | xargs
-finding.read_parallel | parallel
-finding.read_fd | fd
-git.read_git | git
+finding.read_* | find xargs parallel fd
+git.read_* | git
+hosting.read_* | twine
 hosting.read_gh | gh hub glab
-hosting.read_twine | twine
 hosting.read_cloud | kubectl helm terraform tofu pulumi vercel netlify fly flyctl wrangler firebase
 hosting.read_cloud | heroku aws gcloud gsutil az serverless sls ansible-playbook railway render cdk
 hosting.read_cloud | sam eb
+packages.read_* | uv
 packages.read_manager | poetry pdm rye pipenv pixi npm pnpm yarn bun composer bundle gem conda apt
 packages.read_manager | apk yum brew snap choco winget port pipx mise asdf rustup
 packages.read_pip | pip easy_install
-packages.read_uv | uv
 packages.read_pip_tools | pip-compile pip-sync
 packages.read_pacman | pacman nix nix-env
+building.read_* | cargo go dotnet
 building.read_make | make just task rake npm-run-all turbo nx invoke inv
 building.read_maven | mvn mvnw gradle gradlew sbt
 building.read_compiler | cmake ninja bazel gcc g++ clang clang++ cc rustc tsc javac
 building.read_sessions | nox tox pre-commit prek
 building.read_tool | mix deno swift zig dart flutter hatch
-building.read_cargo | cargo
-building.read_go | go
-building.read_dotnet | dotnet
+checking.read_* | ruff
 checking.read_formatter | black isort autopep8 yapf autoflake docformatter pyupgrade prettier eslint
 checking.read_formatter | stylelint oxlint xo standard biome gofmt goimports gofumpt golangci-lint
 checking.read_formatter | rustfmt clang-format shfmt rubocop standardrb php-cs-fixer phpcbf pint
 checking.read_formatter | swiftformat swiftlint ktlint stylua taplo dprint markdownlint codespell
 checking.read_formatter | markdownlint-cli2 sqlfluff djlint buf
-checking.read_ruff | ruff
 checking.read_test | pytest py.test jest vitest mocha ava rspec phpunit pest ctest karma playwright
 checking.read_test | cypress unittest nose2 flake8 pylint mypy pyright basedpyright ty pyrefly
 checking.read_test | shellcheck hadolint yamllint actionlint staticcheck vue-tsc svelte-check psalm
 checking.read_test | phpstan stestr trial gotestsum detekt clang-tidy bandit semgrep vulture tap
 checking.read_test | lint-imports bats shunit2 runtests.py
 checking.read_framework | manage.py artisan rails
+scripts.read_* | bash
 scripts.read_interpreter | python node ruby php lua Rscript osascript tsx ts-node
-scripts.read_bash | bash
-remote.read_curl | curl
-remote.read_wget | wget
+remote.read_* | curl wget docker
 remote.read_http | http https xh
 remote.read_ssh | ssh scp sftp
-remote.read_docker | docker
 remote.read_database | psql mysql redis-cli mongosh sqlite3
 remote.read_client | ping dig nslookup nc telnet ftp
 """
 READERS = {
-    name: reader
+    name: reader.replace("*", name)
     for reader, names in (line.split(" | ") for line in _TABLE.strip().splitlines())
     for name in names.split()
 }
