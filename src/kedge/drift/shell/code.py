@@ -167,7 +167,7 @@ class Code:
         if end - start == 1:
             if self.kinds[start] == "s":
                 return [Value(self.texts[start])]
-            return self.names.get(self.texts[start])
+            return self.names.get(self.texts[start]) or None
         first = self.sign(start)
         if first and first in "([" and self.match.get(start) == end - 1:
             return self._read_all(self.split_spans(start + 1, end - 1), depth)

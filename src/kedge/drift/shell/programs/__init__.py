@@ -18,17 +18,15 @@ builtins.read_declare | export declare local readonly typeset
 builtins.read_input | read
 builtins.read_mapfile | mapfile readarray
 builtins.read_source | source .
-files.read_* | mv mkdir rsync rename unzip mktemp
+files.read_* | mv mkdir rsync rename unzip zip mktemp split
 files.read_rm | rm unlink shred rmdir trash trash-put del
 files.read_cp | cp install
 files.read_touch | touch truncate mkfifo sponge
 files.read_ln | ln link
 files.read_chmod | chmod chown chgrp
 files.read_tar | tar bsdtar
-files.read_zip | zip 7z
 files.read_gzip | gzip gunzip bzip2 xz zstd
-files.read_split | split csplit
-editing.read_* | sed perl awk tee dd patch apply_patch yq base64
+editing.read_* | sed perl awk tee dd patch apply_patch yq
 editing.read_editor | ed ex vi nano emacs
 editing.read_sort | sort uniq xxd
 finding.read_* | find xargs parallel fd
@@ -38,12 +36,11 @@ hosting.read_gh | gh hub glab
 hosting.read_cloud | kubectl helm terraform tofu pulumi vercel netlify fly flyctl wrangler firebase
 hosting.read_cloud | heroku aws gcloud gsutil az serverless sls ansible-playbook railway render cdk
 hosting.read_cloud | sam eb
-packages.read_* | uv
+packages.read_* | uv pacman
 packages.read_manager | poetry pdm rye pipenv pixi npm pnpm yarn bun composer bundle gem conda apt
 packages.read_manager | apk yum brew snap choco winget port pipx mise asdf rustup
 packages.read_pip | pip easy_install
 packages.read_pip_tools | pip-compile pip-sync
-packages.read_pacman | pacman nix nix-env
 building.read_* | cargo go dotnet
 building.read_make | make just task rake npm-run-all turbo nx invoke inv
 building.read_maven | mvn mvnw gradle gradlew sbt

@@ -249,9 +249,3 @@ def read_sort(call: ProgramCall) -> Output:
         call.read(*options.rest)
         call.write(*options.get("-o", "--output"))
     return ANYTHING if options.rest or call.name == "xxd" else Output(call.stdin.values)
-
-
-def read_base64(call: ProgramCall) -> None:
-    options = call.parse_options("-w -b -i -o --wrap --input --output")
-    call.read(*options.rest, *options.get("-i", "--input"))
-    call.write(*options.get("-o", "--output"))

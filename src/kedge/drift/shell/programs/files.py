@@ -16,9 +16,7 @@ _SUFFIXES = {"gzip": ".gz", "gunzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd
 
 
 def read_rm(call: ProgramCall) -> Output:
-    if call.name != "trash" or call.words[:1] != ["list"]:
-        takes = "-n --iterations -s --size" if call.name == "shred" else ""
-        call.delete(*call.parse_options(takes).rest)
+    call.delete(*call.parse_options().rest)
     return NOTHING
 
 
@@ -153,13 +151,8 @@ def read_unzip(call: ProgramCall) -> None:
 
 def read_zip(call: ProgramCall) -> None:
     options = call.parse_options("-x -i -b -n -t -P")
-    if call.name == "zip":
-        call.write(*options.rest[:1])
-        call.read(*options.rest[1:])
-    elif options.verb in ("x", "e"):
-        call.write(Value("**", True))
-    elif options.verb in ("a", "u"):
-        call.write(*options.rest[1:2])
+    call.write(*options.rest[:1])
+    call.read(*options.rest[1:])
 
 
 def read_gzip(call: ProgramCall) -> None:
@@ -180,7 +173,7 @@ def read_gzip(call: ProgramCall) -> None:
 def read_split(call: ProgramCall) -> None:
     options = call.parse_options("-l -b -n -a -C --lines --bytes --number -f -k")
     call.read(*options.rest[:1])
-    prefix = options.rest[1].text if len(options.rest) > 1 and call.name == "split" else "x"
+    prefix = options.rest[1].text if len(options.rest) > 1 else "x"
     call.write(Value(prefix + "*", True))
 
 

@@ -16,46 +16,35 @@ write | touch | path FileUtils
 write | chmod | path os
 write | truncate | os
 write | write binwrite | File IO Bun
-write | writeFile writeFileSync appendFile appendFileSync createWriteStream | fs fsp promises fse -
-write | truncateSync outputFileSync writeJsonSync | fs fsp promises fse -
+write | writeFile writeFileSync appendFile appendFileSync | fs fsp promises fse -
+write | createWriteStream truncateSync outputFileSync writeJsonSync | fs fsp promises fse -
 write | writeTextFile writeTextFileSync | Deno
 write | file_put_contents | -
 write | to_csv to_json savefig | any
 delete | unlink rmdir | path os fs fsp promises File FileUtils Dir -
-delete | remove removeSync | os fs fsp fse Deno
-delete | removedirs | os
+delete | remove removeSync removedirs | os fs fsp fse Deno
 delete | rmtree | shutil -
 delete | delete rm_f rm_rf rm_r | File FileUtils Dir IO
 delete | rm | fs fsp promises FileUtils
 delete | unlinkSync rmSync rmdirSync | fs fse -
-move | rename | path os fs fsp promises File FileUtils -
-move | renames | os
+move | rename renames | path os fs fsp promises File FileUtils -
 move | replace | path os
 move | renameSync moveSync | fs fse -
-move | move | shutil fs fse
-move | mv | FileUtils
-copy | copy | shutil fse
-copy | copy2 copyfile copytree | shutil -
+move | move mv | shutil fs fse FileUtils
+copy | copy copy2 copyfile copytree | shutil fse -
 copy | copyFile copyFileSync cpSync | fs fsp promises fse -
-copy | cp | fs fsp promises FileUtils
-copy | cp_r | FileUtils
+copy | cp cp_r | fs fsp promises FileUtils
 directory | mkdir | path os fs fsp promises Dir FileUtils -
-directory | makedirs | os
-directory | mkdirSync | fs fse -
-directory | mkdir_p | FileUtils
-read | readFileSync readFile | fs fsp promises fse -
-read | file_get_contents | -
-shell | system | os -
-shell | popen | os
+directory | makedirs mkdirSync mkdir_p | os fs fse FileUtils -
+read | readFileSync readFile file_get_contents | fs fsp promises fse -
+shell | system popen shell_exec passthru | os -
 shell | execSync | any
-shell | shell_exec passthru | -
 shell | run call check_call check_output getoutput | subprocess
 shell | Popen | subprocess -
 spawn | spawnSync execFileSync spawn | any
 network | urlopen urlretrieve | any
 network | fetch | -
-network | get | requests httpx axios https http
-network | post put | requests httpx axios
+network | get post put | requests httpx axios https http
 open | open | - io codecs gzip path File
 """
 _CALLS: dict[str, tuple[str, frozenset[str]]] = {
@@ -71,29 +60,19 @@ def read_code(call: ProgramCall, language: str, text: str, args: list[Value]) ->
     code = Code(text, language in _SLASHES, args)
     changes: list[tuple[str, str]] = []
     before = call.shell.effects.count("written")
-    for place, kind in enumerate(code.kinds):
-        if kind != "n":
-            continue
+    for place in [at for at, kind in enumerate(code.kinds) if kind == "n"]:
         follows = code.sign(place + 1)
         if (follows == "=" and code.sign(place + 2) != "=") or (
             follows in ("in", "of") and code.texts[place] not in ("if", "not")
         ):
-            _assign(code, place, place + 2)
+            values = code.evaluate(place + 2, code.find_statement_end(place + 2))
+            code.names[code.texts[place]] = values or []
         elif follows == "(":
             _read_call(call, code, place, changes, language)
     written = list(call.shell.effects.kinds.get("written", ()))[before:]
     path = str(written[0]) if len(written) == 1 else ""
     for old, new in changes[:20]:
         call.shell.effects.add_change(path, new, old)
-
-
-def _assign(code: Code, place: int, start: int) -> None:
-    end = code.find_statement_end(start)
-    values = code.evaluate(start, end)
-    if values:
-        code.names[code.texts[place]] = values
-    else:
-        code.names.pop(code.texts[place], None)
 
 
 def _read_call(

@@ -123,13 +123,11 @@ def _run_other_verb(call: ProgramCall, verb: str, options: Options) -> None:
     """Record a verb that installs nothing: scripts, publishing, versions."""
     words = options.words
     name = f"{call.name} {verb}".strip()
-    if verb in ("publish", "push", "yank", "unpublish", "deprecate") or (
-        verb == "dist-tag" and words[1:2] in (["add"], ["rm"])
-    ):
+    if verb in ("publish", "push", "yank", "unpublish", "deprecate"):
         call.add_network("registry")
-        thrown = verb in ("yank", "unpublish")
         if not options.any("--dry-run", "--build-only"):
-            call.add_vcs(name, words[1:], destructive=thrown, outward=True)
+            destroys = verb in ("yank", "unpublish")
+            call.add_vcs(name, words[1:], destructive=destroys, outward=True)
     elif verb in ("init", "create", "new") and call.name not in ("brew", "apt", "conda"):
         if options.any("-y", "--yes") or call.name in ("poetry", "pdm", "composer", "bundle"):
             files = _MANAGERS[call.name].files
@@ -146,10 +144,6 @@ def _run_other_verb(call: ProgramCall, verb: str, options: Options) -> None:
         call.write(*(Value(file) for file in _MANAGERS[call.name].files))
     elif verb in ("pkg", "config", "set-script") and words[1:2] in (["set"], ["delete"]):
         call.write(Value("package.json" if verb == "pkg" else "~/.npmrc"))
-    elif call.name == "gem" and verb == "build":
-        call.write(Value("*.gem", True))
-    elif call.name == "pnpm" and verb == "patch-commit":
-        call.write(Value("package.json"), Value("patches/**", True))
     elif call.name in _JS or call.name in ("composer", "mise", "poetry", "pixi"):
         _run_script(call, verb, words)
 
@@ -242,16 +236,7 @@ def read_pip_tools(call: ProgramCall) -> None:
 
 def read_pacman(call: ProgramCall) -> None:
     options = call.parse_options("--config --root")
-    words = [flag for flag in options.flags if flag.startswith(("-S", "-R"))]
-    if call.name in ("nix", "nix-env"):
-        verbs = {"install", "add"} & set(options.words[:2])
-        if verbs or options.any("-i", "-iA", "-A", "--install"):
-            call.add_install(
-                "nix", [word for word in options.words if word not in ("profile", *verbs)]
-            )
+    if options.any("-Ss", "-Si", "-Sl"):
         return
-    if any(flag in ("-Ss", "-Si", "-Sl") for flag in words):
-        return
-    if words:
-        removes = any(flag.startswith("-R") for flag in words)
-        call.add_install("pacman", options.words, removes=removes)
+    if options.any("-S", "-R"):
+        call.add_install("pacman", options.words, removes=options.any("-R"))

@@ -20,7 +20,7 @@ _FILES = {
     "fold": "-w", "fmt": "-w", "expand": "-t", "rev": "", "readlink": "", "realpath": "",
     "look": "", "view": "", "zcat": "", "xmllint": "--xpath", "nm": "", "objdump": "", "ldd": "",
     "otool": "", "size": "", "cloc": "", "tokei": "", "scc": "", "pdftotext": "-f -l",
-    "identify": "", "ffprobe": "",
+    "identify": "", "ffprobe": "", "base64": "-w -b --wrap",
 }  # fmt: skip
 # the first operand is a pattern or a filter, unless an option gave it
 _FILTERS = {
