@@ -9,6 +9,10 @@ import re
 
 from kedge.drift.shell.values import UNKNOWN, Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LONGEST = 100_000
 MOST_TOKENS = 10_000
 _MOST_ARGUMENT = 400  # tokens of one call that are looked at
@@ -129,29 +133,29 @@ class Code:
         return self.split_spans(place + 1, min(end, place + _MOST_ARGUMENT))
 
     def split_spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        found, first, at = [], start, start
-        while at < end:
-            text = self.sign(at)
-            if text in _OPEN and text:
-                at = min(self.match.get(at, end), end)
-            elif text == ",":
+        found, first = [], start
+        for at, text in self._walk(start, end):
+            if text == ",":
                 found.append((first, at))
                 first = at + 1
-            at += 1
         found.append((first, end))
         return [span for span in found if any(self.kinds[i] != "l" for i in range(*span))]
 
     def find_statement_end(self, start: int) -> int:
         """Return where the statement that contains `start` ends."""
-        at, end = start, min(len(self.texts), start + _MOST_STATEMENT)
+        end = min(len(self.texts), start + _MOST_STATEMENT)
+        return next((at for at, text in self._walk(start, end) if text in ("\n", ";", ":")), end)
+
+    def _walk(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """Yield each position outside of brackets, with its sign."""
+        at = start
         while at < end:
             text = self.sign(at)
-            if text in _OPEN and text:
+            if text and text in _OPEN:
                 at = min(self.match.get(at, end), end)
-            elif self.kinds[at] == "l" or text in (";", ":"):
-                return at
+            else:
+                yield at, text
             at += 1
-        return end
 
     def evaluate(self, start: int, end: int, depth: int = 0) -> list[Value] | None:
         """Return the values of an expression, or None if it is not plain."""
@@ -176,15 +180,11 @@ class Code:
     def _split_operands(self, start: int, end: int) -> list[tuple[str, int, int]]:
         """Return the operands of `+` and `/`, each with the sign before it."""
         found: list[tuple[str, int, int]] = []
-        first, sign, at = start, "", start
-        while at < end:
-            text = self.sign(at)
-            if text and text in _OPEN:
-                at = min(self.match.get(at, end), end)
-            elif text in ("+", "/") and at > first:
+        first, sign = start, ""
+        for at, text in self._walk(start, end):
+            if text in ("+", "/") and at > first:
                 found.append((sign, first, at))
                 first, sign = at + 1, text
-            at += 1
         found.append((sign, first, end))
         return found
 

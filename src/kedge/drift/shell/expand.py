@@ -178,12 +178,6 @@ def _modify(value: Value, rest: str) -> Value | None:
         if not old or _has_glob(old):
             return None
         return Value(text.replace(old, new, -1 if all_of else 1), value.glob)
-    if sign in "^,":
-        return Value(text.upper() if sign == "^" else text.lower(), value.glob)
-    place = re.fullmatch(r":\s*(\d{1,6})(?::(\d{1,6}))?", rest)
-    if place and not value.glob:
-        end = int(place[1]) + int(place[2]) if place[2] else None
-        return Value(text[int(place[1]) : end])
     return None
 
 

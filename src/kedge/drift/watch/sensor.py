@@ -117,8 +117,6 @@ def label_task(project: Project, session: str) -> None:
     board = Board(choose.open_backend(project, settings))
     task = board.get(row["task"])
     if not set(labels) <= set(task.labels):
-        board.update(task.id, lambda one: replace(one, labels=_merge(one.labels, labels)))
-
-
-def _merge(labels: tuple[str, ...], more: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*labels, *more)))
+        board.update(
+            task.id, lambda one: replace(one, labels=tuple(dict.fromkeys((*one.labels, *labels))))
+        )

@@ -39,6 +39,7 @@ class Verb(NamedTuple):
     destroys: str = ""
 
 
+_DISCARDS = ("filter-branch", "filter-repo", "prune")
 _FETCH = "--depth --jobs -j -s -X --strategy --deepen --shallow-since"
 _FORCE = "-f --force"
 _TRIES = "-n --dry-run"
@@ -91,10 +92,14 @@ def read_git(call: ProgramCall) -> Output:
 def _change(call: ProgramCall, verb: str, args: list[Value]) -> None:
     takes, spares, destroys = _VERBS.get(verb, Verb())
     options = parse_options(args, takes)
-    if options.any(*spares.split()):
+    if options.any(*spares.split()) or (verb == "tag" and not options.rest):
         return
+    if verb == "clean":
+        call.delete(*options.rest)
+    elif verb == "init":
+        call.make_directory(*options.rest[:1])
     effect = _EFFECTS.get(verb)
-    destructive = effect(call, options, args) if effect else False
+    destructive = effect(call, options, args) if effect else verb in _DISCARDS
     if destructive is not None:
         destructive = destructive or options.any(*destroys.split())
         outward = verb in ("push", "send-email")
@@ -186,11 +191,6 @@ def _restore(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
     return tree
 
 
-def _clean(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
-    call.delete(*options.rest)
-    return False
-
-
 def _stash(_call: ProgramCall, _options: Options, args: list[Value]) -> bool | None:
     verb = args[0].text if args else "push"
     return None if verb in ("list", "show") else verb in ("drop", "clear")
@@ -203,10 +203,6 @@ def _branch(_call: ProgramCall, options: Options, _args: list[Value]) -> bool | 
     changes = options.any("-d", "-D", "--delete", "-m", "-M", "-c", "-C", "-f", "-u", "--move",
                           "--set-upstream-to", "--unset-upstream", "--force")  # fmt: skip
     return False if changes or (options.rest and not lists) else None
-
-
-def _tag(_call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
-    return False if options.rest else None
 
 
 def _rebase(_call: ProgramCall, options: Options, _args: list[Value]) -> bool:
@@ -271,24 +267,13 @@ def _remote(call: ProgramCall, options: Options, _args: list[Value]) -> bool | N
     return verb in ("expire", "delete", "deinit")
 
 
-def _discard(_call: ProgramCall, _options: Options, _args: list[Value]) -> bool:
-    return True
-
-
 def _gc(_call: ProgramCall, _options: Options, args: list[Value]) -> bool:
     return any(each.text in ("--prune=now", "--prune=all", "--aggressive") for each in args)
 
 
-def _init(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
-    call.make_directory(*options.rest[:1])
-    return False
-
-
 _EFFECTS: dict[str, Effect] = {
     "push": _push, "fetch": _fetch, "pull": _fetch, "clone": _clone, "checkout": _checkout,
-    "restore": _restore, "clean": _clean, "stash": _stash, "branch": _branch, "tag": _tag,
-    "rebase": _rebase, "rm": _rm, "mv": _mv, "am": _am, "apply": _apply, "worktree": _worktree,
-    "config": _config, "remote": _remote, "reflog": _remote, "submodule": _remote,
-    "notes": _remote, "filter-branch": _discard, "filter-repo": _discard, "prune": _discard,
-    "gc": _gc, "init": _init,
+    "restore": _restore, "stash": _stash, "branch": _branch, "rebase": _rebase, "rm": _rm,
+    "mv": _mv, "am": _am, "apply": _apply, "worktree": _worktree, "config": _config,
+    "remote": _remote, "reflog": _remote, "submodule": _remote, "notes": _remote, "gc": _gc,
 }  # fmt: skip
