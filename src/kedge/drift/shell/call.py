@@ -160,8 +160,9 @@ class ProgramCall:
     def add_network(self, address: str) -> None:
         self.effects.add("network", strip_secrets(address))
 
-    def add_check(self) -> None:
-        """Record the call as a check: a test runner, a linter, a type checker."""
+    def add_check(self, *, runs: bool = False) -> None:
+        """Record a test runner, linter or type checker; `runs` if it runs the project's code."""
+        self.effects.plain = self.effects.plain and not runs
         self.effects.add("checks", CheckRun((self.name, *_show(self.words))))
 
     def add_run(self, what: str) -> None:

@@ -67,8 +67,7 @@ def read_cargo(call: ProgramCall) -> None:
         place = options.rest[1].text if len(options.rest) > 1 else "."
         call.write(Value(f"{place}/Cargo.toml"), Value(f"{place}/src/*", True))
     elif verb in ("test", "t", "check", "c", "clippy", "nextest", "bench", "audit", "deny", "miri"):
-        call.add_check()
-        call.effects.plain = False
+        call.add_check(runs=True)
     elif verb in ("run", "r", "build", "b", "doc", "xtask", "clean", "make"):
         call.add_run(f"cargo {verb}")
 
@@ -112,8 +111,7 @@ def read_go(call: ProgramCall) -> None:
     elif verb in ("fmt", "fix"):
         _format(call, False, ".go", options.rest[1:])
     elif verb in ("test", "vet"):
-        call.add_check()
-        call.effects.plain = False
+        call.add_check(runs=True)
         call.write(*options.get("-o", "-coverprofile"))
     elif verb == "build":
         call.write(*options.get("-o"))
@@ -138,8 +136,7 @@ def read_dotnet(call: ProgramCall) -> None:
     elif verb == "restore":
         call.add_install("dotnet")
     elif verb == "test":
-        call.add_check()
-        call.effects.plain = False
+        call.add_check(runs=True)
     elif verb == "nuget" and words[1:2] == ["push"]:
         call.add_network("nuget.org")
         call.add_vcs("dotnet nuget push", words[2:], outward=True)
@@ -165,8 +162,7 @@ def read_tool(call: ProgramCall) -> None:
     options = call.parse_options("-c --config -o --output --only --exclude")
     words, verb = options.words, options.verb
     if verb in checks.split() and verb:
-        call.add_check()
-        call.effects.plain = False
+        call.add_check(runs=True)
     elif verb in formats.split():
         spares = options.any("--check", "--check-formatted", "--set-exit-if-changed", "--dry-run")
         _format(call, spares or "none" in words, suffix, options.rest[1:])

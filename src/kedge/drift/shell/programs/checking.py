@@ -132,8 +132,7 @@ def read_ruff(call: ProgramCall) -> None:
 
 def read_test(call: ProgramCall) -> None:
     options = call.parse_options(_TEST_TAKES)
-    call.add_check()
-    call.effects.plain = False
+    call.add_check(runs=True)
     if call.name in ("pytest", "py.test"):
         call.read(*(Value(word.text.partition("::")[0], word.glob) for word in options.rest))
         call.write(*options.get("--junitxml", "--junit-xml"))

@@ -51,11 +51,16 @@ def read_sed(call: ProgramCall) -> Output:
     if not in_place:
         call.read(*files)
         return ANYTHING
+    _edit_in_place(call, files, scripts, suffix)
+    return NOTHING
+
+
+def _edit_in_place(call: ProgramCall, files: list[Value], scripts: list[str], suffix: str) -> None:
+    """Record what scripts change; with a suffix, the old file is kept under another name."""
     added, removed = _find_replacements("\n".join(scripts))
     call.edit(files, added, removed)
     if suffix:
         call.write(*[Value(value.text + suffix, value.glob) for value in files])
-    return NOTHING
 
 
 def _is_suffix(args: list[Value], at: int) -> bool:
@@ -137,10 +142,7 @@ def read_perl(call: ProgramCall) -> None:
             codes.append(args[at].text)
             at += 1
     if in_place:
-        added, removed = _find_replacements("\n".join(codes))
-        call.edit(files, added, removed)
-        if suffix:
-            call.write(*[Value(value.text + suffix, value.glob) for value in files])
+        _edit_in_place(call, files, codes, suffix)
     elif codes:
         from kedge.drift.shell.programs.inline import read_code
 
