@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from features.reference_documents import BY_TYPE, KNOWN
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support import in_time
 
@@ -38,6 +38,7 @@ def read(value: str, field: str = "why") -> list[str]:
         ("Design Component D (limits), Plan 1A", "design Component D|plan 1a"),
         ("Design > Components > C3", "design C3"),
         ("design.md#component-2, [C1](design.md#c1-store)", "design C2|design C1"),
+        ("[](design.md#x), [ ](plan.md#step-1.2)", "design x|plan 1.2"),
         ("design.md § Token bucket; plan.md", "design Token bucket|plan plan.md"),
         ("Plan 1.1 / C3 — replaces C1 in part, speaks FTS5", "plan 1.1|design C3"),
         ("Plan item 3 — 14 guards", "plan Plan item 3"),
@@ -78,6 +79,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=4)), max_size=40).map("".join))
+@example("[](design.md#x)")
 def test_every_text_can_be_parsed_and_resolved(value: str) -> None:
     for one in parse_references(value, KNOWN, "why").references:
         assert one.raw

@@ -421,6 +421,8 @@ class _Parser:
             self.strict = True
 
     def add_anchor(self, type_: str, anchor: str, label: str, raw: str) -> None:
+        """Add a reference to a link's anchor, named by the link's text if it has one."""
+        label = label.strip() or anchor
         lead = section_ids.parse_lead(label.replace("-", " ") if label == anchor else label)
         one = lead.ids[0] if lead.ids else None
         name = str(one) if one and (one.prefix or label != anchor) else label
