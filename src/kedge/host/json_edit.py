@@ -24,23 +24,14 @@ from typing import Any
 
 Path = tuple[int, ...]
 
-MOST = 250_000  # values in a text; a larger file is not a settings file, and needs much memory
+LARGEST = 4 << 20  # characters; a larger file is not a settings file, and needs much memory
 
 _BOM = "\ufeff"
 _CLOSE = {"{": "}", "[": "]"}
-_KINDS = {"{": "object", "[": "array", '"': "string"}
+_KINDS = {"{": "object", "[": "array"}
 _SPACE = re.compile(r"[ \t\n\r]*+")
-_SCALAR = re.compile(
-    r"(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)|true|false|null"
-)
-_ODD = re.compile(
-    r"(?P<comment>//|/\*|\#)|(?P<word>-?[A-Za-z_]{1,20})|(?P<end>[\]},])|(?P<quote>')"
-)
 _BREAK = re.compile(r"\r\n|\n|\r")
-_INDENT = re.compile(r"[ \t]*+")
-_WIDEST = 80  # a wider indentation is not imitated
 _UNIT = "  "
-_STRINGS = json.JSONDecoder()
 
 
 class BadJson(Exception):
@@ -55,7 +46,10 @@ class BadJson(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and its position. In an object, `start` is where its key begins."""
+    """A value and its position. In an object, `start` is where its key begins.
+
+    `kind` is object, array or scalar.
+    """
 
     kind: str
     start: int
@@ -65,61 +59,57 @@ class Node:
     children: tuple[Node, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """A container whose end has not been reached."""
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
-    mark: str
-    start: int
-    value: int
-    key: str | None
-    children: list[Node]
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def parse(text: str) -> Node:
-    """Return the root value of the text. Follows the standard strictly, at any depth."""
-    at = _skip(text, len(_BOM) if text.startswith(_BOM) else 0)
-    key, start = None, at
-    above: list[_Open] = []
-    count = 0
-    while True:
-        count += 1
-        if count > MOST:
-            raise BadJson(text, at, f"more than {MOST:,} values")
-        mark = text[at : at + 1]
-        if mark in _CLOSE:
-            above.append(_Open(mark, start, at, key, []))
-            at = _skip(text, at + 1)
-            if text[at : at + 1] != _CLOSE[mark]:
-                key, start, at = _next(text, at, mark)
-                continue
-            node = _close(above.pop(), at)
-        else:
-            node = _scalar(text, at, start, key)
-        while True:
-            at = _skip(text, node.end)
-            if not above:
-                if at < len(text):
-                    raise BadJson(text, at, _describe(text, at, "the end"))
-                return node
-            above[-1].children.append(node)
-            close = _CLOSE[above[-1].mark]
-            if text[at : at + 1] == ",":
-                key, start, at = _next(text, _skip(text, at + 1), above[-1].mark)
-                break
-            if text[at : at + 1] != close:
-                raise BadJson(text, at, _describe(text, at, f"',' or '{close}'"))
-            node = _close(above.pop(), at)
+    """Return the root value of the text. Raises BadJson if the text is not standard JSON."""
+    if len(text) > LARGEST:
+        raise BadJson(text, 0, f"more than {LARGEST >> 20} MiB")
+    start = _skip(text, len(_BOM) if text.startswith(_BOM) else 0)
+    try:
+        _DECODER.decode(text[start:])
+        return _read(text, start, start)
+    except json.JSONDecodeError as error:
+        raise BadJson(text, start + error.pos, f"not JSON ({error.msg})") from None
+    except ValueError as error:
+        raise BadJson(text, 0, str(error)) from None
+    except RecursionError:
+        raise BadJson(text, 0, "nested too deeply") from None
+
+
+def _read(text: str, start: int, at: int, key: str | None = None) -> Node:
+    """Return the value at `at`, in a text that is known to be JSON."""
+    mark = text[at]
+    if mark not in _CLOSE:
+        return Node("scalar", start, at, _DECODER.raw_decode(text, at)[1], key)
+    children = []
+    place = _skip(text, at + 1)
+    while text[place] != _CLOSE[mark]:
+        name, value = None, place
+        if mark == "{":
+            name, end = _DECODER.raw_decode(text, place)
+            value = _skip(text, _skip(text, end) + 1)
+        child = _read(text, place, value, name)
+        children.append(child)
+        place = _skip(text, child.end)
+        if text[place] == ",":
+            place = _skip(text, place + 1)
+    return Node(_KINDS[mark], start, at, place + 1, key, tuple(children))
+
+
+def _skip(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def decode(text: str, node: Node) -> Any:
-    """Return the value of a scalar; None for a container, or a number too long to convert."""
-    if node.children or node.kind in ("object", "array"):
-        return None
-    try:
-        return json.loads(text[node.value : node.end])
-    except ValueError:
-        return None
+    """Return the value of a scalar; None for a container."""
+    return json.loads(text[node.value : node.end]) if node.kind == "scalar" else None
 
 
 def member(text: str, node: Node, key: str) -> int | None:
@@ -128,7 +118,7 @@ def member(text: str, node: Node, key: str) -> int | None:
     for index, child in enumerate(node.children):
         if child.key == key:
             if position is not None:
-                raise BadJson(text, child.start, f"a second {_literal(key)}")
+                raise BadJson(text, child.start, f"a second {_dump(key)}")
             position = index
     return position
 
@@ -137,9 +127,7 @@ def check(text: str, node: Node, kind: str, names: Sequence[str | int]) -> None:
     """Raise BadJson unless the value is of this kind ("object" or "array")."""
     if node.kind != kind:
         what = ".".join(map(str, names)) or "the document"
-        article = {"object": "an ", "array": "an ", "string": "a ", "number": "a "}
-        actual = article.get(node.kind, "") + node.kind
-        raise BadJson(text, node.value, f"{what} must be an {kind}, not {actual}")
+        raise BadJson(text, node.value, f"{what} must be an {kind}")
 
 
 def at_path(root: Node, path: Path) -> Node:
@@ -148,24 +136,9 @@ def at_path(root: Node, path: Path) -> Node:
     return root
 
 
-def locate(text: str, root: Node, names: Sequence[str | int]) -> Path | None:
-    """Return the path that keys and indexes lead to, or None. Negative indexes count back."""
-    path: list[int] = []
-    for name in names:
-        if isinstance(name, int):
-            index: int | None = range(len(root.children))[name]
-        else:
-            index = member(text, root, name)
-        if index is None:
-            return None
-        path.append(index)
-        root = root.children[index]
-    return tuple(path)
-
-
 def document(value: Any) -> str:
     """Return the text of a new file."""
-    return _write(value, "\n", _UNIT) + "\n"
+    return _dump(value, _UNIT) + "\n"
 
 
 def insert(text: str, above: Sequence[str | int], key: str, value: Any) -> str:
@@ -173,7 +146,7 @@ def insert(text: str, above: Sequence[str | int], key: str, value: Any) -> str:
     root = parse(text)
     into, rest = _descend(text, root, above, "object")
     if not rest and member(text, into, key) is not None:
-        raise BadJson(text, into.value, f"{_literal(key)} exists already")
+        raise BadJson(text, into.value, f"{_dump(key)} exists already")
     return _add(text, root, into, *_nest([*rest, key], value))
 
 
@@ -186,7 +159,7 @@ def append(text: str, names: Sequence[str | int], value: Any) -> str:
 
 def replace(text: str, node: Node, value: Any) -> str:
     """Return the text with another scalar in place of one."""
-    return text[: node.value] + _literal(value) + text[node.end :]
+    return text[: node.value] + _dump(value) + text[node.end :]
 
 
 def remove(text: str, paths: Iterable[Path], *, depth: int | None = None) -> str:
@@ -230,62 +203,6 @@ def _cuts(children: Sequence[Node], indexes: Collection[int]) -> Iterator[tuple[
             yield children[index - 1].end, children[index].end
 
 
-def _skip(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
-
-
-def _next(text: str, at: int, mark: str) -> tuple[str | None, int, int]:
-    """Return the next member's key, where it begins, and where its value begins."""
-    if mark == "[":
-        return None, at, at
-    if text[at : at + 1] != '"':
-        raise BadJson(text, at, _describe(text, at, "a key in double quotes"))
-    key, end = _string(text, at)
-    colon = _skip(text, end)
-    if text[colon : colon + 1] != ":":
-        raise BadJson(text, colon, _describe(text, colon, "':'"))
-    return key, at, _skip(text, colon + 1)
-
-
-def _scalar(text: str, at: int, start: int, key: str | None) -> Node:
-    if text[at : at + 1] == '"':
-        return Node("string", start, at, _string(text, at)[1], key)
-    match = _SCALAR.match(text, at)
-    if not match:
-        raise BadJson(text, at, _describe(text, at, "a value"))
-    return Node(match.lastgroup or match.group(), start, at, match.end(), key)
-
-
-def _string(text: str, at: int) -> tuple[str, int]:
-    try:
-        value, end = _STRINGS.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        reason = error.msg.partition(" starting at")[0].partition(":")[0].removesuffix(" at")
-        raise BadJson(text, error.pos, reason[:1].lower() + reason[1:]) from None
-    return str(value), end
-
-
-def _close(container: _Open, at: int) -> Node:
-    kind, children = _KINDS[container.mark], tuple(container.children)
-    return Node(kind, container.start, container.value, at + 1, container.key, children)
-
-
-def _describe(text: str, at: int, wanted: str) -> str:
-    """Return what is wrong at a place where `wanted` should be."""
-    odd = _ODD.match(text, at)
-    kind = odd.lastgroup if odd else None
-    if kind == "comment":
-        return "a comment, which JSON does not allow"
-    if at >= len(text):
-        return f"the text ends where {wanted} should be"
-    if odd and kind == "word":
-        return f"{odd.group()} where {wanted} should be"
-    if odd and kind == "end" and text[:at].rstrip(" \t\r\n").endswith(","):
-        return "a comma with nothing after it"
-    return f"{text[at]!r} where {wanted} should be"
-
-
 def _descend(
     text: str, root: Node, names: Sequence[str | int], kind: str
 ) -> tuple[Node, list[str]]:
@@ -320,7 +237,7 @@ def _add(text: str, root: Node, into: Node, key: str | None, value: Any) -> str:
         gap = text[before : last.start].rpartition(",")[2]
         at, broken = last.end, _BREAK.search(gap)
         block = bool(broken or _BREAK.search(text, last.start, last.end))
-        indent = _narrow(_BREAK.split(gap)[-1]) if broken else _indent(text, at)
+        indent = _BREAK.split(gap)[-1] if broken else _indent(text, at)
         tight = len(into.children) > 1 and not gap
         lead = "," + (newline + indent if broken else "" if tight else " ")
     else:
@@ -328,53 +245,26 @@ def _add(text: str, root: Node, into: Node, key: str | None, value: Any) -> str:
         # An empty document has no style to follow, and several lines are easier to read.
         block = bool(_BREAK.search(text, root.value, root.end)) or not root.children
         indent = _indent(text, at)
-    item = _write(value, newline + indent if block else None, _unit(text, root))
-    name = "" if key is None else f"{_literal(key)}: "
+    # On one line, a space stands where a line break would be: `{ "a": 1 }`.
+    margin, unit = (newline + indent, _unit(text)) if block else (" ", "")
+    item = _dump(value, unit).replace("\n", margin)
+    name = "" if key is None else f"{_dump(key)}: "
     return text[:at] + lead + name + item + text[at:]
 
 
-def _write(value: Any, margin: str | None, unit: str) -> str:
-    """Return the value on several lines, each after `margin`, or on one line without a margin."""
-    if not (isinstance(value, (dict, list)) and value):
-        return _literal(value)
-    inner = None if margin is None else margin + unit
-    if isinstance(value, dict):
-        items = [f"{_literal(key)}: {_write(one, inner, unit)}" for key, one in value.items()]
-    else:
-        items = [_write(one, inner, unit) for one in value]
-    before, after = (" ", " ") if margin is None or inner is None else (inner, margin)
-    body = ("," + before).join(items)
-    return f"{{{before}{body}{after}}}" if isinstance(value, dict) else f"[{before}{body}{after}]"
-
-
-def _literal(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+def _dump(value: Any, indent: str | None = None) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     # An unpaired surrogate can be in a file only as an escape.
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half.group()):04x}", text)
 
 
 def _indent(text: str, at: int) -> str:
     """Return the indentation of the line at `at`."""
-    begin = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    match = _INDENT.match(text, begin, at)
-    return _narrow(match.group() if match else "")
+    line = _BREAK.split(text[:at])[-1]
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _narrow(indent: str) -> str:
-    return indent if len(indent) <= _WIDEST else ""
-
-
-def _unit(text: str, root: Node) -> str:
-    """Return one level of indentation, as the first container of several lines uses it."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if not node.children:
-            continue
-        lines = _BREAK.split(text[node.value + 1 : node.children[0].start])
-        if len(lines) > 1:
-            own = _indent(text, node.value)
-            indent = _narrow(lines[-1])
-            return (indent[len(own) :] if indent.startswith(own) else "") or _UNIT
-        waiting.extend(reversed(node.children))
-    return _UNIT
+def _unit(text: str) -> str:
+    """Return one level of indentation: that of the first indented line."""
+    indented = re.search(r"[\r\n]([ \t]+)[^\s]", text)
+    return indented[1] if indented else _UNIT
