@@ -29,7 +29,6 @@ from kedge.features.resolve import resolve_reference
         ("Design § Component 2 § Nothing", "why", ["Component 2: Cache"]),
         ("design.md#token-bucket", "why", ["Token bucket"]),
         ("design.md#component-2", "why", ["Component 2: Cache"]),
-        ("design.md:7", "why", ["Keys"]),
         ("Design D7", "why", ["D7: Small steps"]),
         ("Design DD-2", "why", ["DD-2"]),
         ("Design E1", "why", ["E1 Limits."]),

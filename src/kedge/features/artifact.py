@@ -12,7 +12,7 @@ from kedge.features import section_ids
 from kedge.features.references import Lexicon, normalize_title
 from kedge.features.section_ids import Id
 from kedge.text import markdown, tables
-from kedge.text.markdown import ITEM, Document, indent_width
+from kedge.text.markdown import ITEM, Document, Heading, indent_width
 
 HEADING, LIST_ITEM, ROW, ORDERED = "heading", "item", "row", "ordered"
 
@@ -78,6 +78,11 @@ class Artifact:
     @property
     def headings(self) -> list[Passage]:
         return [passage for passage in self.passages if passage.kind == HEADING]
+
+    def headings_above(self, passage: Passage) -> list[Heading]:
+        """Return the headings that a passage is under, the outermost first."""
+        path = self.document.heading_path(passage.at)
+        return path[:-1] if passage.kind == HEADING else path
 
 
 def parse_artifact(type_: str, name: str, text: str) -> Artifact:
@@ -152,7 +157,6 @@ def _find_items(document: Document) -> Iterator[Passage]:
                     passage = Passage(ORDERED, index + 1, 0, text, text, (number,), (), at)
                     found.append((passage, 0))
         before = line or ""
-    found = _mark_steps(document, found)
     starts = [passage.line for passage, depth in found if depth < 0]
     for passage, depth in found:
         yield replace(passage, last=_find_last(document, passage, depth, starts))
@@ -165,28 +169,6 @@ def is_remark(document: Document, passage: Passage) -> bool:
     ):
         return False
     return any(_REMARKS.search(heading.text) for heading in document.heading_path(passage.at)[1:])
-
-
-def _mark_steps(document: Document, found: list[tuple[Passage, int]]) -> list[tuple[Passage, int]]:
-    """Turn numbered items with bold titles into steps, if no two have the same number."""
-    steps = {
-        passage.line: passage.ids[0].number
-        for passage, _ in found
-        if passage.kind == ORDERED
-        and _BOLD.match(passage.text)
-        and not is_remark(document, passage)
-    }
-    if len(steps) < 2 or len(set(steps.values())) < len(steps):
-        return found
-    return [(_make_step(p) if p.line in steps else p, depth) for p, depth in found]
-
-
-def _make_step(passage: Passage) -> Passage:
-    number = passage.ids[0].number
-    bold = _BOLD.match(passage.text)
-    title = bold["text"].strip() if bold else passage.text
-    known = (Id("ITEM", number), Id("STEP", number))
-    return replace(passage, kind=LIST_ITEM, text=title, title=title, ids=known)
 
 
 def _parse_item(document: Document, index: int, text: str, depth: int) -> Passage | None:

@@ -21,6 +21,7 @@ from kedge.features.folders import (
 from kedge.features.prd import find_problem_and_goals
 from kedge.features.references import PRD
 from kedge.features.section_ids import strip_decoration
+from kedge.features.tasks_file import find_title
 from kedge.host import tokens
 from kedge.host.project import Project
 from kedge.model.status_words import status_of
@@ -125,7 +126,7 @@ def make_brief(project: Project, feature: Feature, warnings: list[str]) -> Brief
     roadmap = read_document(project.root, path / "roadmap.md")
     return Brief(
         project_id,
-        _clip(_find_title(text) or path.name),
+        _clip(strip_decoration(find_title(text or "") or path.name)),
         _clip(_find_name(feature)),
         tuple(_find_goals(prd)) if prd else (),
         tuple(_find_dependencies(project, feature, warnings)),
@@ -139,20 +140,6 @@ def _find_name(feature: Feature) -> str:
         if isinstance(value, str) and value.strip():
             return value
     return feature.name
-
-
-def _find_title(text: str | None) -> str | None:
-    """Return the document's first heading without words such as "PRD:"."""
-    headings = markdown.read(text).headings if text else ()
-    found = next((heading.text for heading in headings if heading.level == 1), "")
-    title = strip_decoration(found)
-    bare = re.sub(
-        r"\A(?:prd|project|product requirements?)(?:[ \t]+prd)?[ \t]*[:—–-][ \t]*",
-        "",
-        title,
-        flags=re.IGNORECASE,
-    )
-    return bare or None
 
 
 def _find_goals(prd: Artifact) -> list[str]:

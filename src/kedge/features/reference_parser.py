@@ -6,8 +6,6 @@
 
 A value is read once, from left to right. A word that names a document or a kind of section also
 applies to the ids after it. In prose, only references that cannot mean anything else count.
-
-The parser is one class of more than 400 lines because all its methods share one state.
 """
 
 from __future__ import annotations
@@ -112,7 +110,7 @@ class _Parser:
 
     def add(self, reference: Reference) -> None:
         self.first = self.first or not self.loose
-        typed = self.typed or reference.by in ("anchor", "line", "whole")
+        typed = self.typed or reference.by in ("anchor", "whole")
         if len(self.found) < _MOST:
             self.found.append(replace(reference, typed=typed))
         self.start, self.typed = -1, False
@@ -143,7 +141,8 @@ class _Parser:
         prefix = section_ids.find_prefix(token["word"])
         is_next = self.cursor.is_next
         if self.open_at >= 0 and is_next("bare", "code"):  # Phase 2 Step 1
-            self.narrow(token)
+            self.cursor.take()
+            self.narrow(self.text[token.start() : self.cursor.end], self.cursor.end)
             return
         if not self.typed and self.is_unlikely(prefix):
             self.read_word(token)
@@ -167,17 +166,10 @@ class _Parser:
         else:
             self.read_word(token)
 
-    def narrow(self, token: Token) -> None:
-        """Take a word and its number as a part of the reference right before them."""
-        self.cursor.take()
-        while self.cursor.is_next("to") and self.cursor.peek(1):
-            self.cursor.place += 2
-        self.extend_last(self.text[token.start() : self.cursor.end], self.cursor.end)
-
-    def extend_last(self, inner: str, end: int) -> None:
+    def narrow(self, inner: str, end: int) -> None:
         """Let the last reference mean a section inside the one that it names."""
-        last = self.found.pop()
-        self.found.append(replace(last, raw=self.text[self.open_at : end], inner=inner))
+        raw = self.text[self.open_at : end]
+        self.found[-1] = replace(self.found[-1], raw=raw, inner=inner)
 
     def is_unlikely(self, prefix: str) -> bool:
         """True if a word and its number are only prose: another task, or a step of a step.
@@ -191,8 +183,6 @@ class _Parser:
         one = section_ids.make_id(prefix, number["bare"])
         if prefix == "T":  # another task of the same document, unless the plan is the subject
             unlikely = self.default != PLAN
-        elif self.outer and self.found and prefix == "STEP" and not self.named:
-            unlikely = True  # Step 3.1 (steps 5-7)
         else:
             step = Id("", one.number) if prefix == "STEP" else one
             unlikely = not self.lexicon.find_id(one) and not self.lexicon.find_id(step)
@@ -275,7 +265,7 @@ class _Parser:
         if self.open_at >= 0 and is_next("text", "quote", "code", "kind", "bare"):
             words, count = self.cursor.peek_title(self.lexicon)
             self.cursor.place += count
-            self.extend_last(words, self.cursor.end if count else token.end())
+            self.narrow(words, self.cursor.end if count else token.end())
         elif self.type and not (self.strict and not is_next("code", "bare", "kind")):
             self.begin(token)
             self.prefix, self.typed = "", True
@@ -293,7 +283,7 @@ class _Parser:
             self.strict, self.prefix, self.explained = self.always_strict, "", False
 
     def read_join(self, token: Token) -> None:
-        if self.last and (self.joins_number(token) or self.joins_kind()):
+        if self.last and self.joins_number(token):
             self.joined = "to"
         elif self.found or self.start >= 0:
             self.strict, self.start, self.typed, self.last = True, -1, False, None
@@ -310,16 +300,6 @@ class _Parser:
             return True
         after = self.cursor.peek(1)
         return after is None or after["sep"] is not None or after["close"] is not None
-
-    def joins_kind(self) -> bool:
-        """True if a range goes on with the same word: Step 1 to Step 3. The word is taken then."""
-        word, number = self.cursor.peek(), self.cursor.peek(1)
-        if not self.cursor.is_next("kind") or word is None or number is None or not self.last:
-            return False
-        prefix = section_ids.find_prefix(word["word"])
-        same = prefix == self.last[0].prefix and number["bare"] is not None
-        self.cursor.place += same
-        return same
 
     def read_open(self, token: Token) -> None:
         self.outer.append((self.strict, self.type, self.prefix))
@@ -345,43 +325,21 @@ class _Parser:
         self.type, self.prefix, self.last = type_, "", None
         if token["anchor"]:
             self.add_anchor(type_, token["anchor"], token["anchor"], token[0])
-        elif token["row"]:
-            self.add(Reference(type_, f"line {token['row']}", token[0], "line", inner=token["row"]))
         elif is_next("sect", "code", "bare", "kind", "quote"):
             self.begin(token)
             self.typed = True
         elif not is_next("text", "to") and not self.strict:
             self.add(Reference(type_, token[0], token[0], "whole"))
-        elif is_next("to") and self.cursor.peek(1):
-            self.begin(token)
-            self.cursor.take()
-            self.take_title()
         elif is_next("text") and self.is_title_next(type_, "D"):
             self.begin(token)
             self.take_title()
 
     def read_link(self, token: Token) -> None:
-        target = re.fullmatch(reference_tokens.FILE, token["target"], re.IGNORECASE)
-        label = token["label"]
-        if target and not target[0].startswith("../"):
-            type_ = NAMES[target["file"].lower()]
-            if target["anchor"]:
-                self.add_anchor(type_, target["anchor"], label, token[0])
-                return
-            self.read_label(label, type_)
-            if not self.found or self.found[-1].type != type_:
-                self.add(Reference(type_, token["target"], token[0], "whole"))
-        elif not target:
-            self.read_label(label, self.type)
-
-    def read_label(self, label: str, type_: str | None) -> None:
-        """Read a link's text as if it were written without the link."""
-        inner = _Parser(label, self.lexicon, type_, self.prefix)
-        inner.typed = self.typed or type_ is not None
-        inner.run()
-        self.loose += inner.loose
-        for reference in inner.found:
-            self.add(reference)
+        """Read a link to an anchor; other links are replaced before the value is read."""
+        if "](../" in token[0]:  # of another feature
+            return
+        type_ = NAMES[token["target"].lower()]
+        self.add_anchor(type_, token["to_anchor"], token["label"], token[0])
 
     def read_word(self, token: Token) -> None:
         if token[0].lower() in _VERBS and (self.fresh or self.strict):

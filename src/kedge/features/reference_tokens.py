@@ -12,15 +12,14 @@ _TYPE = (
     r"(?<![\w-])(?P<type>plan|(?:technical |tech )?design|spec(?:ification)?|prd|architecture)"
     r"(?P<more>[ \t]+(?:doc(?:ument)?|refs?|references?|sections?))?(?![\w-]|\.md)[ \t]*:?"
 )
-FILE = (
-    r"(?:[\w.-]{1,80}/){0,8}(?P<file>plan|design|spec|prd|requirements)\.md"
-    r"(?:#(?P<anchor>[\w%.-]{1,200})|:(?P<row>[0-9]{1,6}))?"
-)
+_FOLDERS = r"(?:[\w.-]{1,80}/){0,8}"
+_FILES = r"(?:plan|design|spec|prd|requirements)"
+_ANCHOR = r"[\w%.-]{1,200}"
 _TOKEN = re.compile(
     r"(?P<space>[ \t]++)"
-    r"|\[(?P<label>[^\[\]\n]{0,200})\]\((?P<target>[^()\s]{1,300})\)"
+    rf"|\[(?P<label>[^\[\]\n]{{0,200}})\]\({_FOLDERS}(?P<target>{_FILES})\.md#(?P<to_anchor>{_ANCHOR})\)"
     r"|[\"“„«](?P<quote>[^\"“”„«»]{1,150})[\"”“»]"
-    rf"|{FILE}"
+    rf"|{_FOLDERS}(?P<file>{_FILES})\.md(?:#(?P<anchor>{_ANCHOR}))?"
     rf"|{_TYPE}"
     r"|(?P<sect>§{1,2}|(?<![\w-])sec(?:tion)?s?\b\.?(?=[ \t]))"
     rf"|(?P<kind>(?<![\w-]){section_ids.WORD}(?![\w-]))(?:[ \t]*[#№])?"
@@ -32,6 +31,7 @@ _TOKEN = re.compile(
     r"|(?P<text>[\w.'’/-]++|.)",
     re.IGNORECASE,
 )
+_LINK = re.compile(r"\[(?P<label>[^\[\]\n]{0,200})\]\((?P<target>[^()\s#]{1,300})\)")
 _CHAIN = re.compile(r"[ \t](?:>|→|»|::)[ \t]")
 _PATH = re.compile(
     r"\b(plan|design|spec|prd|components?|interfaces?|steps?|phases?|decisions?)/(?=\w)",
@@ -45,7 +45,16 @@ Token = re.Match[str]
 def normalize_value(text: str) -> str:
     """Return the value without Markdown's marks, and with chains and paths written as sections."""
     value = re.sub(r"[*`~]+|(?<!\w)_+|_+(?!\w)", "", text[:_LONGEST])
+    value = _LINK.sub(_write_link, value)
     return _CHAIN.sub(" § ", _PATH.sub(lambda found: found[1] + " ", value))
+
+
+def _write_link(link: Token) -> str:
+    """Return a link without an anchor as text: its label, after the document that it leads to."""
+    label, target = link["label"], link["target"]
+    if not re.fullmatch(rf"{_FOLDERS}{_FILES}\.md", target, re.IGNORECASE):
+        return label
+    return "" if target.startswith("../") else f"{target} {label}"
 
 
 class TokenCursor:

@@ -29,8 +29,8 @@ NAMES = {
 class Reference:
     """One reference: `id` is normalised, `raw` is the text as written.
 
-    `by` says what the id is: `id`, `title` (of a heading), `anchor` (of a link), `line` (a line
-    number) or `whole` (the document). `inner` names a section inside the referenced one, and
+    `by` says what the id is: `id`, `title` (of a heading), `anchor` (of a link) or `whole` (the
+    document). `inner` names a section inside the referenced one, and
     `typed` is true if the text names the document.
     """
 

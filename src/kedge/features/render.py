@@ -9,7 +9,7 @@ from typing import Any
 
 from kedge.errors import InvalidValue, UsageError
 from kedge.features import resolve, scope
-from kedge.features.artifact import HEADING, ROW, Artifact, Passage
+from kedge.features.artifact import ROW, Artifact, Passage
 from kedge.features.feature import Feature
 from kedge.features.feature_tasks import FeatureTask
 from kedge.features.folders import TASKS
@@ -111,8 +111,7 @@ def _render_excerpts(artifact: Artifact, excerpts: Sequence[Excerpt]) -> Iterato
             continue
         reasons = dict.fromkeys(reason for one, reason in passages if passage.holds(one))
         yield f"=== {artifact.name}:{passage.line} · {'; '.join(reasons)}"
-        path = artifact.document.heading_path(passage.at)
-        for heading in path[:-1] if passage.kind == HEADING else path:
+        for heading in artifact.headings_above(passage):
             if heading.line not in shown:
                 shown.add(heading.line)
                 yield artifact.lines(heading.line, heading.end)

@@ -81,8 +81,6 @@ NOWHERE = Target(())
 
 def resolve_reference(reference: Reference, artifact: Artifact, near: Sequence[Id] = ()) -> Target:
     """Find a reference's passages; `near` has ids of sections that decide between equal ones."""
-    if reference.by == "line":
-        return _find_by_line(artifact, int(reference.inner))
     if reference.by == "anchor":
         found = _find_by_anchor(artifact, reference.inner)
         if found.passages or reference.key is None:
@@ -128,59 +126,54 @@ def _find_same(
 def _find_direct(artifact: Artifact, wanted: Id) -> Iterator[Passage]:
     """Yield the passages with this id, from the best prefix and kind of passage that has any."""
     tiers = _TIERS.get(wanted.prefix, ((wanted.prefix,),))
-    for tier in (*tiers, ("",)) if wanted.number.isalpha() else tiers:
-        for kind in (HEADING, "tail", LIST_ITEM, ROW):
-            found = [
-                p
-                for p in _candidates(artifact, wanted.number, kind)
-                if _fits(p, kind, tier, wanted)
-            ]
-            if found:
-                yield from found
-                return
-    kinds = _KINDS.get(wanted.prefix)
-    if kinds:
-        named = re.compile(rf"\b(?:{kinds})\b", re.IGNORECASE)
-        for passage in artifact.by_number.get(wanted.number, ()):
-            if (
-                passage.kind in (HEADING, LIST_ITEM, ORDERED)
-                and Id("", wanted.number) in passage.ids
-            ):
-                above = artifact.document.heading_path(passage.at)
-                above = above[:-1] if passage.kind == HEADING else above
-                if any(named.search(heading.text) for heading in above):
-                    yield passage
+    tiers = (*tiers, ("",)) if wanted.number.isalpha() else tiers
+    found = _find_in_tiers(artifact, wanted, tiers, (HEADING, "tail", LIST_ITEM, ROW))
+    if found or wanted.prefix not in _KINDS:
+        yield from found
+        return
+    named = re.compile(rf"\b(?:{_KINDS[wanted.prefix]})\b", re.IGNORECASE)
+    for passage in artifact.by_number.get(wanted.number, ()):
+        above = (heading.text for heading in artifact.headings_above(passage))
+        numbered = passage.kind != ROW and Id("", wanted.number) in passage.ids
+        if numbered and any(map(named.search, above)):
+            yield passage
 
 
 def _find_holder(artifact: Artifact, wanted: Id) -> Iterator[Passage]:
     """Yield what holds a step without a section of its own: phase 1 rather than step 1."""
     if wanted.prefix in _STEPS and "." not in wanted.number:
-        for tier in _HOLDERS:
-            found = [
-                p
-                for p in _candidates(artifact, wanted.number, HEADING)
-                if _fits(p, HEADING, tier, wanted)
-            ]
-            if found:
-                yield from found
-                return
+        yield from _find_in_tiers(artifact, wanted, _HOLDERS, (HEADING,))
     else:
         yield from _find_direct(artifact, wanted)
 
 
-def _candidates(artifact: Artifact, number: str, kind: str) -> Iterator[Passage]:
-    for passage in artifact.by_number.get(number, ()):
-        if passage.kind == (HEADING if kind == "tail" else kind):
-            known = passage.tail if kind == "tail" else passage.ids
-            if any(one.number == number for one in known) and not is_remark(
-                artifact.document, passage
-            ):
-                yield passage
+def _find_in_tiers(
+    artifact: Artifact, wanted: Id, tiers: Sequence[Sequence[str]], kinds: Sequence[str]
+) -> list[Passage]:
+    """Return the passages with the number and a prefix of the first tier that has any."""
+    for tier in tiers:
+        for kind in kinds:
+            found = list(_candidates(artifact, wanted, kind, tier))
+            if found:
+                return found
+    return []
 
 
-def _fits(passage: Passage, kind: str, tier: Sequence[str], wanted: Id) -> bool:
-    known = passage.tail if kind == "tail" else passage.ids
-    return any(one.number == wanted.number and one.prefix in tier for one in known)
+def _candidates(
+    artifact: Artifact, wanted: Id, kind: str, prefixes: Sequence[str]
+) -> Iterator[Passage]:
+    """Yield the passages of a kind that have the wanted number with one of these prefixes.
+
+    The kind "tail" stands for headings with the id in brackets at their end.
+    """
+    for passage in artifact.by_number.get(wanted.number, ()):
+        known = passage.tail if kind == "tail" else passage.ids
+        if (
+            passage.kind == (HEADING if kind == "tail" else kind)
+            and any(one.number == wanted.number and one.prefix in prefixes for one in known)
+            and not is_remark(artifact.document, passage)
+        ):
+            yield passage
 
 
 def _find_composed(artifact: Artifact, wanted: Id) -> Iterator[Passage]:
@@ -196,8 +189,7 @@ def _find_composed(artifact: Artifact, wanted: Id) -> Iterator[Passage]:
             for one in passage.ids
         ):
             continue
-        path = artifact.document.heading_path(passage.at)
-        above = path[:-1] if passage.kind == HEADING else path
+        above = artifact.headings_above(passage)
         if above and any(one.number == head for one in section_ids.parse_lead(above[-1].text).ids):
             yield passage
 
@@ -232,8 +224,7 @@ def _keep_outermost(found: Sequence[Passage]) -> tuple[Passage, ...]:
 
 
 def _is_near(artifact: Artifact, passage: Passage, near: Sequence[Id]) -> bool:
-    path = artifact.document.heading_path(passage.at)
-    above = path[:-1] if passage.kind == HEADING else path
+    above = artifact.headings_above(passage)
     return any(one in near for heading in above for one in section_ids.parse_lead(heading.text).ids)
 
 
@@ -291,10 +282,3 @@ def _find_inside(artifact: Artifact, outer: Passage, words: str) -> Target:
         firm = found.rung == "id" and all(p.kind in (HEADING, LIST_ITEM) for p in found.passages)
         return found if firm and len(lead.ids) == 1 else NOWHERE
     return find_by_title(part, words)
-
-
-def _find_by_line(artifact: Artifact, line: int) -> Target:
-    at = artifact.document.heading_at(line)
-    if at < 0 or line > len(artifact.document.lines):
-        return NOWHERE
-    return Target((artifact.headings[at],), "line")

@@ -42,7 +42,9 @@ _BOX = re.compile(r"\[[ xX]\]")
 _IDS_ONLY = re.compile(r"(?:[A-Z]{1,4}-?[0-9][\w.]*|[\s,;/&–-]|and)+\Z")
 _CLAIMED = "claimed by "
 _GENERIC = re.compile(
-    r"(?:(?:implementation )?(?:tasks|plan)|spec|specification|prd)(?::|\Z)\s*", re.IGNORECASE
+    r"(?:(?:implementation )?(?:tasks|plan)|spec|specification|prd"
+    r"|(?:project|product requirements?)(?: prd)?)(?:\s*[:—–]|\s+-\s|\Z)\s*",
+    re.IGNORECASE,
 )
 
 
