@@ -14,10 +14,10 @@ from typing import Any
 from kedge.errors import ConfigError
 from kedge.host import files
 from kedge.host.project import HOME_VARIABLE, Project
+from kedge.host.text import shorten
 from kedge.settings import Settings
 
 PROJECT_FILE = (".kedge", "config.toml")
-_RESERVED = (HOME_VARIABLE,)
 _BOM = "\ufeff"
 _TYPES = {
     str: "a string",
@@ -154,14 +154,14 @@ def validate(key: Key, value: Any, where: str) -> Any:
         value = tuple(dict.fromkeys(value)) if all(type(i) is str for i in value) else value
     wrong = None
     if type(value) is not key.type:
-        wrong = f"must be {_TYPES[key.type]}, not {_shorten(value)}"
+        wrong = f"must be {_TYPES[key.type]}, not {shorten(repr(value), 80)}"
     elif isinstance(value, tuple):
         unknown = [item for item in value if key.choices and item not in key.choices]
-        wrong = f"cannot contain {_shorten(unknown[0])}" if unknown else None
+        wrong = f"cannot contain {shorten(repr(unknown[0]), 80)}" if unknown else None
     elif isinstance(value, str) and not _is_storable(value):
         wrong = "must be UTF-8 without NUL"
     elif key.choices and value not in key.choices:
-        wrong = f"cannot be {_shorten(value)}"
+        wrong = f"cannot be {shorten(repr(value), 80)}"
     elif key.check is not None:
         wrong = key.check(value)
     if wrong is not None:
@@ -238,11 +238,6 @@ def _locate(path: Path, text: str, names: tuple[str, ...]) -> str:
     return f"{path}:{line_of(text.removeprefix(_BOM), names)}"
 
 
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
-
-
 def _is_storable(text: str) -> bool:
     try:
         return b"\0" not in text.encode()
@@ -251,22 +246,18 @@ def _is_storable(text: str) -> bool:
 
 
 def _build(values: Mapping[str, Any]) -> Settings:
-    sections = {}
+    changed: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        section, _, key = name.partition(".")
+        changed.setdefault(section, {})[key] = value
     defaults = Settings()
-    for section in fields(defaults):
-        prefix = f"{section.name}."
-        changed = {
-            name.removeprefix(prefix): value
-            for name, value in values.items()
-            if name.startswith(prefix)
-        }
-        sections[section.name] = replace(getattr(defaults, section.name), **changed)
-    return Settings(**sections)
+    sections = {name: replace(getattr(defaults, name), **new) for name, new in changed.items()}
+    return replace(defaults, **sections)
 
 
 def _warn_of_unknown_variables(known: Mapping[str, Key]) -> tuple[str, ...]:
     """Return a warning for each variable that looks like a setting and is not one."""
-    expected = {key.variable for key in known.values()} | set(_RESERVED)
+    expected = {key.variable for key in known.values()} | {HOME_VARIABLE}
     sections = tuple({f"KEDGE_{name.partition('.')[0].upper()}_" for name in known})
     return tuple(
         f"${name} is not a setting of kedge"

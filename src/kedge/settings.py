@@ -36,14 +36,8 @@ def _check_positive(value: float) -> str | None:
     return None if 0 < value < float("inf") else "must be above 0 and finite"
 
 
-def _check_tokens(value: int) -> str | None:
-    ok = MIN_TOKENS <= value <= MAX_TOKENS
-    return None if ok else f"must be from {MIN_TOKENS} to {MAX_TOKENS}"
-
-
-def _check_prompt_tokens(value: int) -> str | None:
-    ok = MIN_PROMPT_TOKENS <= value <= MAX_TOKENS
-    return None if ok else f"must be from {MIN_PROMPT_TOKENS} to {MAX_TOKENS}"
+def _check_range(low: int, high: int) -> Callable[[int], str | None]:
+    return lambda value: None if low <= value <= high else f"must be from {low} to {high}"
 
 
 def _check_frequency(value: str) -> str | None:
@@ -51,8 +45,9 @@ def _check_frequency(value: str) -> str | None:
     return None if ok else "must be a number of iterations, or on-drift"
 
 
-def _check_count(value: int) -> str | None:
-    return None if 0 <= value <= 10_000 else "must be from 0 to 10000"
+_check_tokens = _check_range(MIN_TOKENS, MAX_TOKENS)
+_check_prompt_tokens = _check_range(MIN_PROMPT_TOKENS, MAX_TOKENS)
+_check_count = _check_range(0, 10_000)
 
 
 @dataclass(frozen=True, slots=True)

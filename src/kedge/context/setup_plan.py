@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from kedge.context import default_files, ignore_file, instruction_files
 from kedge.context.managed_section import ManagedSection
@@ -49,14 +49,8 @@ class SetupPlan:
     unexclude: tuple[str, ...] = ()
 
     def __add__(self, other: SetupPlan) -> SetupPlan:
-        return SetupPlan(
-            self.changes + other.changes,
-            self.same + other.same,
-            self.notes + other.notes,
-            self.backups + other.backups,
-            self.exclude + other.exclude,
-            self.unexclude + other.unexclude,
-        )
+        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return SetupPlan(*(mine + theirs for mine, theirs in pairs))
 
 
 def plan_sections(

@@ -7,7 +7,6 @@ command) must not change an answer: see `git_settings`.
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,23 +63,8 @@ class Repo:
 
     def head(self) -> str | None:
         """Return the commit of HEAD, or None while the branch has no commit."""
-        if plain := self._read_head():
-            return plain
         output = self.ask("rev-parse", "--verify", "--quiet", "HEAD")
         return output.decode().strip() if output else None
-
-    def _read_head(self) -> str | None:
-        """Return the commit of HEAD from git's files; None if only git itself can tell."""
-        value = plain_repo.read_small(self.git_dir / "HEAD").removesuffix(b"\n")
-        if re.fullmatch(rb"ref: refs/heads/[\w/.-]+", value) and b".." not in value:
-            name = value[5:]
-            loose = self.common_dir / name.decode()
-            if os.path.lexists(loose):
-                value = plain_repo.read_small(loose).removesuffix(b"\n")
-            else:
-                packed = b"\n" + plain_repo.read_small(self.common_dir / "packed-refs")
-                value = packed.partition(b" " + name + b"\n")[0].rpartition(b"\n")[2]
-        return value.decode() if re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", value) else None
 
     def shallow(self) -> str:
         """Return a stamp that changes when a shallow clone gets more history."""

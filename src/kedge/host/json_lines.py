@@ -14,13 +14,41 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+def decode(line: bytes) -> dict[str, Any]:
+    """Return the object of a line. Raises InvalidValue with what is wrong with the line."""
+    if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
+        hint = "keep the lines of both sides, remove the markers"
+        raise InvalidValue("a merge conflict", hint=hint)
+    try:
+        value = _DECODER.decode(line.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidValue("not UTF-8", hint="save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", None) or str(error) or "nested too deeply"
+        raise InvalidValue(f"not JSON ({reason})") from error
+    if not isinstance(value, dict):
+        raise InvalidValue("not an object", hint="each line must be one JSON object")
+    return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def encode(value: Mapping[str, Any]) -> bytes:
+    """Return the object as one line."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # an unpaired surrogate
+        return json.dumps(value).encode()
+
+
 def append(path: Path, value: Mapping[str, Any]) -> None:
     """Append one object durably, on a line of its own."""
-    try:
-        line = json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # an unpaired surrogate
-        line = json.dumps(value).encode()
-    files.append_line(path, line)
+    files.append_line(path, encode(value))
 
 
 def read(path: Path, name: str, parse: Callable[[dict[str, Any]], T]) -> tuple[list[T], list[str]]:
@@ -34,10 +62,7 @@ def read(path: Path, name: str, parse: Callable[[dict[str, Any]], T]) -> tuple[l
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-            if not isinstance(value, dict):
-                raise InvalidValue("not an object")
-            values.append(parse(value))
-        except (ValueError, RecursionError, InvalidValue) as error:
+            values.append(parse(decode(line)))
+        except InvalidValue as error:
             warnings.append(f"{name}:{number}: skipped: {error}")
     return values, warnings

@@ -44,12 +44,12 @@ def run(
     env: Mapping[str, str] | None = None,
     input: bytes | None = None,  # noqa: A002 - the word subprocess uses
     timeout: float | None = None,
-    on_output: Callable[[str, bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
     grace: float = GRACE,
 ) -> ProgramResult:
     """Run a program until it ends or the time-out, and leave nothing of its group running.
 
-    With `on_output`, each chunk of output is passed to it with "stdout" or "stderr" as it arrives;
+    With `on_output`, each chunk of output is passed to it as it arrives, standard error included;
     otherwise output is collected. On a time-out, an exception in `on_output` or an interrupt the
     whole group gets SIGTERM, and SIGKILL after `grace` seconds.
     """
@@ -61,11 +61,12 @@ def run(
         if on_output is None:
             collected[stream].append(chunk)
         else:
-            on_output(stream, chunk)
+            on_output(chunk)
 
     timed_out = True
     with hold_signals() as let_through:
-        child = start(argv, cwd, env, piped=input is not None)
+        merged = on_output is not None  # one pipe for both, so that their order is kept
+        child = start(argv, cwd, env, piped=input is not None, merged=merged)
         try:
             let_through()
             timed_out = not _follow(child, input, deadline, take)
@@ -86,8 +87,9 @@ def start(
     env: Mapping[str, str] | None,
     *,
     piped: bool,
+    merged: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start a program with pipes for its output, and for its input if `piped`."""
+    """Start a program with pipes for its output (one if `merged`), and its input if `piped`."""
     try:
         return subprocess.Popen(
             [os.fspath(a) for a in argv],
@@ -95,7 +97,7 @@ def start(
             env=None if env is None else dict(env),
             stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
             start_new_session=True,
         )
     except FileNotFoundError as error:
@@ -225,40 +227,3 @@ def feed(fd: int, pending: memoryview) -> memoryview:
         return pending
     except BrokenPipeError:
         return pending[:0]
-
-
-def stream(
-    argv: Sequence[str | os.PathLike[str]],
-    on_output: Callable[[bytes], None],
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    timeout: float | None = None,
-    grace: float = GRACE,
-) -> ProgramResult:
-    """Like `run`, but with both outputs in one pipe, so that their order is kept."""
-    begin = time.monotonic()
-    timed_out = True
-    with hold_signals() as let_through:
-        try:
-            child = subprocess.Popen(
-                [os.fspath(a) for a in argv],
-                cwd=cwd,
-                env=None if env is None else dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise ProgramError(
-                f"cannot start {os.fspath(argv[0])!r}: {error}",
-                hint="check its spelling, PATH, and that you may run it",
-            ) from error
-        try:
-            let_through()
-            deadline = _FOREVER if timeout is None else begin + timeout
-            timed_out = not _follow(child, None, deadline, lambda _, chunk: on_output(chunk))
-        finally:
-            end_group(child, grace if timed_out else 0.0)
-    return ProgramResult(child.returncode, b"", b"", time.monotonic() - begin, timed_out)

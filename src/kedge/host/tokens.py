@@ -24,7 +24,7 @@ import sys
 from array import array
 from binascii import crc_hqx
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from zlib import crc32, decompress
 
 VOCAB = __file__.rpartition(".")[0] + "_vocab.bin"
@@ -45,7 +45,6 @@ _SUFFIX = r"(?:'(?:[sStTmMdD]|[rRvV][eE]|[lL][lL]))?"
 _ONE = 100  # prices are in hundredths of a token
 _LONG = 32  # bytes; a longer piece counts as a token only if its two halves do
 _SIGNS = "←→—–…‘’“”•·×≤≥"
-_SHORT = 1 << 13  # characters, up to which translating the text is faster than a wider pattern
 _REMEMBERED = 1 << 15  # cached pieces, and as many parts of pieces
 
 
@@ -68,31 +67,6 @@ def pieces() -> re.Pattern[str]:
         rf"(?:{_SPACE}{{0,16}}[\r\n]{{1,16}}+(?:/{_OTHER}{{0,16}}+)?){{0,8}}"
         rf"|{_SPACE}"
     )
-
-
-@cache
-def _plain() -> re.Pattern[str]:
-    """The same pattern for ASCII, a fifth faster."""
-    symbol = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
-    return re.compile(
-        rf"[\t\x0b\x0c {symbol}]?(?:[a-z]{{1,128}}+|[A-Z]{{1,128}}+[a-z]{{0,128}}+){_SUFFIX}"
-        r"|[0-9]{1,3}+"
-        rf"| ?[{symbol}]{{1,128}}+[\r\n/]{{0,128}}+"
-        r"|[\t-\r ]{0,128}[\r\n]{1,128}+"
-        r"|[\t-\r ]{1,128}(?![^\t-\r ])"
-        r"|[\t-\r ]"
-    )
-
-
-def _split(text: str) -> list[str]:
-    if text.isascii():
-        return _plain().findall(text)
-    if len(text) <= _SHORT:
-        kinds = text.translate(_prices().kinds)
-        if kinds.isascii():  # all letters have case
-            ends = accumulate(map(len, _plain().findall(kinds)), initial=0)
-            return [text[begin:end] for begin, end in pairwise(ends)]
-    return pieces().findall(text)
 
 
 class _Kinds(dict[int, str]):
@@ -173,12 +147,9 @@ class _Prices(dict[str, int]):
         if piece.isascii():
             tokens, most = self.tokens(piece.encode()), 128
         else:
-            kinds = piece.translate(self.kinds)
-            whole = _plain().fullmatch(kinds) if kinds.isascii() else None
-            parts = [whole] if whole else _parts().finditer(kinds)
             tokens = sum(
                 self.tokens(piece[part.start() : part.end()].encode("utf-8", "surrogatepass"))
-                for part in parts
+                for part in _parts().finditer(piece.translate(self.kinds))
             )
             most = 96
         # A run that was split for its length may cost one more than in one piece.
@@ -236,7 +207,7 @@ def count(text: str) -> int:
 
 def price(text: str) -> int:
     """Return the count in hundredths of a token, so that parts can be summed."""
-    return sum(map(_prices().__getitem__, _split(text)))
+    return sum(map(_prices().__getitem__, pieces().findall(text)))
 
 
 def price_of(tokens: int) -> int:
@@ -252,7 +223,7 @@ def fits(text: str, budget: int) -> bool:
 def cut(text: str, budget: int) -> str:
     """Return the longest prefix within the budget: whole lines, else words, else pieces."""
     prices, left, end = _prices(), budget * _ONE, 0
-    for piece in _split(text):
+    for piece in pieces().findall(text):
         left -= prices[piece]
         if left < 0:
             break

@@ -10,20 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_TOKEN = re.compile(
-    r"""
-    (?P<text> \"""(?:\\.|[^\\])*?\"{3,5} | \'''.*?'{3,5} | "(?:\\.|[^"\\])*" | '[^']*' )
-    | (?P<comment> \#[^\n]* )
-    | (?P<open> [\[{] )
-    | (?P<close> [\]}] )
-    | (?P<equals> = )
-    | (?P<end> \n )
-    | [ \t\r]+
-    | [^"'\#\[\]{}=\s]+
-    | .
-    """,
-    re.DOTALL | re.VERBOSE,
-)
+_NAME = r"""(?:[\w-]+|"(?:\\.|[^"\\])*"|'[^']*')"""
+_KEY = re.compile(rf"[ \t]*{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*[ \t]*=[ \t]*")
 
 
 class TomlEditError(Exception):
@@ -71,16 +59,40 @@ def set_value(text: str, section: str, name: str, value: Any) -> str:
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Yield the statements of a text that is valid TOML."""
+    """Yield the statements of a text that is valid TOML. Lines are joined until they parse."""
     table: tuple[str, ...] = ()
-    for start, end, equals, last in _lines(text):
-        if text[start:last].lstrip().startswith("["):
-            table = _path(tomllib.loads(text[start:last]))
+    start = end = 0
+    for line in text.split("\n"):
+        end = min(end + len(line) + 1, len(text))
+        data = _parse(text[start:end])
+        if data is None:  # a value of several lines
+            continue
+        key = _KEY.match(text, start)
+        if key and data:
+            path = table + _path(tomllib.loads(key[0] + "{}"))
+            size = _value_size(text[key.end() : end])
+            yield Statement(path, table, start, end, (key.end(), key.end() + size))
+        elif data:
+            table = _path(data)
             yield Statement(table, table, start, end, None)
-        elif equals is not None:
-            path = table + _path(tomllib.loads(text[start:equals] + "= {}"))
-            first = last - len(text[equals + 1 : last].lstrip())
-            yield Statement(path, table, start, end, (first, last))
+        start = end
+
+
+def _parse(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _value_size(text: str) -> int:
+    """Return the length of a value without the comment and the line break after it."""
+    last_line = text.rstrip().rfind("\n") + 1
+    for comment in re.finditer("#", text[last_line:]):
+        before = text[: last_line + comment.start()]
+        if _parse(f"value = {before}"):
+            return len(before.rstrip())
+    return len(text.rstrip())
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int | None:
@@ -90,27 +102,6 @@ def line_of(text: str, path: tuple[str, ...]) -> int | None:
         if one.path[:shared] == path[:shared] and (one.value or shared == len(path)):
             return text.count("\n", 0, one.start) + 1
     return None
-
-
-def _lines(text: str) -> Iterator[tuple[int, int, int | None, int]]:
-    """Yield the lines that are not empty; a value of several lines counts as one.
-
-    Each is a tuple: its start, its end, the place of its first `=`, and the end of its content.
-    """
-    start = last = depth = 0
-    equals: int | None = None
-    for token in _TOKEN.finditer(text + "\n"):
-        kind = token.lastgroup
-        depth += (kind == "open") - (kind == "close")
-        if kind == "equals" and equals is None and depth == 0:
-            equals = token.start()
-        if kind == "end" and depth == 0:
-            if last > start:
-                yield start, min(token.end(), len(text)), equals, last
-            start = last = token.end()
-            equals = None
-        elif kind not in ("comment", "end") and not token.group().isspace():
-            last = token.end()
 
 
 def _path(data: Any) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
-"""The words that other tools and people use for a status."""
+"""The words that other tools and people use for a status or a priority."""
 
 from __future__ import annotations
 
 import re
 
-from kedge.model.task import Status
+from kedge.model.task import PRIORITIES, Status
 
 _STATUS = {
     word: status
@@ -19,6 +19,23 @@ _STATUS = {
     for word in words.split()
 }
 _SYNONYMS = {*Status, "todo", "to_do", "pending", "doing", "completed", "complete", "closed"}
+
+_PRIORITY = {
+    **{word: level for level in PRIORITIES for word in (level.lower(), level[1])},
+    "critical": "P0",
+    "urgent": "P0",
+    "highest": "P0",
+    "high": "P1",
+    "medium": "P2",
+    "normal": "P2",
+    "low": "P3",
+    "lowest": "P4",
+}
+
+
+def priority_of(word: str) -> str | None:
+    """Return the priority that a word or a number stands for, or None."""
+    return _PRIORITY.get(word.strip().lower())
 
 
 def status_of(word: str) -> Status | None:

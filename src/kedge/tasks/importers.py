@@ -10,11 +10,9 @@ from typing import Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId, is_id
-from kedge.model.status_words import status_of
+from kedge.model.status_words import priority_of, status_of
 from kedge.model.task import PRIORITIES, Block, BlockType, Status, Task, unique
 from kedge.text.fences import FenceReader
-
-FORMATS = ("prd", "beads", "checklist")
 
 _ITEM = re.compile(
     r"(?P<indent>[ \t]*)(?:[-*+]|\d+[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.+)"
@@ -102,7 +100,7 @@ def _story(entry: Any, place: str) -> Task:
         title=" ".join(title.split()),
         type=str(take("type") or "task").lower(),
         status=status,
-        priority=priority(take("priority")),
+        priority=_priority(take("priority")),
         description=description,
         acceptance=_strings(take("acceptanceCriteria", "acceptance_criteria", "acceptance")),
         labels=unique(_strings(take("labels", "tags"))),
@@ -113,19 +111,12 @@ def _story(entry: Any, place: str) -> Task:
     )
 
 
-def priority(value: Any) -> str:
+def _priority(value: Any) -> str:
     """Return the priority written as "P1", 1 or "high"; P2 for none, P4 for numbers above 4."""
-    words = {"critical": "P0", "urgent": "P0", "high": "P1", "medium": "P2", "low": "P3"}
-    if isinstance(value, bool) or value is None:
-        return "P2"
-    if isinstance(value, int):
-        return PRIORITIES[min(max(value, 0), 4)]
     text = str(value).strip()
-    if text.upper() in PRIORITIES:
-        return text.upper()
-    if text.isdigit():
-        return PRIORITIES[min(int(text), 4)]
-    return words.get(text.lower(), "P2")
+    if re.fullmatch(r"-?\d+", text):
+        return PRIORITIES[min(max(int(text), 0), 4)]
+    return priority_of(text) or "P2"
 
 
 def _read_beads(text: str, name: str) -> list[Task]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
 
 from kedge.errors import BrokenTasks, InvalidValue
-from kedge.host import files
+from kedge.host import files, json_lines
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Task, parse
@@ -104,34 +102,14 @@ class Jsonl:
         return tasks, stale
 
     def _task(self, number: int, line: bytes) -> Task:
-        if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
-            raise self._error(
-                number, "a merge conflict", "keep the lines of both sides, remove the markers"
-            )
-        if b"\0" in line:
-            raise self._error(number, "a NUL byte", _RESTORE)
         try:
-            value: Any = _DECODER.decode(line.decode())
-            if not isinstance(value, dict):
-                raise self._error(number, "not an object", "each line must be one JSON object")
-            return parse(value)
-        except UnicodeDecodeError as error:
-            raise self._error(number, "not UTF-8", "save the file as UTF-8") from error
-        except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", None) or str(error) or "nested too deeply"
-            raise self._error(number, f"not JSON ({reason})", _RESTORE) from error
+            return parse(json_lines.decode(line))
         except InvalidValue as error:
-            raise self._error(number, error.message, error.hint or _RESTORE) from error
-
-    def _error(self, number: int, reason: str, hint: str) -> BrokenTasks:
-        return BrokenTasks(f"{self._name}:{number}: {reason}", hint=hint)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON value")
+            raise BrokenTasks(
+                f"{self._name}:{number}: {error.message}", hint=error.hint or _RESTORE
+            ) from error
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _RESTORE = "fix that line, or restore it from git (git show HEAD:.kedge/tasks.jsonl)"
 
 
@@ -146,7 +124,4 @@ def _lines(data: bytes) -> list[bytes]:
 def _encode(task: Task) -> bytes:
     values = {key: value for key, value in task.data().items() if value not in (None, "", [], ())}
     values.update(task.extra)
-    try:
-        return json.dumps(values, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # an unpaired surrogate in a field that kedge does not know
-        return json.dumps(values).encode()
+    return json_lines.encode(values)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kedge.text.fences import FenceReader
@@ -117,7 +117,7 @@ def _outside(
     lines: Sequence[str], front: int, fences: FenceReader
 ) -> tuple[list[str | None], bool]:
     """Return the lines outside code and comments, and whether a fence is open at the end."""
-    closes, blanks = _next(lines, _ends_comment), _next(lines, _is_blank)
+    last_end = max((index for index, line in enumerate(lines) if "-->" in line), default=-1)
     comment = preformatted = False
     kept: list[str | None] = [None] * min(front, len(lines))
     for index, line in enumerate(lines[front:], front):
@@ -131,12 +131,9 @@ def _outside(
             preformatted = "</pre>" not in line.lower()
             kept.append(None)
         elif "<!--" in line:
-            text, left_open = _strip_comments(line)
-            if left_open and text.strip():  # in a paragraph, a comment must close before it ends
-                comment = closes[index + 1] < blanks[index + 1]
-                text = text if comment else line
-            else:
-                comment = left_open
+            text, comment = _strip_comments(line)
+            if comment and index >= last_end:  # it is never closed, so it is none
+                text, comment = line, False
             kept.append(text)
         else:
             kept.append(line)
@@ -158,22 +155,6 @@ def _strip_comments(line: str) -> tuple[str, bool]:
             kept.append(line[place:start])
             place = end + 3
     return "".join([*kept, line[place:]]), False
-
-
-def _next(lines: Sequence[str], test: Callable[[str], bool]) -> list[int]:
-    """Return for each line the index of the next one that passes the test, itself included."""
-    found = [len(lines)] * (len(lines) + 1)
-    for index in range(len(lines) - 1, -1, -1):
-        found[index] = index if test(lines[index]) else found[index + 1]
-    return found
-
-
-def _ends_comment(line: str) -> bool:
-    return "-->" in line
-
-
-def _is_blank(line: str) -> bool:
-    return not line.strip()
 
 
 def _front_matter(lines: Sequence[str]) -> int:

@@ -73,7 +73,7 @@ def run_check(
             on_output(chunk)
 
     try:
-        done = proc.stream(argv, take, cwd=cwd, env=env, timeout=timeout, grace=grace)
+        done = proc.run(argv, cwd=cwd, env=env, timeout=timeout, on_output=take, grace=grace)
     except ProgramError as error:
         missing = isinstance(error.__cause__, FileNotFoundError)
         take(f"{error.message}\n".encode("utf-8", "replace"))

@@ -10,7 +10,6 @@ wins.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from kedge.errors import BrokenTasks, InvalidValue
+from kedge.host import json_lines
 from kedge.host.clock import now
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import FIELDS, PRIORITIES, Block, BlockType, Status, Task, unique
@@ -41,7 +41,6 @@ _TYPE = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s")
-_CONFLICT = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 _BOM = b"\xef\xbb\xbf"
 _FIX = "fix that line, or write the file again with bd export -o .beads/issues.jsonl"
 
@@ -60,7 +59,10 @@ def read_issues(data: bytes, name: str) -> tuple[dict[str, Issue], list[str]]:
     for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
         if not line.strip():
             continue
-        issue = _parse_line(line, f"{name}:{number}")
+        try:
+            issue = json_lines.decode(line)
+        except InvalidValue as error:
+            raise BrokenTasks(f"{name}:{number}: {error.message}", hint=_FIX) from error
         is_other = "_schema" in issue or issue.get("_type", "issue") != "issue"
         if is_other or issue.get("status") == "tombstone":
             continue
@@ -139,23 +141,6 @@ def parse_time(text: Any) -> datetime | None:
     except (TypeError, ValueError):
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _parse_line(line: bytes, place: str) -> Issue:
-    if line.startswith(_CONFLICT):
-        raise BrokenTasks(f"{place}: a merge conflict", hint=_FIX)
-    if b"\0" in line:
-        raise BrokenTasks(f"{place}: a NUL byte", hint=_FIX)
-    try:
-        value = json.loads(line.decode())
-    except UnicodeDecodeError as error:
-        raise BrokenTasks(f"{place}: not UTF-8", hint=_FIX) from error
-    except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", "nested too deeply")
-        raise BrokenTasks(f"{place}: not JSON ({reason})", hint=_FIX) from error
-    if not isinstance(value, dict):
-        raise BrokenTasks(f"{place}: not a JSON object", hint=_FIX)
-    return value
 
 
 def _task(issue: Issue, at: str) -> Task:

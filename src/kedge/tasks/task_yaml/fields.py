@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kedge.errors import InvalidValue
 from kedge.model.ids import TaskId
-from kedge.model.status_words import is_synonym, status_of
+from kedge.model.status_words import is_synonym, priority_of, status_of
 from kedge.model.task import (
     FIELDS,
     LISTS,
-    PRIORITIES,
     Block,
     BlockType,
     Task,
@@ -63,18 +62,6 @@ _BLOCKS = ("blocked", "blocked_type", "block_type", "blocked_reason")
 _COMMAND_NAMES = ("command", "cmd", "run")
 _ITEM_NAMES = ("criterion", "criteria", "text", "description")
 
-_PRIORITY = {
-    **{word: level for level in PRIORITIES for word in (level.lower(), level[1])},
-    "critical": "P0",
-    "urgent": "P0",
-    "highest": "P0",
-    "high": "P1",
-    "medium": "P2",
-    "normal": "P2",
-    "low": "P3",
-    "lowest": "P4",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class TaskFile:
@@ -118,7 +105,7 @@ def _read_strings(root: yaml.MappingNode) -> Iterator[tuple[str, Any]]:
                 raise BadYaml(_line(root, name), f"{value!r} is not a status")
             yield field, status
         elif field == "priority":
-            yield field, _PRIORITY.get(value.strip().lower(), value)
+            yield field, priority_of(value) or value
         elif field == "type":
             yield field, value.strip().lower().replace(" ", "-")
         else:

@@ -1,7 +1,7 @@
 """Parse YAML from untrusted files into PyYAML nodes, which carry the positions that edits need.
 
 PyYAML's C parser has no limit on nesting and crashes the process when its stack is exhausted, so
-the depth of suspicious text is checked first.
+the depth is checked first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ MAX_DEPTH = 64
 MAX_NODES = 100_000
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ANCHOR = re.compile(r"&[^\s&]")
 _MERGE = "tag:yaml.org,2002:merge"
 _SCALARS = ("bool", "int", "float", "null", "timestamp")
 
@@ -43,14 +42,13 @@ def compose(text: str) -> yaml.Node | None:
         raise BadYaml(line, f"YAML does not allow the character U+{ord(bad.group()):04X}")
     loader_type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        if _may_be_deep(text):
-            _check_depth(yaml.parse(text, Loader=loader_type))
+        _check_depth(yaml.parse(text, Loader=loader_type))
         loader = loader_type(text)
         try:
             root: yaml.Node | None = loader.get_single_node()
         finally:
             loader.dispose()
-        if root is not None and _ANCHOR.search(text):
+        if root is not None:
             _count_nodes(root, {})
     except RecursionError:
         raise BadYaml(1, "nested too deeply") from None
@@ -139,12 +137,6 @@ def plain(node: yaml.Node) -> Any:
     if kind == "timestamp":
         return value.isoformat()
     return node.value if isinstance(value, float) and not isfinite(value) else value
-
-
-def _may_be_deep(text: str) -> bool:
-    # each level of a flow needs a bracket, each level of a block a column of its own
-    brackets = text.count("[") + text.count("{")
-    return brackets > MAX_DEPTH or max(map(len, text.split("\n"))) > 4 * MAX_DEPTH
 
 
 def _check_depth(events: Iterator[yaml.Event]) -> None:
