@@ -15,7 +15,6 @@ from kedge.features.tasks_file import TaskSection
 from kedge.text import markdown, tables
 
 _TAIL = re.compile(r"[ \t]*(?P<group>[\[({][^\[\](){}]{1,200}[\])}])[ \t.*_]*\Z")
-_DASH = re.compile(r"[ \t](?:—|–|-|→|\||@)[ \t]+(?P<rest>[^—–→|]{1,120})\Z")
 _TRACE_LINE = re.compile(
     r"(?:implement|cover|satisf|address|fulfil|realis|realiz|trac|per\b|see\b|from\b|refs?\b|"
     r"design\b|plan\b|spec\b|prd\b|requirements?\b|components?\b|interfaces?\b|steps?\b|§|\[)",
@@ -110,13 +109,10 @@ def _find_in_fields(every: Sequence[fields.Field], lexicon: Lexicon) -> Iterator
 
 
 def _find_in_heading(title: str, lexicon: Lexicon) -> Iterator[Reference]:
-    """Yield the references in brackets, or after a dash, at the end of a title."""
+    """Yield the references in brackets at the end of a title."""
     while tail := _TAIL.search(title[-260:]):
         yield from _parse_pure(tail["group"][1:-1], lexicon)
         title = title[: len(title) - len(tail[0])]
-    dash = _DASH.search(title[-160:])
-    if dash:
-        yield from _parse_pure(dash["rest"], lexicon)
 
 
 def _find_in_lines(prose: Sequence[tuple[int, str]], lexicon: Lexicon) -> Iterator[Reference]:

@@ -77,10 +77,6 @@ _WITHIN = re.compile(
     r"(?:\A|(?<=[ \t|;·•,]))(?:\*\*|__)(?P<name>[A-Za-z][A-Za-z /-]{1,30})"
     r"(?:[:：](?:\*\*|__)|(?:\*\*|__)[ \t]?[:：])[ \t]*"
 )
-_ANY = re.compile(
-    r"(?P<lead>[ \t]*+)(?P<bullet>[-*+][ \t]++)?\*\*(?P<name>[^*:]{1,80})(?::\*\*|\*\*:)"
-    r"[ \t]*(?P<rest>.*)\Z"
-)
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 
 
@@ -154,11 +150,7 @@ def _find_openings(line: str) -> list[_Opening]:
     found = _START.match(line)
     end = _find_colon(line, found) if found else None
     if not found or not end:
-        other = _ANY.match(line)
-        if not other:
-            return []
-        depth = indent_width(other["lead"]) if other["bullet"] else -1
-        return [_Opening(normalize_name(other["name"]), other["rest"].strip(), depth)]
+        return []
     name, mark = normalize_name(found["name"]), found["mark"]
     depth = indent_width(found["lead"]) if found["bullet"] else -1
     value = line[end.end() :]

@@ -152,8 +152,8 @@ class _Parser:
             self.begin(token)
             self.prefix = prefix
             if letter:
-                self.cursor.place += letter[1]
-                self.refer(section_ids.make_id(prefix, letter[0]), self.cursor.end)
+                self.cursor.take()
+                self.refer(section_ids.make_id(prefix, letter), self.cursor.end)
             return
         words, _ = self.cursor.peek_title(self.lexicon)
         known = self.lexicon.find_title(words, self.type)

@@ -90,14 +90,10 @@ class TokenCursor:
     def is_after_space(self, token: Token) -> bool:
         return self.text[token.start() - 1 : token.start()].isspace()
 
-    def peek_letter(self) -> tuple[str, int] | None:
-        """Return the single capital that follows, maybe in brackets, and its number of tokens."""
-        texts = [token[0] for token in self.tokens[self.place : self.place + 3]]
-        if texts and re.fullmatch("[A-Z]", texts[0]):
-            return texts[0], 1
-        if len(texts) == 3 and texts[0] in "[(" and re.fullmatch("[A-Z]", texts[1]):
-            return texts[1], 3
-        return None
+    def peek_letter(self) -> str | None:
+        """Return the single capital that follows, or None."""
+        token = self.peek()
+        return token[0] if token and re.fullmatch("[A-Z]", token[0]) else None
 
     def peek_title(self, lexicon: Lexicon) -> tuple[str, int]:
         """Return the words that follow, up to what ends a title, and their number of tokens."""

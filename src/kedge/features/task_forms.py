@@ -43,6 +43,8 @@ _RANGE = re.compile(
     r"[0-9]+(?:\.[0-9]+)*(?:[ \t]*[:)\]]|[ \t]*\Z)",
     re.IGNORECASE,
 )
+_FAMILIES = {"task": _TASK, "t": _SHORT, "word": _WORD, "coded": _CODED, "bare": _BARE}
+_AFTER = re.compile(r"[\])]?(?P<marks>[*_`~]{0,3})[ \t]*(?P<sign>[:.)\]|·—–-]*)")
 _BOX = re.compile(r"\[(.)\](?=[ \t*_])")
 
 
@@ -53,15 +55,15 @@ class Candidate:
     `family` is the way in which the number is written: `task`, `t`, `bare`, `coded AB`, …
     """
 
-    line: int
-    end: int
     kind: str
     family: str
     number: str
     title: str
-    depth: int
-    done: bool | None
+    done: bool | None = None
     has_box: bool = False
+    line: int = 0
+    end: int = 0
+    depth: int = 0
     cells: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -111,7 +113,7 @@ def _parse_line(line: str, *, blank_before: bool) -> Candidate | None:
     found = _parse_lead(text, LIST_ITEM if box is None else BOX)
     if found is None and item["bullet"][0].isdigit():
         number = item["bullet"].rstrip(".)")
-        found = Candidate(0, 0, ORDERED, "ordered", number, _clean(text), 0, None)
+        found = Candidate(ORDERED, "ordered", number, _clean(text))
     if found is None:
         return None
     done = found.done if box is None else BOXES[box]
@@ -123,47 +125,31 @@ def _parse_lead(text: str, kind: str) -> Candidate | None:
     bare, done, has_box, marks = _strip_decoration(text)
     opened = bare[:1] in "[(" and len(bare) > 1
     inner = bare[1:].lstrip() if opened else bare
-    found, family = None, ""
-    for pattern, name in ((_TASK, "task"), (_SHORT, "t"), (_WORD, "word"), (_CODED, "coded")):
-        found = pattern.match(inner)
-        if found:
-            family = name
-            break
-    if found is None:
-        found, family = _BARE.match(inner), "bare"
+    matches = ((family, pattern.match(inner)) for family, pattern in _FAMILIES.items())
+    family, found = next((pair for pair in matches if pair[1]), ("", None))
     if found is None:
         return None
-    if "~" in marks and not has_box and kind != BOX:
-        return None  # struck out
-    rest = inner[found.end() :]
-    if opened and not rest.startswith(("]", ")")):
+    number, rest = found["number"], inner[found.end() :]
+    is_struck_out = "~" in marks and not has_box and kind != BOX
+    is_unclosed = opened and not rest.startswith(("]", ")"))
+    is_word = family == "task" and number.isalpha() and number.islower()
+    is_range = family in ("task", "t", "bare") and _RANGE.match(rest)  # Tasks 1-3
+    if is_struck_out or is_unclosed or is_word or is_range:
         return None
-    if family == "task" and found["number"].isalpha() and found["number"].islower():
-        return None
-    if family in ("task", "t", "bare") and _RANGE.match(rest):
-        return None  # Tasks 1-3: a group of several
-    closed = re.match(r"[\])]?(?:[*_`~]{1,3})?[ \t]*(?P<sign>[:.)\]|·—–-]*)", rest)
-    sign = closed["sign"] if closed else ""
-    after_mark = bool(re.match(r"[\])]?[*_`~]", rest)) or opened
-    if (
-        family == "bare"
-        and kind in (BOX, LIST_ITEM)
-        and not ("." in found["number"] or sign[:1] in (".", ")", ":") or after_mark)
-    ):
+    after = _AFTER.match(rest)
+    is_marked = opened or "." in number or bool(after and after["marks"])
+    sign, title = (after["sign"], rest[after.end() :]) if after else ("", rest)
+    has_sign = sign if kind == BOLD else sign[:1] in (".", ")", ":")
+    if family == "bare" and kind in (BOX, LIST_ITEM, BOLD) and not (is_marked or has_sign):
         return None  # "3 files are gone"
-    if family == "bare" and kind == BOLD and not (sign or after_mark or "." in found["number"]):
-        return None
-    title = _parse_title(rest[closed.end("sign") :] if closed else rest, marks)
-    if family == "coded":
-        family = "coded " + found["prefix"]
-    elif family == "word":
-        family = "word " + found["word"].lower()
-    number = found["number"]
+    title = _parse_title(title, marks)
+    if family in ("coded", "word"):
+        family += " " + (found["prefix"] if family == "coded" else found["word"].lower())
     if family == "task" and found[0][-len(number) - 1] in "-_" and " " not in found[0]:
         number = found[0]  # TASK-007 is the name of the task
     if kind == TABLE:
-        return Candidate(0, 0, kind, family, number, title, 0, done, False)
-    return Candidate(0, 0, kind, family, number, title or _clean(text), 0, done, has_box)
+        return Candidate(kind, family, number, title, done)
+    return Candidate(kind, family, number, title or _clean(text), done, has_box)
 
 
 def _strip_decoration(text: str) -> tuple[str, bool | None, bool, str]:

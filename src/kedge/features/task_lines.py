@@ -97,18 +97,11 @@ def _choose_family(document: Document, every: Sequence[Candidate]) -> list[Candi
     firm = sorted({c.line for c in every if c.kind in (HEADING, BOLD, BOX, TABLE)})
     lines = sorted({c.line for c in every})
     cuts = {kind: lines if kind in (LIST_ITEM, ORDERED) else firm for kind in KINDS}
-    ranked = sorted(
-        (
-            (_rank(document, members, cuts[members[0].kind]), members)
-            for members in families.values()
-        ),
-        key=lambda pair: pair[0],
-        reverse=True,
-    )
-    for rank, members in ranked:
-        if rank[0] > 0:
-            return _drop_chapters(document, members, cuts[members[0].kind])
-    return []
+    ranks = [
+        (_rank(document, members, cuts[members[0].kind]), members) for members in families.values()
+    ]
+    rank, members = max(ranks, key=lambda pair: pair[0], default=((0.0,), []))
+    return _drop_chapters(document, members, cuts[members[0].kind]) if rank[0] else []
 
 
 def _rank(
@@ -126,13 +119,7 @@ def _rank(
         plausible = plausible and (dotted >= 0.5 or prose < 0.34)
     if kind in (LIST_ITEM, ORDERED) and evident < 0.3:
         plausible = plausible and (dotted >= 0.5 or _is_under_tasks(document, members[0]))
-    return (
-        1.0 if plausible else 0.0,
-        1.0 if evident >= 0.5 else 0.0,
-        1.0 if dotted >= 0.5 else 0.0,
-        float(order),
-        float(total),
-    )
+    return (float(plausible), float(evident >= 0.5), float(dotted >= 0.5), order, total)
 
 
 def _is_under_tasks(document: Document, c: Candidate) -> bool:
