@@ -139,7 +139,7 @@ def _read_sources(workspace: Workspace) -> tuple[list[TextPart], list[str]]:
             warnings.append(part.text)
         parts.append(part)
     if workspace.settings.anchor.form == "compressed":
-        parts = [_compress(part) for part in parts]
+        parts = [replace(one, text=_squeeze(one.text), kept=_squeeze(one.kept)) for one in parts]
     return parts, warnings
 
 
@@ -200,10 +200,6 @@ def _exchange(
             return before, warnings
     except (KedgeError, sqlite3.Error) as error:
         return {}, [f"the next anchor cannot be a delta: {error}"]
-
-
-def _compress(part: TextPart) -> TextPart:
-    return replace(part, text=_squeeze(part.text), kept=_squeeze(part.kept))
 
 
 def _squeeze(text: str) -> str:

@@ -153,13 +153,10 @@ def _close(workspace: Workspace, task: Task) -> TextPart:
         rows[0] = "- Done: say what was done; the loop runs the checks again and closes the task"
         rows[1] = "- Cannot continue: end with `<stuck>why</stuck>`"
     if workspace.backend.name != "feature_docs":  # its tasks are added in the document
-        add = f'`kedge task add "TITLE"{_under(task)}`'
+        epic = f" --epic {task.epic}" if task.epic else ""
+        add = f'`kedge task add "TITLE"{epic}`'
         rows.insert(2, f"- Something else turned up: {add}, and continue with this one")
     return TextPart("close", "## TASK MANAGEMENT", kept="\n".join(rows))
-
-
-def _under(task: Task) -> str:
-    return f" --epic {task.epic}" if task.epic else ""
 
 
 def _complete(workspace: Workspace, task: Task, warnings: list[str]) -> TextPart:

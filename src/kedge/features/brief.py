@@ -24,6 +24,7 @@ from kedge.features.section_ids import strip_decoration
 from kedge.features.tasks_file import find_title
 from kedge.host import tokens
 from kedge.host.project import Project
+from kedge.host.text import shorten
 from kedge.model.status_words import status_of
 from kedge.model.task import Status
 from kedge.text import markdown
@@ -126,11 +127,11 @@ def make_brief(project: Project, feature: Feature, warnings: list[str]) -> Brief
     roadmap = read_document(project.root, path / "roadmap.md")
     return Brief(
         project_id,
-        _clip(strip_decoration(find_title(text or "") or path.name)),
-        _clip(_find_name(feature)),
+        shorten(strip_decoration(find_title(text or "") or path.name), _LONGEST),
+        shorten(_find_name(feature), _LONGEST),
         tuple(_find_goals(prd)) if prd else (),
         tuple(_find_dependencies(project, feature, warnings)),
-        _clip(_find_milestone(roadmap, feature)) if roadmap is not None else "not on roadmap",
+        shorten(_find_milestone(roadmap or "", feature), _LONGEST),
     )
 
 
@@ -185,13 +186,15 @@ def _find_dependency(
     paths = match_folders(every, ref)
     if len(paths) > 1:
         names = " or ".join(path.name for path in paths)
-        return Dependency(ref, _clip(f"{ref} ({names})"), "ambiguous")
+        return Dependency(ref, shorten(f"{ref} ({names})", _LONGEST), "ambiguous")
     if not paths:
-        return Dependency(ref, _clip(ref), "missing")
+        return Dependency(ref, shorten(ref, _LONGEST), "missing")
     meta = read_meta(project.root, paths[0], warnings)
     word = meta.get("status")
     status = status_of(word) if isinstance(word, str) else None
-    return Dependency(ref, _clip(paths[0].name), _WORDS[status] if status else "unknown")
+    return Dependency(
+        ref, shorten(paths[0].name, _LONGEST), _WORDS[status] if status else "unknown"
+    )
 
 
 def _find_milestone(roadmap: str, feature: Feature) -> str:
@@ -225,8 +228,3 @@ def _strip_markup(text: str) -> str:
 def _first_words(text: str, most: int) -> str:
     words = text.split()
     return text if len(words) <= most else " ".join(words[:most]) + " …"
-
-
-def _clip(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

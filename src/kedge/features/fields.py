@@ -42,18 +42,17 @@ TRACE = _names(
     realizes, fulfils, fulfills, addresses, based on, derived from, maps to, links, links to,
     linked to, see, see also, relates to, related, related to, origin, basis, upstream,
     delivers, supports, per, context, rationale, reads, read, read first, inputs, docs,
-    documents, background, design, design ref, design refs, design reference,
-    design references, design section, design sections, design component, design components,
-    design doc, design decision, design decisions, component, components, interface,
-    interfaces, decision, decisions, technical decision, technical decisions, architecture,
-    plan, plan ref, plan refs, plan reference, plan references, plan step, plan steps,
-    plan item, plan items, plan section, plan sections, plan phase, plan task, step, phase,
-    milestone, spec, spec ref, spec refs, spec reference, spec references, spec section,
-    spec sections, specification, spec requirement, spec requirements, user story,
-    user stories, story, prd, prd ref, prd refs, prd reference, prd section, prd goal,
-    prd goals
+    documents, background, component, components, interface, interfaces, decision, decisions,
+    technical decision, technical decisions, architecture, step, phase, milestone,
+    specification, user story, user stories, story
     """
-)
+) | {
+    f"{document}{part}{plural}"
+    for document in ("design", "plan", "spec", "prd")
+    for part in ("", " ref", " reference", " section", " component", " decision", " step",
+                 " item", " phase", " task", " requirement", " goal", " doc")
+    for plural in ("", "s")
+}  # fmt: skip
 _OTHER = _names(
     """
     estimate, estimated, estimation, effort, owner, priority, do, steps, test, tests, blocks,

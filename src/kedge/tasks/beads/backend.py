@@ -21,6 +21,7 @@ from kedge.errors import BrokenTasks, ProgramError, ReadOnly, TaskError, TaskExi
 from kedge.host import files, proc
 from kedge.host.clock import now
 from kedge.host.project import Project
+from kedge.host.text import clean, shorten
 from kedge.model.ids import TaskId, is_id
 from kedge.tasks.backend import TaskChange, TaskListing
 from kedge.tasks.beads.issue import Issue, read_issues, to_tasks
@@ -28,6 +29,7 @@ from kedge.tasks.beads.plan import IssuePlan, plan_change
 
 FILE = ".beads/issues.jsonl"
 TIMEOUT = 30.0
+_LINE = 300  # characters of a message of bd
 
 _INSTALL = "install beads (github.com/gastownhall/beads), or set tasks.bd to the path of bd"
 _DOCTOR = "bd doctor checks its database"
@@ -146,7 +148,7 @@ class Beads:
                 hint="another program may be using bd's database: end it and try again",
             )
         if done.code:
-            message, hint = _read_error(done)
+            message, hint = (shorten(clean(text), _LINE) for text in _read_error(done))
             if message.startswith("unknown "):
                 hint = "kedge needs bd 1.0.3 or newer"
             raise ProgramError(f"bd {args[0]} failed: {message}", hint=hint or _DOCTOR)
@@ -202,7 +204,7 @@ def _parse_output(out: bytes, command: str) -> dict[str, Any]:
     return value
 
 
-def _read_error(done: proc.ProgramResult) -> tuple[str, str | None]:
+def _read_error(done: proc.ProgramResult) -> tuple[str, str]:
     """Return bd's message and hint, from a JSON object on either stream or from stderr's lines."""
     for stream in (done.stdout, done.stderr):
         try:
@@ -210,15 +212,9 @@ def _read_error(done: proc.ProgramResult) -> tuple[str, str | None]:
         except ProgramError:
             continue
         if isinstance(value.get("error"), str):
-            return _one_line(value["error"]), _one_line(str(value.get("hint") or "")) or None
+            return value["error"], str(value.get("hint") or "")
     lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("Error")] or lines
     hints = [line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")]
-    if not errors:
-        return f"exit code {done.code}", None
-    return _one_line(errors[0].removeprefix("Error: ")), _one_line(hints[0]) if hints else None
-
-
-def _one_line(text: str, limit: int = 300) -> str:
-    line = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    message = errors[0].removeprefix("Error: ") if errors else f"exit code {done.code}"
+    return message, hints[0] if hints else ""
