@@ -119,11 +119,6 @@ def test_every_character_belongs_to_exactly_one_piece(text: str) -> None:
     assert "".join(tokens.pieces().findall(text)) == text
 
 
-@given(anything.filter(str.isascii) | st.text(st.characters(max_codepoint=127), max_size=300))
-def test_ascii_is_split_like_any_other_text(text: str) -> None:
-    assert tokens._plain().findall(text) == tokens.pieces().findall(text)
-
-
 @given(anything, anything)
 def test_joining_two_texts_costs_little_more_than_both(first: str, second: str) -> None:
     apart, joined = tokens.count(first) + tokens.count(second), tokens.count(first + second)

@@ -11,7 +11,6 @@ _PROBLEM = re.compile(r"(?:the )?problems?\b|what (?:is|s) wrong|pain points?\b"
 _GOALS = re.compile(r"(?:\w+ )?(?:goals?|objectives?)\b|what we want\b")
 _NOT = re.compile(r"(?:non|not|anti|out of scope)\b")
 _INSTEAD = re.compile(r"(?:background|context|motivation|why|overview|summary|introduction)\b")
-_PARTS = re.compile(r"\b(?:problems?|goals?|objectives?)\b")
 
 
 def find_problem_and_goals(artifact: Artifact) -> list[Passage]:
@@ -36,6 +35,4 @@ def _find_first(artifact: Artifact, pattern: re.Pattern[str]) -> Passage | None:
         alone = levels[passage.at] == 1 and levels.count(1) == 1
         if not alone and not _NOT.match(title) and pattern.match(title):
             found.append((levels[passage.at], passage.line, passage))
-        elif not alone and pattern is _PROBLEM and _PARTS.search(title) and "problem" in title:
-            found.append((levels[passage.at] + 6, passage.line, passage))
     return min(found)[2] if found else None

@@ -132,7 +132,7 @@ class _Parser:
 
     def is_title_next(self, type_: str, name: str) -> bool:
         """True if the words after a document's name are a title: in capitals, or a known one."""
-        words, _ = self.cursor.peek_title(self.lexicon)
+        words, _ = self.cursor.peek_title()
         if self.lexicon.find_title(words, type_) == type_:
             return True
         return not self.strict and name[:1].isupper() and words[:1].isupper()
@@ -155,7 +155,7 @@ class _Parser:
                 self.cursor.take()
                 self.refer(section_ids.make_id(prefix, letter), self.cursor.end)
             return
-        words, _ = self.cursor.peek_title(self.lexicon)
+        words, _ = self.cursor.peek_title()
         known = self.lexicon.find_title(words, self.type)
         if is_next("text") and not self.strict and (known or self.typed or self.default):
             self.begin(token)
@@ -263,7 +263,7 @@ class _Parser:
     def read_section(self, token: Token) -> None:
         is_next = self.cursor.is_next
         if self.open_at >= 0 and is_next("text", "quote", "code", "kind", "bare"):
-            words, count = self.cursor.peek_title(self.lexicon)
+            words, count = self.cursor.peek_title()
             self.cursor.place += count
             self.narrow(words, self.cursor.end if count else token.end())
         elif self.type and not (self.strict and not is_next("code", "bare", "kind")):
@@ -348,7 +348,7 @@ class _Parser:
             return
         if self.fresh and not self.strict:
             self.cursor.place -= 1
-            words, count = self.cursor.peek_title(self.lexicon)
+            words, count = self.cursor.peek_title()
             type_ = self.lexicon.find_title(words, self.type)
             short = self.default in (DESIGN, PLAN) and 0 < len(words.split()) <= 6
             if type_ or (short and words[:1].isupper()):
@@ -363,7 +363,7 @@ class _Parser:
 
     def take_title(self) -> None:
         """Take the words that follow as a title."""
-        words, count = self.cursor.peek_title(self.lexicon)
+        words, count = self.cursor.peek_title()
         if count:
             self.cursor.place += count
             self.add_title(words, self.cursor.end, firm=True, start=self.start)

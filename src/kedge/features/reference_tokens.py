@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from kedge.features import section_ids
-from kedge.features.references import Lexicon
 
 _LONGEST = 4000  # characters of a value that are read
 _TYPE = (
@@ -95,10 +94,9 @@ class TokenCursor:
         token = self.peek()
         return token[0] if token and re.fullmatch("[A-Z]", token[0]) else None
 
-    def peek_title(self, lexicon: Lexicon) -> tuple[str, int]:
+    def peek_title(self) -> tuple[str, int]:
         """Return the words that follow, up to what ends a title, and their number of tokens."""
         start = stop = self.place
-        cut = -1  # at an "and", which may end the title
         while stop < len(self.tokens) and stop < start + _MOST:
             token = self.tokens[stop]
             sign = token[0].lower()
@@ -109,15 +107,8 @@ class TokenCursor:
                 break
             if token["type"] and start < stop and token[0][:1].isupper():
                 break
-            if sign in ("and", "&") and cut < 0 and stop > start:
-                cut = stop
             stop += 1
-        whole = self._span(start, stop)
-        if cut >= 0 and not lexicon.find_title(whole):
-            head = self._span(start, cut)
-            if lexicon.find_title(head):
-                return head, cut - start
-        return whole, stop - start
+        return self._span(start, stop), stop - start
 
     def _span(self, start: int, stop: int) -> str:
         if stop <= start:

@@ -262,12 +262,6 @@ def _find_by_anchor(artifact: Artifact, anchor: str) -> Target:
     exact = [p for slug, p in slugs if slug == wanted]
     if exact:
         return Target(tuple(exact[:1]), "anchor")  # a link leads to the first of that name
-    trimmed = wanted.strip("-")
-    near = [p for slug, p in slugs if slug.strip("-") == trimmed] or [
-        p for slug, p in slugs if slug.strip("-").startswith(trimmed + "-")
-    ]
-    if len(near) == 1:
-        return Target(tuple(near), "anchor")
     return find_by_title(artifact, anchor.replace("-", " "))
 
 
