@@ -24,8 +24,10 @@ def decode(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InvalidValue("not UTF-8", hint="save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", None) or str(error) or "nested too deeply"
-        raise InvalidValue(f"not JSON ({reason})") from error
+        deep = isinstance(error, RecursionError)
+        reason = "nested too deeply" if deep else getattr(error, "msg", str(error))
+        hint = "fix that line, or restore it from git"
+        raise InvalidValue(f"not JSON ({reason})", hint=hint) from error
     if not isinstance(value, dict):
         raise InvalidValue("not an object", hint="each line must be one JSON object")
     return value

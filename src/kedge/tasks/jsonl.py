@@ -105,12 +105,8 @@ class Jsonl:
         try:
             return parse(json_lines.decode(line))
         except InvalidValue as error:
-            raise BrokenTasks(
-                f"{self._name}:{number}: {error.message}", hint=error.hint or _RESTORE
-            ) from error
-
-
-_RESTORE = "fix that line, or restore it from git (git show HEAD:.kedge/tasks.jsonl)"
+            message = f"{self._name}:{number}: {error.message}"
+            raise BrokenTasks(message, hint=error.hint) from error
 
 
 def _lines(data: bytes) -> list[bytes]:
