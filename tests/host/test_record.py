@@ -86,27 +86,3 @@ def test_records_of_the_engine_have_methods_and_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(PendingCorrection("a", "nudge"))) == PendingCorrection(
         "a", "nudge", 0
     )
-
-
-class Large(NamedTuple):
-    a: int
-    b: int
-    c: int
-    d: int
-    e: int
-    f: int
-    g: int
-    h: int
-    i: int
-    j: int
-    k: int = 11
-    l: int = 12  # noqa: E741 - the twelfth
-
-
-def test_a_record_with_many_fields_behaves_like_a_small_one() -> None:
-    made: typing.Any = Large
-    for _ in range(2):  # the first and the others
-        assert tuple(made(*range(9), j=9, l=7)) == (*range(10), 11, 7)
-        with pytest.raises(TypeError, match=r"Large.__new__\(\) missing 1 .*'j'"):
-            made(*range(9))
-    assert made(*range(10))._replace(a=5).a == 5

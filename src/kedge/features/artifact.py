@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kedge.features import section_ids
 from kedge.features.references import Lexicon, normalize_title
@@ -60,7 +61,7 @@ class Passage:
         return self.line <= other.line and other.last <= self.last
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Artifact:
     """A document by its type (plan, design, spec or prd) and file name."""
 
@@ -69,8 +70,20 @@ class Artifact:
     text: str
     document: Document
     passages: tuple[Passage, ...]
-    by_number: Mapping[str, tuple[Passage, ...]]
-    titles: tuple[tuple[Passage, tuple[str, str]], ...]
+
+    @cached_property
+    def by_number(self) -> dict[str, tuple[Passage, ...]]:
+        """The passages by the numbers of their ids."""
+        found: dict[str, list[Passage]] = {}
+        for passage in self.passages:
+            for number in dict.fromkeys(one.number for one in (*passage.ids, *passage.tail)):
+                found.setdefault(number, []).append(passage)
+        return {number: tuple(some[:_SAME]) for number, some in found.items()}
+
+    @cached_property
+    def titles(self) -> list[tuple[Passage, tuple[str, str]]]:
+        """The headings, each with the names it can be found by."""
+        return [(passage, passage.names) for passage in self.headings]
 
     def lines(self, first: int, last: int) -> str:
         return "\n".join(self.document.lines[first - 1 : last])
@@ -89,22 +102,7 @@ def parse_artifact(type_: str, name: str, text: str) -> Artifact:
     """Read a document and find its passages."""
     document = markdown.read(text)
     passages = (*_find_headings(document), *_find_items(document), *_find_rows(document))
-    numbers, titles = index_numbers(passages), index_titles(passages)
-    return Artifact(type_, name, text, document, passages, numbers, titles)
-
-
-def index_titles(passages: Iterable[Passage]) -> tuple[tuple[Passage, tuple[str, str]], ...]:
-    """Return the headings, each with the names it can be found by."""
-    return tuple((passage, passage.names) for passage in passages if passage.kind == HEADING)
-
-
-def index_numbers(passages: Iterable[Passage]) -> dict[str, tuple[Passage, ...]]:
-    """Return the passages by the numbers of their ids."""
-    found: dict[str, list[Passage]] = {}
-    for passage in passages:
-        for number in dict.fromkeys(one.number for one in (*passage.ids, *passage.tail)):
-            found.setdefault(number, []).append(passage)
-    return {number: tuple(some[:_SAME]) for number, some in found.items()}
+    return Artifact(type_, name, text, document, passages)
 
 
 def build_lexicon(artifacts: Iterable[Artifact]) -> Lexicon:

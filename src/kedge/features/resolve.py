@@ -18,8 +18,6 @@ from kedge.features.artifact import (
     ROW,
     Artifact,
     Passage,
-    index_numbers,
-    index_titles,
     is_remark,
 )
 from kedge.features.references import PLAN, Reference, normalize_title
@@ -268,8 +266,7 @@ def _find_by_anchor(artifact: Artifact, anchor: str) -> Target:
 def _find_inside(artifact: Artifact, outer: Passage, words: str) -> Target:
     """Find a passage inside another one, by title or id."""
     within = tuple(p for p in artifact.passages if outer.holds(p) and p is not outer)
-    numbers, titles = index_numbers(within), index_titles(within)
-    part = replace(artifact, passages=within, by_number=numbers, titles=titles)
+    part = replace(artifact, passages=within)
     lead = section_ids.parse_lead(words)
     if lead.ids and not lead.title:
         found = find_by_id(part, lead.ids[0])

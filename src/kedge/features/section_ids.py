@@ -26,9 +26,7 @@ WORDS = {
     "use case": "UC", "feature": "F", "epic": "EPIC", "endpoint": "ENDPOINT", "question": "Q",
     "assumption": "A", "invariant": "INV", "iteration": "ITERATION", "track": "TRACK",
 }  # fmt: skip
-_LONG = {"STEP", "PHASE", "STAGE", "ITEM", "GROUP", "PART", "CHANGE", "SPRINT", "WAVE", "MODULE",
-         "SERVICE", "FLOW", "LAYER", "AREA", "APPENDIX", "OPTION", "CONSTRAINT", "SCENARIO",
-         "EPIC", "ENDPOINT", "ITERATION", "TRACK"}  # fmt: skip
+_LONG = {word.upper() for word, prefix in WORDS.items() if prefix == word.upper()}
 _PLAIN = {"C", "I", "D", "P", "S", "M", "T", "G", "Q", "F", "O", "A", "B", "E", "H", "US", "UC"}
 
 _NAMES = {prefix: word.capitalize() for word, prefix in reversed(WORDS.items())}

@@ -19,34 +19,8 @@ except ImportError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any, ClassVar
-
-
-_tuple = tuple.__new__
-# Constructors by number of fields; a class gets a copy with its own field names. Compiling one for
-# each class is most of what a `namedtuple` costs.
-_MAKERS = (
-    lambda cls: _tuple(cls, ()),
-    lambda cls, a: _tuple(cls, (a,)),
-    lambda cls, a, b: _tuple(cls, (a, b)),
-    lambda cls, a, b, c: _tuple(cls, (a, b, c)),
-    lambda cls, a, b, c, d: _tuple(cls, (a, b, c, d)),
-    lambda cls, a, b, c, d, e: _tuple(cls, (a, b, c, d, e)),
-    lambda cls, a, b, c, d, e, f: _tuple(cls, (a, b, c, d, e, f)),
-    lambda cls, a, b, c, d, e, f, g: _tuple(cls, (a, b, c, d, e, f, g)),
-    lambda cls, a, b, c, d, e, f, g, h: _tuple(cls, (a, b, c, d, e, f, g, h)),
-    lambda cls, a, b, c, d, e, f, g, h, i: _tuple(cls, (a, b, c, d, e, f, g, h, i)),
-)
-_Function = type(_MAKERS[0])
-
-
-def _make_constructor(
-    name: str, fields: tuple[str, ...], defaults: dict[str, Any], like: Callable[..., Any]
-) -> Callable[..., Any]:
-    names = {"co_name": "__new__", "co_qualname": f"{name}.__new__"}
-    code = like.__code__.replace(co_varnames=("_cls", *fields), **names)
-    return _Function(code, globals(), "__new__", tuple(defaults.values()))
 
 
 class _Record(tuple):  # type: ignore[type-arg]
@@ -56,12 +30,14 @@ class _Record(tuple):  # type: ignore[type-arg]
     _at: ClassVar[dict[str, int]] = {}
 
     def __new__(cls, /, *values: Any, **named: Any) -> Any:
-        """Create the first record of a class with many fields, and the class's own constructor."""
-        names = ", ".join(cls._fields)
-        like = eval(f"lambda cls, {names}: _tuple(cls, ({names}))")  # noqa: S307 - our own names
-        new = _make_constructor(cls.__name__, cls._fields, cls._field_defaults, like)
-        cls.__new__ = new  # type: ignore[method-assign, assignment]
-        return new(cls, *values, **named)
+        fields = cls._fields
+        if named or len(values) != len(fields):
+            rest = fields[len(values) :]
+            given = {**cls._field_defaults, **named}
+            if len(values) > len(fields) or {*named} - {*rest} or {*rest} - {*given}:
+                raise TypeError(f"{cls.__name__} has the fields {', '.join(fields)}")
+            values += tuple([given[name] for name in rest])
+        return tuple.__new__(cls, values)
 
     # Unlike plain tuples, a record equals only one of its own type, and is never false.
 
@@ -112,8 +88,6 @@ class _RecordType(type):
         at = {field: number for number, field in enumerate(fields)}
         details: dict[str, Any] = {"_fields": fields, "_field_defaults": defaults, "_at": at}
         details["__match_args__"] = fields
-        if len(fields) < len(_MAKERS):
-            details["__new__"] = _make_constructor(name, fields, defaults, _MAKERS[len(fields)])
         return type(name, (_Record,), {**body, **getters, **details, "__slots__": ()})
 
 
