@@ -204,9 +204,6 @@ class _Parser:
                     self.add(Reference(type_, str(each), raw, key=each))
                 self.last, self.joined = (one, type_, start), ""
                 return
-            if token["bare"]:
-                self.strict, self.last, self.joined = True, None, ""
-                return
         if self.start < 0:
             self.start = token.start()
         self.refer(one, token.end())
@@ -241,8 +238,7 @@ class _Parser:
             one = section_ids.make_id(self.prefix, number)
             plain = one.prefix == "REQ" and not self.lexicon.find_id(one)
             return Id("", one.number) if plain else one
-        one = section_ids.make_id("", number)
-        return one if "." in one.number and self.lexicon.find_id(one) else None
+        return None
 
     def refer(self, one: Id, end: int) -> None:
         """Add a reference to an id, in the document that it most likely belongs to."""
@@ -271,9 +267,6 @@ class _Parser:
             self.prefix, self.typed = "", True
             if is_next("text"):
                 self.take_title()
-        elif is_next("code", "bare"):
-            self.begin(token)
-            self.prefix = ""
 
     def read_separator(self, token: Token) -> None:
         self.joined = token[0]

@@ -7,7 +7,7 @@ the plan, names; those that its words are clearly about; the whole document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kedge.features import fields, relevance, resolve, section_ids
@@ -119,32 +119,22 @@ def find_near(task: FeatureTask, mine: Sequence[Reference]) -> list[Id]:
 def _select_by_number(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
     """Select the step with the task's number, unless others are clearly more about the task."""
     number = ".".join(task.key)
-    for wanted in _with_parent(Id("STEP", number)):
-        found = [
+    found = [
+        passage
+        for passage in resolve.find_by_id(artifact, Id("STEP", number)).passages
+        if any(one.number == number and one.prefix in _STEPS for one in passage.ids)
+    ]
+    if len(found) == 1 and not _is_outdone(artifact, task, found[0]):
+        return [Excerpt(artifact, found[0], f"the number of the task, {task.number}")]
+    for one in section_ids.parse_lead(task.group).ids:
+        passages = [
             passage
-            for passage in resolve.find_by_id(artifact, wanted).passages
-            if any(one.number == wanted.number and one.prefix in _STEPS for one in passage.ids)
+            for passage in artifact.headings
+            if any(i.number == one.number and i.prefix in (one.prefix, "") for i in passage.ids)
         ]
-        if len(found) == 1 and not _is_outdone(artifact, task, found[0]):
-            return [Excerpt(artifact, found[0], f"the number of the task, {task.number}")]
-    group = section_ids.parse_lead(task.group)
-    if task.group:
-        for one in group.ids:
-            passages = [
-                passage
-                for passage in artifact.headings
-                if any(i.number == one.number and i.prefix in (one.prefix, "") for i in passage.ids)
-            ]
-            if len(passages) == 1 and not _is_outdone(artifact, task, passages[0]):
-                return [Excerpt(artifact, passages[0], f"the number of the task's group, {one}")]
+        if len(passages) == 1 and not _is_outdone(artifact, task, passages[0]):
+            return [Excerpt(artifact, passages[0], f"the number of the task's group, {one}")]
     return []
-
-
-def _with_parent(one: Id) -> Iterator[Id]:
-    yield one
-    parent = one.parent
-    if parent and "." in parent.number:
-        yield parent
 
 
 def _is_outdone(artifact: Artifact, task: FeatureTask, passage: Passage) -> bool:

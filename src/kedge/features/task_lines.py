@@ -48,7 +48,7 @@ def find_tasks(document: Document) -> list[Candidate]:
     tops = [c for c in strong if c.kind == HEADING and c.depth == 1]
     if len(tops) == 1:
         strong.remove(tops[0])
-    chosen = _choose_strong(document, strong) if strong else _choose_family(document, every)
+    chosen = _choose_strong(strong) if strong else _choose_family(document, every)
     return _drop_parts(document, chosen)
 
 
@@ -59,8 +59,8 @@ def _is_example(document: Document, c: Candidate) -> bool:
     return any(_EXAMPLES.match(heading.text.strip(" *_:")) for heading in above)
 
 
-def _choose_strong(document: Document, strong: Sequence[Candidate]) -> list[Candidate]:
-    """Choose among candidates that say "Task": the main form, and others outside its blocks."""
+def _choose_strong(strong: Sequence[Candidate]) -> list[Candidate]:
+    """Choose the main form among candidates that say "Task"."""
     by_kind = {kind: [c for c in strong if c.kind == kind] for kind in KINDS}
     counts = {kind: len({c.key for c in members}) for kind, members in by_kind.items()}
     firm = [kind for kind in (HEADING, BOLD, BOX) if counts[kind]]
@@ -69,21 +69,7 @@ def _choose_strong(document: Document, strong: Sequence[Candidate]) -> list[Cand
         return by_kind[kind]
     most = max(counts[kind] for kind in firm)
     base = next(kind for kind in firm if 2 * counts[kind] >= most)
-    chosen = by_kind[base]
-    for kind in firm:
-        known = {c.key for c in chosen}
-        blocks = [(c.line, last) for c, last in find_ends(document, chosen)]
-        chosen = chosen + [
-            c
-            for c in by_kind[kind]
-            if kind != base and c.key not in known and not _is_inside(c.line, blocks)
-        ]
-    return sorted(chosen, key=lambda c: c.line)
-
-
-def _is_inside(line: int, blocks: Sequence[tuple[int, int]]) -> bool:
-    place = bisect(blocks, (line, 1 << 60)) - 1
-    return place >= 0 and line <= blocks[place][1]
+    return by_kind[base]
 
 
 def _choose_family(document: Document, every: Sequence[Candidate]) -> list[Candidate]:
@@ -170,8 +156,6 @@ def _drop_parts(document: Document, chosen: Sequence[Candidate]) -> list[Candida
             if open_ and c.key[: len(open_[-1].key)] != open_[-1].key:
                 continue  # a part of a task, since its number does not extend the task's
             open_.append(c)
-        if c.kind == HEADING and any(o.key == c.key for o in _find_holders(document, c, kept)):
-            continue
         following = chosen[place + 1] if place + 1 < len(chosen) else None
         if c.family != "task" and following and _is_group(document, c, following):
             continue
@@ -186,12 +170,6 @@ def _count_breaks(document: Document) -> list[int]:
         find_ends = line is not None and line[:1] not in ("", " ", "\t") and not ITEM.match(line)
         counts.append(counts[-1] + find_ends)
     return counts
-
-
-def _find_holders(document: Document, c: Candidate, kept: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates whose sections this one is in."""
-    lines = {heading.line for heading in document.heading_path(document.heading_at(c.line))}
-    return [other for other in kept[-20:] if other.line in lines]
 
 
 def _is_group(document: Document, c: Candidate, following: Candidate) -> bool:
