@@ -29,17 +29,13 @@ def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
     except KedgeError as error:
         yield Diagnosis("sections", "problem", error.message, "kedge init")
         return
-    checks: tuple[Callable[[], Iterator[Diagnosis]], ...] = (
-        lambda: doctor_checks.check_sections(project, wanted),
-        lambda: doctor_checks.check_map(project, wanted),
-        lambda: doctor_checks.check_sizes(project),
-        lambda: doctor_checks.check_repeated_lines(project),
-        lambda: doctor_checks.check_database(project),
-        lambda: doctor_checks.check_permissions(project),
-        lambda: doctor_checks.check_leftovers(project),
+    checks: list[Callable[[], Iterator[Diagnosis]]] = [
+        partial(doctor_checks.check_sections, project, wanted),
+        partial(doctor_checks.check_map, project, wanted),
+        *(partial(check, project) for check in doctor_checks.CHECKS),
         *(partial(_check_hooks, project, agent, live=live) for agent in agent_hooks.AGENTS),
-        lambda: doctor_checks.check_hook_errors(project),
-    )
+        partial(doctor_checks.check_hook_errors, project),
+    ]
     for check in checks:
         try:
             yield from check()

@@ -96,14 +96,10 @@ def check_sections(project: Project, wanted: Settings) -> Iterator[Diagnosis]:
         )
     if not plan.changes:
         yield diagnose_fine("sections", f"{len(plan.same)} files are up to date")
-    for name in _list_older(project):
-        yield Diagnosis(
-            "leftovers", "note", f"{name} belongs to an older version of kedge", _OLDER[name]
-        )
-
-
-def _list_older(project: Project) -> list[str]:
-    return [name for name in _OLDER if (project.root / name).is_file()]
+    for name, fix in _OLDER.items():
+        if (project.root / name).is_file():
+            what = f"{name} belongs to an older version of kedge"
+            yield Diagnosis("leftovers", "note", what, fix)
 
 
 def check_map(project: Project, wanted: Settings) -> Iterator[Diagnosis]:
@@ -130,9 +126,8 @@ def check_sizes(project: Project) -> Iterator[Diagnosis]:
     """Check what kedge adds to every session, and what Codex would cut off."""
     ours = 0
     one = instruction_files.is_one_file(project)
-    for path in (
-        (instruction_files.AGENTS,) if one else (instruction_files.AGENTS, instruction_files.CLAUDE)
-    ):
+    paths = (instruction_files.AGENTS, instruction_files.CLAUDE)
+    for path in paths[:1] if one else paths:
         data = files.read_bytes(project.path(path)) or b""
         try:
             section = managed_section.find(data)
@@ -286,3 +281,6 @@ def check_hook_errors(project: Project) -> Iterator[Diagnosis]:
 
 def _tokens(data: bytes) -> int:
     return tokens.count(data.decode("utf-8", "replace"))
+
+
+CHECKS = (check_sizes, check_repeated_lines, check_database, check_permissions, check_leftovers)

@@ -47,10 +47,7 @@ class Repo:
     def as_user(self, *args: str, input: bytes | None = None) -> bytes:  # noqa: A002
         """Like `git`, but with the user's own hooks, settings and identity."""
         own = {key: value for key, value in os.environ.items() if key.startswith(_IDENTITY)}
-        done = _start(self.root, args, input, own, HOOKS_TIMEOUT, options=())
-        if done.code != 0:
-            raise _failure(args, done)
-        return done.stdout
+        return _check(args, _start(self.root, args, input, own, HOOKS_TIMEOUT, options=())).stdout
 
     def ask(self, *args: str) -> bytes | None:
         """Like `git`, but None where git answers no (a missing ref, an unset value)."""
@@ -100,10 +97,7 @@ def run(
     timeout: float = TIMEOUT,
 ) -> bytes:
     """Run a git command in a directory and return its output. Raises GitError on failure."""
-    done = _start(cwd, args, input, env, timeout)
-    if done.code != 0:
-        raise _failure(args, done)
-    return done.stdout
+    return _check(args, _start(cwd, args, input, env, timeout)).stdout
 
 
 def run_with_messages(
@@ -114,9 +108,7 @@ def run_with_messages(
     timeout: float = TIMEOUT,
 ) -> tuple[bytes, list[str]]:
     """Like `run`, but also return the lines that git printed to standard error."""
-    done = _start(cwd, args, None, env, timeout)
-    if done.code != 0:
-        raise _failure(args, done)
+    done = _check(args, _start(cwd, args, None, env, timeout))
     messages = done.stderr.decode("utf-8", "surrogateescape")
     return done.stdout, [line for line in messages.splitlines() if line.strip()]
 
@@ -151,15 +143,17 @@ def _start(
             raise GitError("git is not installed", hint="install git 2.30 or later") from error
         raise GitError(f"git {args[0]} failed: {error.message}", hint=error.hint) from error
     if done.timed_out:
-        raise _timeout_error(args, timeout)
+        raise GitError(
+            f"git {args[0]} took more than {timeout:g} s and was stopped",
+            hint="check whether another git is running, or the disk is slow",
+        )
     return done
 
 
-def _timeout_error(args: Sequence[str], seconds: float) -> GitError:
-    return GitError(
-        f"git {args[0]} took more than {seconds:g} s and was stopped",
-        hint="check whether another git is running, or the disk is slow",
-    )
+def _check(args: Sequence[str], done: proc.ProgramResult) -> proc.ProgramResult:
+    if done.code != 0:
+        raise _failure(args, done)
+    return done
 
 
 def _failure(args: Sequence[str], done: proc.ProgramResult) -> GitError:

@@ -1,7 +1,7 @@
 """Edit YAML text in place: change one value and no other byte.
 
-An edit is a best effort: the caller parses the result and compares it with the intended task.
-Aliases, anchors, tags and comments inside a value are refused here.
+An edit is a best effort: the caller parses the result and compares it with the intended task,
+which also finds values with anchors and aliases. Comments inside a value are refused here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ _WORD = re.compile(r"(?i:y|n|yes|no|on|off|true|false|null)\Z")
 _PLAIN = re.compile(r"[^\W\d_](?:[\w ./()+,'@=-]*[\w./()+'@=-])?\Z")
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _LITERAL = re.compile(r"[^ \t\n].*(?<!\n)\n?\Z", re.DOTALL)
-_GAP = re.compile(r"\s*:(?:\s|#[^\n]*\n)*\Z")
 _DASH = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?P<line>[ \t]*-)[ \t]*\Z")
 _HIDDEN = re.compile(r"\s#|[\s,\[{][&*!]")  # also in a string: then the user has to edit it
 _DOCUMENT_END = re.compile(r"^\.\.\.(?=\s|\Z)", re.MULTILINE)
@@ -65,7 +64,6 @@ def set_value(text: str, path: Sequence[str], value: Any) -> str:
             return _add(text, mapping, name, _nest(rest, value), top=depth == 0)
         key, node = entry
         if not rest or is_null(node):
-            _check_own(text, key, node)
             return _replace(text, key, node, _nest(rest, value), flow=bool(mapping.flow_style))
         mapping = node
     raise YamlEditError("it has no name")
@@ -81,7 +79,6 @@ def set_list(text: str, path: Sequence[str], old: Sequence[str | None], new: Seq
         key, node = pair(node, name) or (None, None)
     if key is None or not is_sequence(node) or not node.value:
         return set_value(text, path, list(new))
-    _check_own(text, key, node)
     if node.flow_style:
         _check_nothing_hidden(text, node)
         return _splice(text, [(*_span(text, node), _flow_items(text, node, old, new))])
@@ -228,15 +225,6 @@ def _item_edits(
             if place and text[place - 1] != "\n":
                 added = "\n" + added.removesuffix("\n")
             yield place, place, added
-
-
-def _check_own(text: str, key: yaml.Node, node: yaml.Node) -> None:
-    """Refuse a value that is elsewhere (an alias) or that others may refer to (an anchor)."""
-    start = node.start_mark.index
-    if start < key.end_mark.index or not _GAP.match(text[key.end_mark.index : start]):
-        raise YamlEditError("it is an alias, or not a simple `name: value` pair")
-    if text[start : start + 1] in ("&", "!") and start < node.end_mark.index:
-        raise YamlEditError("it has an anchor or a tag")
 
 
 def _check_nothing_hidden(text: str, node: yaml.Node) -> None:
