@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.repomap import documents, history
+from kedge.repomap import documents, history, rank
 from kedge.repomap.files import File
 from kedge.repomap.index import Index
 from kedge.repomap.languages import language_of
@@ -69,6 +69,12 @@ def test_subjects_of_commits(corpus: Corpus) -> None:
     assert corpus.order("dim lighthouse", sources, commits) == ["zulu.py", "alpha.py"]
 
 
+def test_many_commits_about_the_word_outrank_a_short_subject(corpus: Corpus) -> None:
+    sources = {"alpha.py": ALPHA, "zulu.py": ZULU}
+    often = [("set the tide tables right for the north and south", ["zulu.py"])] * 8
+    assert corpus.order("tide", sources, [("tide", ["alpha.py"]), *often])[0] == "zulu.py"
+
+
 def test_a_path_named_in_the_text(corpus: Corpus) -> None:
     sources = {"one/gauge.py": TIDE, "two/gauge.py": TIDE}
     assert corpus.order("the gauge", sources) == ["one/gauge.py", "two/gauge.py"]
@@ -112,6 +118,110 @@ def test_files_that_change_together_with_the_best_file(corpus: Corpus) -> None:
     assert order.index("zulu.py") < order.index("alpha.py")
 
 
+def number_names(word: str, count: int) -> str:
+    """Source text that defines so many names, to make a file longer."""
+    return "".join(f"{word}{n} = 1\n" for n in range(count))
+
+
+def test_words_of_a_file_outrank_subjects_of_commits(corpus: Corpus) -> None:
+    sources = {"alpha.py": ALPHA, "zulu.py": f"lamp = 1\n{ZULU}"}
+    commits = [("dim the lamp", ["alpha.py"])]
+    assert corpus.order("lamp", sources, commits) == ["zulu.py", "alpha.py"]
+
+
+def test_words_and_subjects_together_outrank_words_alone(corpus: Corpus) -> None:
+    sources = {"alpha.py": "lamp = 1\nlamps = 2\n", "zulu.py": f"lamp = 1\n{ZULU}{ALPHA}"}
+    assert corpus.order("lamp", sources) == ["alpha.py", "zulu.py"]
+    commits = [("dim the lamp", ["zulu.py"])]
+    assert corpus.order("lamp", sources, commits) == ["zulu.py", "alpha.py"]
+
+
+def test_words_of_a_file_outrank_all_that_joins_another_to_the_best_file(corpus: Corpus) -> None:
+    sources = {
+        "alpha.py": f"{ALPHA}\nreader = GaugeReader()\n",  # near, changes often, changes with it
+        "tide.py": TIDE,
+        "zulu.py": "class Quay:\n    def neap(self): return 1\n",
+    }
+    commits = [("paint", ["alpha.py", "tide.py"]), ("paint", ["alpha.py"])]
+    assert corpus.order("neap", sources, commits) == ["tide.py", "zulu.py", "alpha.py"]
+
+
+def test_a_long_file_full_of_the_word_outranks_a_short_one_with_a_single_use(
+    corpus: Corpus,
+) -> None:
+    sources = {
+        "alpha.py": "tide = 1\n" + number_names("quay", 5),
+        "zulu.py": "tide = " * 8 + "1\n" + number_names("crane", 30),
+    }
+    assert corpus.order("tide", sources) == ["zulu.py", "alpha.py"]
+
+
+def test_the_history_of_a_deleted_file_gives_nothing_to_others(corpus: Corpus) -> None:
+    sources = {"alpha.py": ALPHA, "bravo.py": ALPHA, "zulu.py": f"lamp = 1\n{ZULU}"}
+    ranker = corpus.make_ranker(sources, [("dim the lamp", ["gone.py"])])
+    assert ranker.churn() == {}
+    assert ranker.rank("lamp").scores == corpus.make_ranker(sources).rank("lamp").scores
+
+
+def test_the_partners_of_the_ten_best_files_count(corpus: Corpus) -> None:
+    # Each file is longer, and so worse, than the one before it, and changes with one partner.
+    best = {f"best{n:02}.py": "tide = 1\n" + number_names(f"own{n}x", n) for n in range(11)}
+    partners = {f"part{n:02}.py": f"class Part{n}: pass\n" for n in range(11)}
+    commits = [("paint", [f"best{n:02}.py", f"part{n:02}.py"]) for n in range(11)]
+    ranker = corpus.make_ranker({**best, **partners}, commits)
+    found = ranker.rank("tide").parts["changes with such files"]
+    assert {ranker.path(number) for number in found} == {f"part{n:02}.py" for n in range(10)}
+
+
+def test_the_neighbours_of_the_twelve_best_files_count(corpus: Corpus) -> None:
+    best = {
+        f"best{n:02}.py": f"class Best{n}: pass\ntide = 1\n" + number_names(f"own{n}x", n)
+        for n in range(13)
+    }
+    users = {f"user{n:02}.py": f"x = Best{n}()\n" for n in range(13)}
+    ranker = corpus.make_ranker({**best, **users})
+    found = {ranker.path(number) for number in ranker.rank("tide").parts["near such files"]}
+    assert found & set(users) == {f"user{n:02}.py" for n in range(12)}
+
+
+def test_a_neighbour_of_the_best_file_outranks_one_of_two_lesser_files(corpus: Corpus) -> None:
+    sources = {
+        "alpha.py": "class Alpha: pass\n",
+        "best.py": "tide = Zulu()\n",
+        "lesser.py": "tide = Alpha()\n" + number_names("quay", 7),
+        "little.py": "tide = Alpha()\n" + number_names("crane", 7),
+        "zulu.py": "class Zulu: pass\n",
+    }
+    order = corpus.order("tide", sources)
+    assert order == ["best.py", "lesser.py", "little.py", "zulu.py", "alpha.py"]
+
+
+def test_files_three_steps_from_the_best_file_are_not_near(corpus: Corpus) -> None:
+    sources = {
+        "port/mole.py": "import port.tide\nclass Mole: pass\n",
+        "port/quay.py": "import port.mole\nclass Quay: pass\n",
+        "port/tide.py": TIDE,
+        "zulu.py": f"import port.quay\n{ZULU}",
+    }
+    ranker = corpus.make_ranker(sources)
+    near = {ranker.path(number) for number in ranker.rank("neap").parts["near such files"]}
+    assert near == {"port/mole.py", "port/quay.py", "port/tide.py"}
+
+
+def test_a_strong_link_outweighs_a_weak_one_to_a_file_that_changes_more(corpus: Corpus) -> None:
+    links = "Quay()\nimport zulu\nCrane()\nCrane()\nCrane()\n"
+    sources = {"alpha.py": ALPHA, "tide.py": f"{TIDE}\n{links}", "zulu.py": ZULU}
+    commits = [("paint", ["alpha.py"])] + [("paint", ["tide.py"])] * 12
+    assert corpus.order("neap", sources, commits) == ["tide.py", "zulu.py", "alpha.py"]
+
+
+def test_a_closer_partner_outranks_one_that_changes_more_often(corpus: Corpus) -> None:
+    sources = {"alpha.py": ALPHA, "tide.py": TIDE, "zulu.py": ZULU}
+    commits = [("dredge", ["tide.py", "zulu.py"])] * 3 + [("dredge", ["tide.py", "alpha.py"])] * 2
+    commits += [("paint", ["alpha.py"])] * 40
+    assert corpus.order("neap", sources, commits) == ["tide.py", "zulu.py", "alpha.py"]
+
+
 @pytest.mark.parametrize("text", ["neap", ""], ids=["with a text", "without a text"])
 def test_files_that_change_often(corpus: Corpus, text: str) -> None:
     sources = {"alpha.py": ALPHA, "tide.py": TIDE, "zulu.py": ZULU}
@@ -124,6 +234,42 @@ def test_files_that_change_often(corpus: Corpus, text: str) -> None:
 def test_without_a_text_files_that_others_use(corpus: Corpus, use: str) -> None:
     users = {f"user{n}.py": f"{use}class User{n}: pass\n" for n in range(3)}
     assert corpus.order("", {"alpha.py": ALPHA, **users, "zulu.py": ZULU})[0] == "zulu.py"
+
+
+def test_without_a_text_recent_changes_outweigh_use_by_others(corpus: Corpus) -> None:
+    users = {f"user{n}.py": f"import mole\nclass User{n}: pass\n" for n in range(6)}
+    sources = {"mole.py": ALPHA, **users, "zulu.py": ZULU}
+    assert corpus.order("", sources, [("paint", ["zulu.py"])] * 2)[0] == "zulu.py"
+    everything = [("paint", ["zulu.py", *(f"gone{n}.py" for n in range(99))])]
+    assert corpus.order("", sources, everything)[0] == "mole.py", "a change of all says little"
+
+
+def test_without_a_text_code_outranks_a_test_that_changes_often(corpus: Corpus) -> None:
+    sources = {"a/test_tide.py": ALPHA, "z/tide.py": ZULU}
+    commits = [("paint", ["a/test_tide.py"])] * 20
+    assert corpus.order("", sources, commits) == ["z/tide.py", "a/test_tide.py"]
+
+
+@pytest.mark.parametrize("path", ["alpha.py", "bravo.py", "zulu.py"])
+def test_churn_belongs_to_the_file_that_changed(corpus: Corpus, path: str) -> None:
+    ranker = corpus.make_ranker(
+        {"alpha.py": ALPHA, "bravo.py": TIDE, "zulu.py": ZULU}, [("paint", [path])]
+    )
+    assert [ranker.path(number) for number in ranker.churn()] == [path]
+
+
+def test_definitions_say_how_many_files_have_each_name(corpus: Corpus) -> None:
+    ranker = corpus.make_ranker({"tide.py": TIDE, "user.py": "reader = GaugeReader()\n"})
+    definitions = ranker.definitions("tide.py")
+    assert (definitions["GaugeReader"], definitions["neap_range"]) == (2, 1)
+    assert ranker.definitions("nowhere.py") == {}
+
+
+def test_partners_are_files_that_still_exist(corpus: Corpus) -> None:
+    commits = [("dredge", ["gone.py", "tide.py", "zulu.py"])]
+    ranker = corpus.make_ranker({"tide.py": TIDE, "zulu.py": ZULU}, commits)
+    assert [path for path, _ in ranker.partners("tide.py")] == ["zulu.py"]
+    assert ranker.partners("nowhere.py") == []
 
 
 def test_use_by_a_test_counts_less_than_use_by_code(corpus: Corpus) -> None:
@@ -181,6 +327,24 @@ def check_sum(ranker: Ranker, ranking: Ranking) -> None:
         parts = sum(part.get(number, 0.0) for part in ranking.parts.values())
         assert score == pytest.approx(parts * ranking.factor.get(number, 1.0))
     assert sorted(ranker.path(number) for number in ranking.order) == sorted(ranker.number)
+
+
+def test_the_best_file_of_a_part_gets_the_weight_of_that_part(corpus: Corpus) -> None:
+    sources = {
+        "alpha.py": f"{ALPHA}\nreader = GaugeReader()\n",
+        "bravo.py": f"{ZULU}\nreader = GaugeReader()\n",
+        "tide.py": TIDE,
+    }
+    commits = [("neap", ["alpha.py", "tide.py"])] * 2 + [("neap", ["bravo.py", "tide.py"])]
+    parts = corpus.make_ranker(sources, commits).rank("neap in tide.py").parts
+    assert {name: max(part.values()) for name, part in parts.items()} == {
+        "words of the file": pytest.approx(1.0),
+        "subjects of its commits": pytest.approx(rank.PAST),
+        "named in the text": pytest.approx(rank.NAMED),
+        "near such files": pytest.approx(rank.NEAR),
+        "changes often": pytest.approx(rank.CHURN),
+        "changes with such files": pytest.approx(rank.TOGETHER),
+    }
 
 
 @settings(max_examples=30)

@@ -90,9 +90,12 @@ class Ranker:
             "changes often": _scale(self.churn(), CHURN),
             "changes with such files": _scale(self._score_partners(base), TOGETHER),
         }
-        tests = 1.0 if any(word in query for word in _TESTS) else WEAK
-        prose = 1.0 if any(word in query for word in _DOCUMENTS) else PROSE
-        return self._combine(parts, self._factors(tests, prose, named))
+        by_kind = {}
+        if not any(word in query for word in _TESTS):
+            by_kind[TEST] = WEAK
+        if not any(word in query for word in _DOCUMENTS):
+            by_kind[TEXT] = PROSE
+        return self._combine(parts, self._factors(by_kind, named))
 
     def _score_subjects(self, query: Mapping[str, float]) -> Scores:
         return self.history.score_subjects(query, 0.5, self._own, self.number.values())
@@ -103,14 +106,14 @@ class Ranker:
             "changes often": self.churn(),
             "used by others": {n: CENTRAL * math.log1p(1e4 * mass) for n, mass in rank.items()},
         }
-        return self._combine(parts, self._factors(WEAKER, WEAKER, set()))
+        return self._combine(parts, self._factors({TEST: WEAKER, TEXT: WEAKER}, set()))
 
-    def _factors(self, tests: float, prose: float, named: set[int]) -> dict[int, float]:
-        kinds, by_kind = self.index.kinds, {TEST: tests, TEXT: prose}
+    def _factors(self, by_kind: Mapping[int, float], named: set[int]) -> dict[int, float]:
+        kinds = self.index.kinds
         return {
             number: by_kind[kinds[number]]
             for number in self.number.values()
-            if by_kind.get(kinds[number], 1.0) < 1 and number not in named
+            if kinds[number] in by_kind and number not in named
         }
 
     def _combine(self, parts: dict[str, Scores], factor: dict[int, float]) -> Ranking:
@@ -150,6 +153,8 @@ def _sum(*parts: Mapping[int, float]) -> Scores:
 
 
 def _scale(values: Mapping[int, float], most: float = 1.0) -> Scores:
-    """Scale the values so that the largest is `most`."""
-    largest = max(values.values(), default=0.0)
-    return {n: most * value / largest for n, value in values.items()} if largest > 0 else {}
+    """Scale the values, which are above zero, so that the largest is `most`."""
+    if not values:
+        return {}
+    largest = max(values.values())
+    return {n: most * value / largest for n, value in values.items()}
