@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from support import git
 from kedge.host import project
 from kedge.repomap import history
 from kedge.repomap.history import History, build_history
+from kedge.text.bm25 import score_documents
 
 LATIN = os.fsdecode(b"docs/latin-\xe4.py")
 COMMITS = [
@@ -55,12 +57,31 @@ def test_a_file_that_changes_more_often_has_more_churn() -> None:
 
 
 def test_old_changes_and_wide_commits_count_less() -> None:
-    past = [("new", ["new.py"]), *[("x", ["x.py"])] * 400, ("old", ["old.py"])]
+    past = [("new", ["new.py"]), *[("x", ["x.py"])] * 399, ("old", ["old.py"])]
     churn = _churn(build_history(past))
     assert churn["new.py"] == 1
-    assert churn["old.py"] == pytest.approx(0.5, rel=0.01)
+    assert churn["old.py"] == pytest.approx(0.5), "a change counts half after 400 commits"
     wide = _churn(build_history([("all", WIDE), ("one", ["one.py"])]))
     assert 0 < wide["wide0.py"] < 0.5 * wide["one.py"]
+
+
+def test_each_file_of_a_commit_of_up_to_ten_counts_in_full() -> None:
+    assert set(_churn(build_history([("ten", WIDE[:10])])).values()) == {1.0}
+    assert max(_churn(build_history([("eleven", WIDE[:11])])).values()) < 1
+
+
+def test_the_words_of_all_subjects_of_a_file_are_counted() -> None:
+    past = build_history(
+        [
+            ("tide", ["tide.py"]),
+            ("read the gauge", ["tide.py", "gauge.py"]),
+            ("four words for twenty", WIDE[:20]),
+            ("a commit of many files says nothing of each", [*WIDE[9:30], "gauge.py"]),
+        ]
+    )
+    counted = dict(zip(past.paths, past.words, strict=True))
+    assert (counted["tide.py"], counted["gauge.py"]) == (4, 3)
+    assert (counted["wide0.py"], counted["wide19.py"], counted["wide20.py"]) == (4, 4, 0)
 
 
 def test_files_are_found_by_the_subjects_of_their_commits() -> None:
@@ -92,6 +113,17 @@ def test_a_short_subject_scores_higher_than_a_long_one() -> None:
     assert _about(past, "tide") == ["gauge.py", "tide.py"]
 
 
+def test_scores_are_those_of_bm25_over_the_subjects() -> None:
+    past = build_history(
+        [("tide", ["tide.py", "gauge.py"]), ("tide tables", ["tide.py"]), ("berths", ["berth.py"])]
+    )
+    counts = {"tide": {NUMBER["tide.py"]: 2, NUMBER["gauge.py"]: 1}}
+    lengths = {**dict.fromkeys(NUMBER.values(), 0), NUMBER["berth.py"]: 1}
+    lengths |= {NUMBER["tide.py"]: 3, NUMBER["gauge.py"]: 1}
+    expected = score_documents(counts, {"tide": 1.0}, lengths, b=0.5)
+    assert _scores(past, {"tide": 1.0}, 0.5, NUMBER) == expected
+
+
 def test_a_subject_is_found_after_one_that_is_longer_in_lower_case() -> None:
     past = build_history([("İ" * 9, ["tide.py"]), ("tides", ["gauge.py"]), ("x", ["berth.py"])])
     assert _about(past, "tide") == ["gauge.py"]
@@ -101,6 +133,30 @@ def test_a_wide_commit_is_ignored() -> None:
     past = build_history([("tide", [*WIDE, "tide.py"]), ("tide", ["gauge.py"])])
     assert _about(past, "tide") == ["gauge.py"]
     assert past.find_partners(["tide.py"]) == {"tide.py": []}
+
+
+def test_a_commit_of_twenty_files_is_searched_and_one_of_21_is_not() -> None:
+    twenty, more = [*WIDE[:19], "tide.py"], [*WIDE[:20], "tide.py"]
+    assert _about(build_history([("tide", twenty)]), "tide") == ["tide.py"]
+    assert _about(build_history([("tide", more)]), "tide") == []
+
+
+def test_files_of_a_commit_of_twelve_are_partners_and_of_13_are_not() -> None:
+    twelve, more = build_history([("x", WIDE[:12])]), build_history([("x", WIDE[:13])])
+    assert len(twelve.find_partners(["wide0.py"], most=99)["wide0.py"]) == 11
+    assert more.find_partners(["wide0.py"]) == {"wide0.py": []}
+
+
+def test_the_share_of_a_partner_grows_with_each_common_change() -> None:
+    for times, share in [(1, 1 / 3), (2, 1 / 2), (6, 3 / 4)]:
+        past = build_history([("pair", ["tide.py", "gauge.py"])] * times)
+        assert past.find_partners(["tide.py"]) == {"tide.py": [("gauge.py", pytest.approx(share))]}
+
+
+def test_a_commit_of_more_files_says_less_of_each_partner() -> None:
+    past = build_history([("x", ["tide.py", "gauge.py"]), ("x", ["tide.py", "a.py", "b.py"])])
+    shares = dict(past.find_partners(["tide.py"])["tide.py"])
+    assert shares["a.py"] == shares["b.py"] == pytest.approx(0.5 * shares["gauge.py"])
 
 
 def test_the_count_of_a_word_is_capped() -> None:
@@ -176,3 +232,14 @@ def test_the_log_has_subjects_and_paths_newest_first(repo: Path) -> None:
     assert [(s, sorted(p)) for s, p in history.read_log(found)][:4] == [
         (subject, sorted(names)) for subject, names in COMMITS[:4]
     ]
+
+
+def test_the_log_has_the_last_2500_commits(repo: Path) -> None:
+    who = "committer Tess <tess@example.org> 1700000000 +0000"
+    commits = [f"commit refs/heads/main\n{who}\ndata 4\n{n:04}\n" for n in range(2501)]
+    command = ["git", "fast-import", "--quiet"]
+    subprocess.run(command, cwd=repo, input="".join(commits).encode(), check=True)
+    found = project.find(repo).repo
+    assert found is not None
+    subjects = [subject for subject, _ in history.read_log(found)]
+    assert (len(subjects), subjects[0], subjects[-1]) == (2500, "2500", "0001")

@@ -14,10 +14,18 @@ from kedge.repomap.index import COUNT, DEFINED, IMPORTED, MOST_DEFINERS, Index
 MOST_EDGES = 24  # per file: the strongest
 _IMPORT = 3000
 _WEIGHED = COUNT | IMPORTED
-_SHARES = [0, *(int(1000 * (1 + math.log(count))) for count in range(1, 16))]
-_SHARES += [_IMPORT] * (_WEIGHED + 1 - len(_SHARES))
+
+
+def _weigh(byte: int) -> int:
+    """The weight of a name with this byte, if a single file defines it."""
+    if byte & IMPORTED:
+        return _IMPORT
+    return int(1000 * (1 + math.log(byte))) if byte else 0
+
+
+_SHARES = [_weigh(byte) for byte in range(256)]
 # By the number of files that define a name, and by the kind of its user: a test counts less.
-_STRONG = [[share // (few or 1) for share in _SHARES] for few in range(MOST_DEFINERS + 1)]
+_STRONG = [[], *([share // few for share in _SHARES] for few in range(1, MOST_DEFINERS + 1))]
 _BACK = [(row, [share * 3 // 10 for share in row], row) for row in _STRONG]
 _WIDEST = 100  # a name that more files use says little about each
 _DAMPING = 0.85
@@ -96,9 +104,9 @@ class Graph:
             after: dict[int, float] = {}
             for node in sorted(now, key=lambda node: (-now[node], paths[node] or ""))[:width]:
                 edges = self.neighbours(node)
-                share = now[node] / (sum([weight for _, weight in edges]) or 1)
+                total = sum(weight for _, weight in edges)
                 for other, weight in edges:
-                    after[other] = after.get(other, 0.0) + share * weight
+                    after[other] = after.get(other, 0.0) + now[node] * weight / total
             for node, mass in after.items():
                 found[node] = found.get(node, 0.0) + mass
             now = {node: 0.6 * mass for node, mass in after.items()}
@@ -110,18 +118,18 @@ class Graph:
         if not live:
             return {}
         self._fill(live)
-        rows = []
-        for node in live:
-            if edges := self._known[node]:
-                others, weights = zip(*edges, strict=True)
-                rows.append((node, others, weights, sum(weights)))
+        rows = [
+            (node, edges, sum(weight for _, weight in edges))
+            for node in live
+            if (edges := self._known[node])
+        ]
         size, least = len(self._index.paths), (1 - _DAMPING) / len(live)
         now = [1 / len(live)] * size
         for _ in range(_ROUNDS):
             after = [least] * size
-            for node, others, weights, total in rows:
+            for node, edges, total in rows:
                 share = _DAMPING * now[node] / total
-                for other, weight in zip(others, weights, strict=True):
+                for other, weight in edges:
                     after[other] += share * weight
             now = after
         return {node: now[node] for node in live}
