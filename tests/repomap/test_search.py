@@ -45,6 +45,11 @@ def _best(documents: Mapping[str, Mapping[str, int]], query: Mapping[str, float]
         ("claimtask", ["claimTask", "ClaimTasks", "claimtask", "CLAIMTASK"]),
         ("map", ["map", "maps", "mapped", "mapping", "MappingProxy"]),
         ("class", ["class", "classes", "subClasses"]),
+        ("mapping", ["mapping", "mappings", "MappingProxy", "key_mapping"]),
+        ("try", ["try", "tries", "maxTries", "TRY_AGAIN"]),
+        ("http", ["HTTPOk", "isHTTPOk"]),
+        ("idmap", ["idMap", "HTTPIdMap", "IdMaps"]),
+        ("readme", ["readMe", "readMeURL", "ReadMeFile"]),
     ],
 )
 def test_a_term_is_found_as_a_part_of_a_name(term: str, names: list[str]) -> None:
@@ -56,6 +61,8 @@ def test_a_term_is_found_as_a_part_of_a_name(term: str, names: list[str]) -> Non
     [
         ("age", ["page", "Page", "package", "agent", "agenda", "PAGE", "imageAgent"]),
         ("port", ["import", "report", "portable", "Portal", "exports", "PORTABLE"]),
+        ("port", ["portability", "Portabilities", "PORTABILITY"]),
+        ("try", ["tr", "trail", "entry", "country", "tray", "TrIes"]),
         ("http", ["xhttp", "shttps", "httpd", "HTTPDServer"]),
         ("policy", ["police", "policing", "polic"]),
         ("claim", ["clai", "claimant", "disclaim", "claimsome", "disclaims2x"]),

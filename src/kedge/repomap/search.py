@@ -8,8 +8,6 @@ from kedge.repomap.index import COUNT, Index
 from kedge.text.bm25 import score_documents
 from kedge.text.words import stem
 
-_LONGEST_END = 4  # letters of a suffix such as -ing
-
 
 def relevance(index: Index, query: Mapping[str, float], b: float) -> dict[int, float]:
     """The BM25 score of each document that matches some of the weighted terms."""
@@ -29,12 +27,12 @@ def relevance(index: Index, query: Mapping[str, float], b: float) -> dict[int, f
 def find_matches(lines: str, lower: str, term: str) -> Iterator[int]:
     """Positions where the term, or an inflection of it, is a part of a name; one per line.
 
-    `lines` begins with a line break; `lower` is the same text in lower case.
+    `lines` begins and ends with a line break; `lower` is the same text in lower case.
     """
-    needle = term[:-1] if term.endswith("y") and len(term) > 3 else term
+    needle = term.removesuffix("y")  # policy, policies
     size = len(needle)
     place = lower.find(needle)
-    while place >= 0:
+    while place > 0:
         if _starts_part(lines, place) and (
             (size == len(term) and _ends_part(lines, place + size))
             or _is_inflection(lines, place, term)
@@ -60,10 +58,8 @@ def _ends_part(names: str, place: int) -> bool:
 
 
 def _is_inflection(names: str, place: int, term: str) -> bool:
-    end = place + len(term)
-    for stop in range(end - 1, end + _LONGEST_END + 1):
-        if stop >= len(names):
-            return False
-        if _ends_part(names, stop):
-            return stem(names[place:stop].lower()) == term
-    return False
+    """True if the part of a name that begins here has the term as its stem."""
+    stop = place + len(term) - 1
+    while not _ends_part(names, stop):
+        stop += 1
+    return stem(names[place:stop].lower()) == term
