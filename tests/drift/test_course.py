@@ -105,6 +105,7 @@ def test_escalation_raises_the_level_of_the_next_drift() -> None:
     course = run(bad(6, "first"), bad(5, "second"), bad(4, "third"))
     assert [each.level for each in course.pending] == ["correct", "intervene", "halt"]
     assert course.escalation == 3
+    assert choose_level(6, 1) == "intervene"
 
 
 def test_words_alone_never_escalate() -> None:
@@ -229,10 +230,12 @@ def test_escalation_falls_on_recovery(before: list[Event], event: ActionJudged) 
     assert step(course, recovery)[0].escalation <= max(0, course.escalation - 1)
 
 
-@given(events)
-def test_an_action_that_only_reads_leaves_the_course_as_it_is(taken: list[Event]) -> None:
+@given(events, st.integers(8, 10))
+def test_an_action_that_only_reads_leaves_the_course_as_it_is(
+    taken: list[Event], score: int
+) -> None:
     course = run(*taken)
-    after, _ = step(course, ActionJudged("look", 10, changes=False))
+    after, _ = step(course, ActionJudged("look", score, changes=False))
     assert (after.state, after.escalation, after.score) == (
         course.state, course.escalation, course.score,
     )  # fmt: skip
