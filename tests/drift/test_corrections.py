@@ -45,6 +45,72 @@ def test_a_correction_shows_the_heaviest_rule(level: str) -> None:
     assert text.index("constraint") < text.find("unrelated") or "unrelated" not in text
 
 
+@pytest.mark.parametrize(
+    ("level", "shown"), [("nudge", 1), ("correct", 1), ("intervene", 2), ("halt", 2)]
+)
+def test_serious_corrections_show_a_second_rule(level: str, shown: int) -> None:
+    rules = [Penalty("topic", f"seen {weight}", weight) for weight in (2, 5, 3, 4)]
+    lines = write_correction(level, GOAL, rules).text.splitlines()
+    assert [line for line in lines if line.startswith("Seen: ")] == [
+        f"Seen: topic: seen {weight}" for weight in (5, 4)[:shown]
+    ]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_only_halt_says_stop(level: str) -> None:
+    assert ("Stop." in write_correction(level, GOAL, [RULE]).text) == (level == "halt")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_agent_may_go_on_after_a_light_correction_and_must_ask_after_a_serious_one(
+    level: str,
+) -> None:
+    last = write_correction(level, GOAL, [RULE]).text.splitlines()[-1]
+    assert ("then go on" in last) == (level in ("nudge", "correct"))
+    assert ("let the user decide" in last) == (level in ("intervene", "halt"))
+
+
+# The tokens that a goal and a piece of evidence may take at each level.
+QUOTES = [("nudge", 34, 30), ("correct", 34, 30), ("intervene", 50, 32), ("halt", 44, 28)]
+
+
+def quote(words: int) -> str:
+    """A text of so many tokens."""
+    return " ".join(["price"] * words)
+
+
+@pytest.mark.parametrize(("level", "goal", "evidence"), QUOTES)
+def test_what_fits_is_quoted_whole_and_what_does_not_is_cut(
+    level: str, goal: int, evidence: int
+) -> None:
+    whole = write_correction(level, quote(goal), [Penalty("topic", quote(evidence), 4)]).text
+    assert f"Asked: “{quote(goal)}”\n" in whole
+    assert f"Seen: topic: {quote(evidence)}\n" in whole
+    long = write_correction(level, quote(goal + 1), [Penalty("topic", quote(evidence + 1), 4)]).text
+    assert f"Asked: “{quote(goal - 2)} …”\n" in long
+    assert f"Seen: topic: {quote(evidence - 2)} …\n" in long
+
+
+@pytest.mark.parametrize("level", ["intervene", "halt"])
+def test_the_steps_to_go_back_to_are_cut_as_well(level: str) -> None:
+    assert f"Last on course: {quote(20)}\n" in write_correction(level, GOAL, [], [quote(20)]).text
+    assert f"Last on course: {quote(18)} …\n" in write_correction(level, GOAL, [], [quote(21)]).text
+    steps = write_correction(level, GOAL, [], ["read a.py", "edit b.py", "edit c.py"]).text
+    assert "Last on course: read a.py; edit b.py\n" in steps
+
+
+def test_only_the_first_600_characters_of_a_text_are_read() -> None:
+    for length, end in [(600, "end”"), (601, "…”")]:
+        goal = f"Skip{' ' * (length - 7)}end"
+        assert len(goal) == length
+        (asked,) = [
+            line
+            for line in write_correction("nudge", goal, []).text.splitlines()
+            if "Asked" in line
+        ]
+        assert asked.endswith(end), asked
+
+
 def test_halt_names_the_first_thing_to_do() -> None:
     assert "kedge anchor" in write_correction("halt", GOAL, [RULE]).text
     assert "kedge anchor" not in write_correction("intervene", GOAL, [RULE]).text
