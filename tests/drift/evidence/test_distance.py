@@ -1,86 +1,14 @@
-"""How far work is from the goal and from the work before it, with and without the map."""
+"""How far work is from the goal and from the work before it, without a map."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from pathlib import Path
+from math import log1p
 from typing import Any
 
 import pytest
-from support import Kedge, git
 
-from kedge.drift.charter import Charter
-from kedge.drift.engine import Session
-from kedge.drift.evidence.distance import find_key, is_companion, is_near, measure
+from kedge.drift.evidence.distance import find_key, is_companion, measure
 from kedge.drift.evidence.memory import SessionMemory, WorkStep
-from kedge.drift.scoring import Verdict
-from kedge.host import project
-from kedge.repomap.neighbours import Neighbours
-from kedge.store import sqlite
-
-FILES = {
-    "port/berth.py": "class Berth:\n    def moor_boat(self): pass\n",
-    "port/tide.py": "from port.berth import Berth\n\ndef depth(): return Berth()\n",
-    "port/crane.py": "def lift_cargo(): pass\n",
-    "bell.txt.py": "bell_rings = 0\n",
-}
-
-
-@pytest.fixture
-def port(repo: Path, kedge: Kedge) -> Path:
-    for path, text in FILES.items():
-        write(repo, {path: text})
-    for number in range(1, 4):
-        write(repo, {"port/berth.py": FILES["port/berth.py"] + "\n" * number,
-                     "bell.txt.py": f"bell_rings = {number}\n"})  # fmt: skip
-    kedge("map")
-    return repo
-
-
-def write(repo: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (repo / path).parent.mkdir(exist_ok=True)
-        (repo / path).write_text(text)
-    git(repo, "add", "-A")
-    git(repo, "commit", "--quiet", "-m", "port")
-
-
-@contextlib.contextmanager
-def open_map(root: Path) -> Iterator[Neighbours]:
-    with contextlib.closing(sqlite.connect(project.find(root).home())[0]) as db:
-        yield Neighbours(db, str(root))
-
-
-def judge_edit(root: Path, path: str, neighbours: Neighbours | None) -> Verdict:
-    """Judge an edit of a file when the task declares another one."""
-    charter = Charter(goal="Berths have a name", revision=1, scope=("port/berth.py",))
-    session = Session(str(root), charter_=charter, neighbours=neighbours)
-    given = {"file_path": str(root / path), "old_string": "", "new_string": "x = 1\n"}
-    return session.action("1", "Edit", given)
-
-
-def test_a_file_near_the_declared_scope_goes_with_it(port: Path) -> None:
-    with open_map(port) as neighbours:
-        for near in ("port/tide.py", "bell.txt.py"):
-            assert judge_edit(port, near, None).score == 5
-            assert judge_edit(port, near, neighbours).score == 9
-        assert judge_edit(port, "port/crane.py", neighbours).score == 5
-
-
-def test_neighbours_on_the_map_are_near(port: Path) -> None:
-    with open_map(port) as neighbours:
-        assert is_near("port/tide.py", {find_key("port/berth.py")}, neighbours)
-        assert not is_near("port/crane.py", {find_key("port/berth.py")}, neighbours)
-        assert not is_near("port/made_later.py", {find_key("port/berth.py")}, neighbours)
-
-
-def test_an_outdated_map_still_helps(port: Path) -> None:
-    write(port, {"port/crane.py": "def lift_more(): pass\n"})
-    with open_map(port) as neighbours:
-        assert judge_edit(port, "port/tide.py", neighbours).score == 9
-        assert neighbours.lacks == ("map",)
-
 
 WORDS = [f"{a}{b}{c}" for a in "bcdfg" for b in "aeiou" for c in "lmnpr"]
 
@@ -134,6 +62,33 @@ def test_the_distance_from_the_work() -> None:
     assert work(words=dict.fromkeys(WORDS)) == pytest.approx(-2.6618, abs=1e-3)
 
 
+def test_work_that_mentions_pairs_and_names_of_the_goal_is_nearer() -> None:
+    def work(**step: Any) -> float:
+        window = tuple(each._replace(**step) for each in make_memory().window)
+        found = measure(make_memory(window=window), (), ("far/x.py",)).work
+        assert found is not None
+        return found
+
+    mentioned = ("one", "two", "three")
+    assert work() - work(pairs=mentioned) == pytest.approx(0.5 * log1p(3))
+    assert work() - work(names=mentioned) == pytest.approx(1.25 * log1p(3))
+
+
+@pytest.mark.parametrize(("place", "counts"), [(0, False), (99, False), (100, True)])
+def test_a_word_in_one_of_the_first_hundred_paths_is_not_mentioned(
+    place: int, counts: bool
+) -> None:
+    def work(paths: list[str]) -> float | None:
+        quiet = WorkStep(words=("quay",))
+        window = (WorkStep(words=("lamp",), files=tuple(paths)), quiet, quiet)
+        return measure(make_memory(words={"lamp": None}, window=window), (), ("far/x.py",)).work
+
+    paths = [f"far/{n}.py" for n in range(101)]
+    elsewhere = work(paths)
+    paths[place] = "far/lamp.py"
+    assert (work(paths) == elsewhere) == counts
+
+
 def test_what_cannot_be_measured() -> None:
     def measured(**more: Any) -> tuple[bool, bool]:
         found = measure(make_memory(**more), ("src/port.py",), ("far/x.py",))
@@ -143,6 +98,7 @@ def test_what_cannot_be_measured() -> None:
     assert measured(pairs=dict.fromkeys(["a b"])) == (False, False)
     assert measured(pairs=dict.fromkeys(["a b", "b c"])) == (True, True)
     assert measured(modified=2) == (False, False)
+    assert measured(modified=3) == (True, False)
     assert measured(modified=5) == (True, False)
     assert measured(on_named=3) == (True, True)
     assert measured(on_named=4) == (False, False)
@@ -162,12 +118,28 @@ def test_what_cannot_be_measured() -> None:
         ("src/harbour/", "src/quay.py", False),
         ("portName", "portName", False),
         ("v1.2", "v1.2", False),
+        ("v1.2b", "v1.2b", False),
+        ("main.c", "src/main.c", True),
+        ("port.schema", "lib/port.schema", True),
+        ("port.harbour", "lib/port.harbour", False),
     ],
 )
 def test_files_that_the_user_named(named: str, path: str, near: bool) -> None:
     found = measure(make_memory(), (named,), (path,))
     assert found.named is near
     assert (found.goal is None) is near
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("src/port.py", "port"), ("tests/test_port.py", "port"), ("port.test.ts", "port"),
+        ("src/PortTest.java", "port"), ("port_spec.rb", "port"), (".port.yml", "port"),
+        ("tests/test_.py", "test_"), ("Test.java", "test"),
+    ],
+)  # fmt: skip
+def test_a_file_and_its_test_have_the_same_key(path: str, key: str) -> None:
+    assert find_key(path) == key
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def _is_path(name: str) -> bool:
     """True if a name that the user wrote is a file or folder rather than an identifier."""
     end = name.rpartition(".")[2] if "." in name else ""
     return "/" in name or (
-        0 < len(end) < 7 and end.isascii() and end.isalnum() and end.islower() and end[0].isalpha()
+        len(end) < 7 and end.isascii() and end.isalnum() and end.islower() and end[0].isalpha()
     )
 
 
