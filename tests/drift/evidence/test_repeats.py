@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kedge.drift.actions import Action, normalise
 from kedge.drift.evidence.memory import SessionMemory
 from kedge.drift.evidence.repeats import Loop, find_loop, record_action, record_result
@@ -74,6 +76,22 @@ def test_the_same_edit_that_works_is_made_in_another_place() -> None:
     assert find_loop(memory, edit()) is None
 
 
+def test_edits_that_worked_are_no_loop_after_a_command_either() -> None:
+    memory = take(SessionMemory(), *[(edit(), True)] * 5, (bash("make"), False))
+    assert find_loop(memory, edit()) is None
+
+
+def test_an_edit_that_worked_once_and_then_fails_is_a_loop() -> None:
+    memory = take(SessionMemory(), (edit(), True), (edit(), False), (edit(), False))
+    assert find_loop(memory, edit()) == Loop("the same edit", "x.py", 3)
+
+
+@pytest.mark.parametrize(("old", "new"), [("", "b"), ("a", "")], ids=["adds", "removes"])
+def test_an_edit_that_only_adds_or_removes_can_be_a_loop(old: str, new: str) -> None:
+    memory = take(SessionMemory(), *[(edit(old, new), False)] * 2)
+    assert find_loop(memory, edit(old, new)) == Loop("the same edit", "x.py", 3)
+
+
 def test_an_edit_repeated_after_a_command_is_a_loop() -> None:
     turn = ((edit(), True), (bash("make"), False))
     memory = take(SessionMemory(), *turn, *turn)
@@ -94,6 +112,28 @@ def test_one_edit_of_several_in_an_action_is_enough() -> None:
 
     memory = take(SessionMemory(), (edits(1), False), (edits(2), False))
     assert find_loop(memory, edits(3)) is not None
+
+
+@pytest.mark.parametrize(("place", "found"), [(4, True), (5, False)])
+def test_the_first_five_edits_of_an_action_are_compared(place: int, found: bool) -> None:
+    def edits(number: int) -> Action:
+        changes = [{"old_string": f"{n}", "new_string": f"{number}"} for n in range(6)]
+        changes[place] = {"old_string": "a", "new_string": "b"}
+        return action("MultiEdit", file_path="x.py", edits=changes)
+
+    memory = take(SessionMemory(), (edits(1), False), (edits(2), False))
+    assert (find_loop(memory, edits(3)) is not None) == found
+
+
+def test_a_loop_names_two_files_or_the_start_of_the_command() -> None:
+    parts = [f"*** Update File: {name}.py\n@@\n-a\n+b\n" for name in "xyz"]
+    patch = action("apply_patch", input=f"*** Begin Patch\n{''.join(parts)}*** End Patch\n")
+    loop = find_loop(take(SessionMemory(), (patch, False), (patch, False)), patch)
+    assert loop == Loop("the same edit", "x.py, y.py", 3)
+    long = bash(f"make {'x' * 200}")
+    loop = find_loop(take(SessionMemory(), *[(long, False)] * 3), long)
+    assert loop is not None
+    assert loop.evidence == long.command[:120]
 
 
 def test_checks_leave_the_session_red_or_green() -> None:

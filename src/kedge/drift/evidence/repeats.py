@@ -109,7 +109,7 @@ def mark_command(action: Action) -> str:
 
 
 def _drop_oldest(repeats: dict[str, int]) -> dict[str, int]:
-    return repeats if len(repeats) <= _MOST else dict(list(repeats.items())[-_MOST:])
+    return dict(list(repeats.items())[-_MOST:])
 
 
 @lru_cache(1)  # asked twice for each action
