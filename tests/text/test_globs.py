@@ -59,18 +59,6 @@ def ask_git(root: Path, patterns: list[str], paths: list[str]) -> set[tuple[str,
     return {asked[path] for path in done.stdout.decode().split("\0") if path}
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(patterns, min_size=10, max_size=40, unique=True),
-    st.lists(paths, min_size=10, max_size=40, unique=True),
-)
-def test_patterns_match_what_git_matches(
-    repository: Path, patterns: list[str], paths: list[str]
-) -> None:
-    have = {(one, path) for one in patterns for path in paths if Glob(one).matches(path)}
-    assert have == ask_git(repository, patterns, paths)
-
-
 @pytest.mark.parametrize(
     ("pattern", "path", "matches"),
     [
@@ -91,6 +79,30 @@ def test_patterns_match_what_git_matches(
         ("[a", "[a", True),
         ("?", "é", True),
         ("a/*/c", "a/b\nb/c", True),
+        ("\\*.py", "*.py", True),
+        ("\\*.py", "a.py", False),
+        ("a\\b*", "abc", True),
+        ("\\a", "a", True),
+        ("a\\", "a", False),
+        ("a\\", "a\\", True),
+        ("a*b*c", "aXbYc", True),
+        ("a*b*c", "aXcYb", False),
+        ("**a", "bca", True),
+        ("[a-c]x", "bx", True),
+        ("[a-c]x", "dx", False),
+        ("[c-a]x", "bx", False),
+        ("[!c-a]x", "bx", True),
+        ("[!ab]x", "cx", True),
+        ("[!ab]x", "ax", False),
+        ("[^ab]x", "ax", False),
+        ("[]a]x", "]x", True),
+        ("[a-]x", "-x", True),
+        ("[-a]x", "-x", True),
+        ("[a-b-d]x", "-x", True),
+        ("[a-b-d]x", "cx", False),
+        ("[\\]]x", "]x", True),
+        ("[a-\\c]x", "bx", True),
+        ("[abc", "a", False),
     ],
 )
 def test_a_pattern_matches_a_path_or_a_directory_above_it(
@@ -122,6 +134,14 @@ def test_braces_stand_for_each_choice() -> None:
         expand_braces("{a,b}" * 30)
 
 
+def test_braces_may_expand_to_64_patterns() -> None:
+    letters = [f"a{n}" for n in range(65)]
+    assert sorted(expand_braces(f"{{{','.join(letters[:64])}}}")) == sorted(letters[:64])
+    assert len(expand_braces("{a,b}" * 6)) == 64
+    with pytest.raises(InvalidValue):
+        expand_braces(f"{{{','.join(letters)}}}")
+
+
 @pytest.mark.parametrize(
     ("pattern", "fixed"),
     [("src/app/*.py", "src/app"), ("*.py", ""), ("src/app.py", "src/app.py"), ("a/[b]/c", "a")],
@@ -143,3 +163,15 @@ def test_the_directory_that_a_pattern_begins_with(pattern: str, fixed: str) -> N
 def test_no_pattern_makes_matching_slow(pattern: str, path: str) -> None:
     with in_time(1):
         assert not Glob(pattern).matches(path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(patterns, min_size=10, max_size=40, unique=True),
+    st.lists(paths, min_size=10, max_size=40, unique=True),
+)
+def test_patterns_match_what_git_matches(
+    repository: Path, patterns: list[str], paths: list[str]
+) -> None:
+    have = {(one, path) for one in patterns for path in paths if Glob(one).matches(path)}
+    assert have == ask_git(repository, patterns, paths)
