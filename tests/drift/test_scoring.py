@@ -290,7 +290,7 @@ def test_a_test_may_be_skipped_on_request() -> None:
 
 
 def test_without_a_root_only_system_and_hidden_files_are_outside() -> None:
-    for path, score in (("~/.bashrc", 6), ("~/x", 10), ("/etc/hosts", 4), ("/srv/x", 10)):
+    for path, score in (("~/.bashrc", 6), ("~/notes", 10), ("/etc/hosts", 4), ("/srv/notes", 10)):
         write = {"file_path": path, "content": "x"}
         assert session("Fix the lexer").action("a", "Write", write).score == score
 

@@ -176,7 +176,7 @@ def _check_weakened(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
     from kedge.drift.evidence.weakened_checks import find_weakened_checks
 
     for sign in find_weakened_checks(action)[:3]:
-        lost = _COSTS.get(sign.rule, (0, 1, 2, 3))[sign.severity]
+        lost = _COSTS.get((sign.rule, sign.severity), sign.severity)
         if memory.red and sign.rule in _HIDES:
             lost += 1
         lost = min(lost, _limit_penalty(sign, memory, action))
@@ -202,16 +202,19 @@ def _limit_penalty(sign: Sign, memory: SessionMemory, action: Action) -> int:
     return 9
 
 
-# the points that a sign costs by its severity, where they differ from the usual
+# the points that a sign costs, where they differ from its severity
 _COSTS = {
-    "hooks skipped": (0, 3, 4, 5),
-    "CI removed": (0, 3, 4, 5),
-    "CI step removed": (0, 1, 2, 3),  # it may have moved to another job
-    "failure ignored": (0, 2, 3, 4),
-    "threshold lowered": (0, 2, 3, 4),
-    "test skipped": (0, 1, 2, 4),
-    "tests deleted": (0, 1, 3, 4),
-    "tests removed": (0, 1, 2, 2),  # from one file; they may have moved to another
+    ("hooks skipped", 2): 4,
+    ("hooks skipped", 3): 5,
+    ("CI removed", 3): 5,
+    ("failure ignored", 1): 2,
+    ("failure ignored", 2): 3,
+    ("failure ignored", 3): 4,
+    ("threshold lowered", 3): 4,
+    ("test skipped", 3): 4,
+    ("tests deleted", 2): 3,
+    ("tests deleted", 3): 4,
+    ("tests removed", 3): 2,  # from one file; they may have moved to another
 }
 _HIDES = ("tests removed", "CI step removed", "test skipped", "assertions loosened",
           "empty assertion", "failure ignored")  # fmt: skip
