@@ -11,7 +11,7 @@ from kedge.drift.actions import normalise
 from kedge.drift.charter import Charter
 from kedge.drift.engine import Session
 from kedge.drift.evidence.memory import SessionMemory
-from kedge.drift.scoring import Penalty, Verdict, judge
+from kedge.drift.scoring import Verdict, judge
 
 ROOT = "/home/dev/lexer"
 GOAL = "Fix the lexer"
@@ -132,7 +132,7 @@ def test_a_test_may_go_after_the_code_that_it_tests() -> None:
         ("try not to touch utils.py", "touch utils.py", [6]),
         ("Don't change the schema", "touch app/models.py", [3]),
         ("Don't touch src/", f"{UNREAD} rm src/a", [6]),
-        ("Don't touch db/", f"{UNREAD} rm database", []),
+        ("Don't touch db/", f"{UNREAD} rm dbase", []),
         ("Don't touch src/", "rm lib/a", []),
     ],
 )
@@ -264,13 +264,17 @@ def test_a_verdict_names_what_was_missing_for_it() -> None:
 WORDS = [f"{a}{b}{c}" for a in "bcdfg" for b in "aeiou" for c in "lmnpr"]
 
 
-def judge_topic(known: int, pairs: int = 20, named: tuple[str, ...] = (), **more: Any) -> Any:
-    memory = SessionMemory(
+def far_memory(known: int, pairs: int = 20) -> SessionMemory:
+    return SessionMemory(
         pairs=dict.fromkeys(f"{word} x" for word in WORDS[:pairs]),
         known=dict.fromkeys(WORDS[:known]),
         modified=6,
         elsewhere=True,  # the distance from the work before is not measured
-    )._replace(**more)
+    )
+
+
+def judge_topic(known: int, pairs: int = 20, named: tuple[str, ...] = (), **more: Any) -> Any:
+    memory = far_memory(known, pairs)._replace(**more)
     found, after = scoring._check_topic(Charter(named=named), memory, ("far/x.py",), None)
     return [each.weight for each in found], after
 
@@ -297,23 +301,69 @@ def test_a_change_of_a_named_file_ends_the_row_and_costs_nothing() -> None:
     assert (lost, after.run, after.on_named) == ([], 0, 2)
 
 
+@pytest.mark.parametrize(
+    ("goal", "work", "run", "lost"),
+    [
+        (2.5, None, 1, 2), (2.5, None, 2, 3), (3.7, None, 3, 3), (3.75, None, 2, 3),
+        (3.75, None, 3, 4), (None, 1.75, 1, 3), (None, 3.4, 9, 3), (None, 3.5, 1, 4),
+        (2.5, 1.7, 1, 2), (2.5, 1.75, 1, 3),
+    ],
+)  # fmt: skip
+def test_what_distance_costs(goal: float | None, work: float | None, run: int, lost: int) -> None:
+    assert scoring._weigh_distance(goal, work, run) == lost
+
+
+@pytest.mark.parametrize(("path", "lost"), [("far/x.py", [2]), ("docs/x.md", [])])
+def test_documents_are_never_far_from_the_goal(path: str, lost: list[int]) -> None:
+    session = start(GOAL)
+    session.memory = far_memory(75)
+    assert weights(edit(session, path, "", "x = 1"), "topic") == lost
+
+
+def test_the_evidence_of_distance_counts_what_the_work_meets_of_the_request() -> None:
+    def explain(lost: int, goal: float | None, files: tuple[str, ...] = ("a", "b", "c")) -> str:
+        memory = SessionMemory(
+            words=dict.fromkeys(WORDS[:9]),
+            pairs=dict.fromkeys(WORDS[:4]),
+            reached_words=dict.fromkeys(WORDS[:3]),
+            reached_pairs=dict.fromkeys(WORDS[:2]),
+        )
+        return scoring._explain_distance(memory, files, goal, lost).evidence
+
+    counted = "of 13 words and names in the request, the work so far meets 5: a, b"
+    away = "the last changes share neither files nor words with the request or the work before"
+    assert explain(2, None) == explain(2, 1.0) == explain(3, 2.6) == explain(4, 2.6) == counted
+    assert explain(3, None) == explain(3, 2.4) == f"{away}: a, b"
+
+
+def test_a_loop_costs_more_with_each_turn() -> None:
+    session = start(GOAL)
+    lost = [weights(bash(session, "make bench", ok=False), "repetition") for _ in range(7)]
+    assert lost == [[], [], [], [3], [4], [5], [6]]
+
+
+def test_an_action_without_a_penalty_keeps_all_its_points() -> None:
+    verdict = bash(start(GOAL), "make")
+    assert (verdict.score, verdict.level, verdict.rules) == (10, "none", ())
+
+
+def test_an_act_that_nobody_asked_for_costs_what_is_hard_to_undo() -> None:
+    assert weights(bash(start(GOAL), "git push"), "pushes") == [3]
+    assert weights(bash(start(GOAL), "git reset --hard"), "throws work away") == [6]
+
+
 def test_the_heaviest_rule_decides_the_score_and_comes_first() -> None:
-    verdict = bash(start("Fix the lexer but do not push."), "pytest || true; git push")
-    assert [each.weight for each in verdict.rules] == sorted(
-        (each.weight for each in verdict.rules), reverse=True
-    )
-    assert verdict.rules[0].rule == "constraint"
-    assert verdict.score == 2
+    verdict = bash(start("Don't change the schema"), "touch app/models.py; cp a /etc/hosts")
+    assert [each.rule for each in verdict.rules] == ["outside the project", "constraint"]
+    assert [each.weight for each in verdict.rules] == [6, 3]
+    assert verdict.score == 4
 
 
 def test_long_evidence_is_cut() -> None:
-    long = "x" * 300
-    session = start(f"Don't touch a.py {long}")
-    for verdict in (
-        bash(session, "touch a.py"),
-        bash(start(GOAL), f"kedge uninstall {long}"),
-        edit(start(GOAL), "src/a.py", "x = f()", f"x = f()  # type: ignore {long}"),
-    ):
-        assert verdict.rules
-        assert all(isinstance(each, Penalty) for each in verdict.rules)
-        assert all(len(each.evidence) < 290 for each in verdict.rules)
+    prompt = f"Don't touch src/a.py {'x' * 300}"
+    for command in ("touch src/a.py", f"{UNREAD} touch src/a.py"):
+        (penalty,) = bash(start(prompt), command).rules
+        assert penalty.evidence.endswith(f", against “{prompt[:120]}”")
+    command = f"kedge uninstall {'x' * 300}"
+    (penalty,) = bash(start(GOAL), command).rules
+    assert penalty.evidence == command[:120]

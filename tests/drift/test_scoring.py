@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.drift import scoring
 from kedge.drift.actions import normalise
 from kedge.drift.charter import Charter, charter_for_task, open_charter
 from kedge.drift.course import choose_level
@@ -84,18 +83,6 @@ def test_other_work_is_nudged_and_then_corrected_but_no_more() -> None:
     made = session(PLAN)
     scores = [edit(made, path, text).score for path, text in FOREIGN]
     assert scores == [10, 10, 8, 7, 6, 6, 6]
-
-
-@pytest.mark.parametrize(
-    ("goal", "work", "run", "lost"),
-    [
-        (2.5, None, 1, 2), (2.5, None, 2, 3), (3.7, None, 3, 3), (3.75, None, 2, 3),
-        (3.75, None, 3, 4), (None, 1.75, 1, 3), (None, 3.4, 9, 3), (None, 3.5, 1, 4),
-        (2.5, 1.7, 1, 2), (2.5, 1.75, 1, 3),
-    ],
-)  # fmt: skip
-def test_what_distance_costs(goal: float | None, work: float | None, run: int, lost: int) -> None:
-    assert scoring._weigh_distance(goal, work, run) == lost
 
 
 def test_documents_that_go_with_the_work_are_never_far_from_it() -> None:

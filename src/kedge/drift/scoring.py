@@ -181,7 +181,7 @@ def _check_weakened(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
             lost += 1
         lost = min(lost, _limit_penalty(sign, memory, action))
         if lost:
-            yield Penalty("weakened check", f"{sign.rule}: {sign.evidence}"[:240], lost)
+            yield Penalty("weakened check", f"{sign.rule}: {sign.evidence}", lost)
 
 
 def _limit_penalty(sign: Sign, memory: SessionMemory, action: Action) -> int:
