@@ -186,6 +186,4 @@ def _translate_class(part: str, place: int) -> tuple[int, str] | None:
             items.append(re.escape(sign))
         before = "" if is_range else sign
         place += 1
-    if not items:
-        return place + 1, "." if negated else "(?!)"
     return place + 1, f"[{'^' if negated else ''}{''.join(items)}]"
