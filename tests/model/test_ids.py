@@ -51,10 +51,18 @@ def test_a_lock_suffix_is_refused_at_the_end_only() -> None:
     assert is_id("a.locks")
 
 
-def test_the_message_shows_the_start_of_a_long_id() -> None:
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x" * 80, "x" * 80),
+        ("x" * 81, "x" * 77 + "…"),
+        ("/" + "x" * 10_000, "/" + "x" * 76 + "…"),
+    ],
+)
+def test_the_message_shows_at_most_80_characters_of_an_id(text: str, shown: str) -> None:
     with pytest.raises(InvalidValue) as caught:
-        task_id("/" + "x" * 10_000)
-    assert caught.value.message == f"'/{'x' * 76}…' is not a valid id"
+        task_id(text)
+    assert caught.value.message == f"'{shown}' is not a valid id"
 
 
 @given(st.text())
