@@ -17,35 +17,6 @@ def words(count: int) -> str:
     return "\n".join("a line of several words" for _ in range(count))
 
 
-_texts = st.one_of(
-    st.text(max_size=300),
-    st.integers(0, 3000).map(lambda n: "word " * n),
-    st.integers(0, 400).map(words),
-    st.integers(0, 40).map(lambda n: "```\n" + "x = 1\n" * n),
-)
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(sorted(WEIGHTS)), _texts), max_size=6),
-    st.integers(100, 3000),
-)
-def test_the_budget_holds_for_any_texts(rows: list[tuple[str, str]], budget: int) -> None:
-    parts = [
-        TextPart(source, f"### {source}", clean(text), more="kedge x") for source, text in rows
-    ]
-    made = fit_parts(parts, budget, WEIGHTS, "## Head\n\n", "kedge all")
-    spare = int(budget * 0.97)  # token counts are estimates
-    assert tokens.count("## Head\n\n" + made.text) <= spare
-    assert [one.part for one in made.parts] == parts
-    for one in made.parts:
-        whole = one.part.text.strip("\n")
-        assert one.cut or whole in one.text or not whole.strip()
-        if one.cut and one.text:
-            assert f"about {one.cut:,} tokens left out; `kedge x` prints all" in one.text
-        elif one.cut:
-            assert f"{one.part.source} (about {one.cut:,} tokens)" in made.tail
-
-
 def test_parts_that_fit_are_not_cut() -> None:
     parts = [TextPart("much", "### Much", words(10)), TextPart("little", "### Little", words(3))]
     made = fit_parts(parts, 500, WEIGHTS, "", "kedge all")
@@ -147,3 +118,32 @@ def test_a_long_line_is_cut_at_a_word_and_a_fence_is_closed() -> None:
 def test_only_a_fence_that_is_open_gets_closed_with_its_own_mark(text: str, end: str) -> None:
     shared = fit_parts([TextPart("some", "### T", text)], 200, WEIGHTS, "", "x")
     assert shared.text.rstrip().endswith(end)
+
+
+_texts = st.one_of(
+    st.text(max_size=300),
+    st.integers(0, 3000).map(lambda n: "word " * n),
+    st.integers(0, 400).map(words),
+    st.integers(0, 40).map(lambda n: "```\n" + "x = 1\n" * n),
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(WEIGHTS)), _texts), max_size=6),
+    st.integers(100, 3000),
+)
+def test_the_budget_holds_for_any_texts(rows: list[tuple[str, str]], budget: int) -> None:
+    parts = [
+        TextPart(source, f"### {source}", clean(text), more="kedge x") for source, text in rows
+    ]
+    made = fit_parts(parts, budget, WEIGHTS, "## Head\n\n", "kedge all")
+    spare = int(budget * 0.97)  # token counts are estimates
+    assert tokens.count("## Head\n\n" + made.text) <= spare
+    assert [one.part for one in made.parts] == parts
+    for one in made.parts:
+        whole = one.part.text.strip("\n")
+        assert one.cut or whole in one.text or not whole.strip()
+        if one.cut and one.text:
+            assert f"about {one.cut:,} tokens left out; `kedge x` prints all" in one.text
+        elif one.cut:
+            assert f"{one.part.source} (about {one.cut:,} tokens)" in made.tail

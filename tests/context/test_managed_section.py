@@ -14,67 +14,11 @@ OTHER = "## Working with kedge\n\nShorter."
 BEGIN = "<!-- BEGIN KEDGE MANAGED SECTION v1 -->"
 END = managed_section.END
 
-_parts = st.sampled_from(
-    [
-        *[b"\n", b"\r\n", b"\r", b"\n\n", b" ", b"\t", b"", b"\xef\xbb\xbf", b"\xff", b"\xe9"],
-        *[b"# Title", b"text", b"    code", b"---", b"...", b"- item", b"@AGENTS.md"],
-        *[b"```", b"````", b"~~~", b"```sh", b"  ```", b"<!--", b"-->", b"<!-- a -->", b"> "],
-        *[
-            b"<!-- BEGIN KEDGE",
-            b"KEDGE MANAGED SECTION -->",
-            BEGIN.encode()[:-1],
-            b"\xf0\x9f\x9a\xa2",
-        ],
-    ]
-)
-_bytes = st.one_of(
-    st.lists(_parts, max_size=30).map(b"".join),
-    st.binary(max_size=60).filter(lambda data: b"\0" not in data),
-    st.text(max_size=60).map(lambda text: text.replace("\0", "").encode("utf-8", "surrogatepass")),
-)
-
 
 def outside(data: bytes) -> bytes:
     section = managed_section.find(data)
     assert section is not None
     return data[: section.start] + data[section.stop :]
-
-
-@settings(max_examples=400)
-@given(_bytes)
-@example(b"")
-@example(b"\n")
-@example(b"a\nb\nc\r")
-@example(b"a\r\nb\n")
-@example(b"\xef\xbb\xbf")
-@example(b"---\ntitle: x\n---\n```\nopen")
-@example(b"```\n" + BEGIN.encode())
-def test_the_users_bytes_stay(data: bytes) -> None:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        with pytest.raises(FileError):
-            managed_section.put(data, BODY)
-        return
-    try:
-        assert managed_section.find(data) is None
-    except BrokenSection:  # the bytes happen to hold a marker
-        return
-    first = managed_section.put(data, BODY)
-    assert data in (first[: len(data)], first[-len(data) :] if data else b"") or _split(data, first)
-    assert managed_section.put(first, BODY) == first
-    second = managed_section.put(first, OTHER)
-    assert outside(second) == outside(first)
-    assert managed_section.put(second, BODY) == first
-    assert managed_section.drop(first) == data
-    assert managed_section.drop(second) == data
-    section = managed_section.find(first)
-    assert section is not None
-    assert not section.edited
-
-
-def _split(data: bytes, new: bytes) -> bool:
-    """True if the section was inserted into the data."""
-    start = new.index(BEGIN.encode())
-    return data.startswith(new[:start]) and new.endswith(data[start:])
 
 
 def test_a_new_file_holds_only_the_section_and_is_removed_with_it() -> None:
@@ -271,3 +215,60 @@ def test_a_section_of_a_newer_kedge_is_left_alone() -> None:
 def test_utf_16_text_is_refused(encoding: str) -> None:
     with pytest.raises(FileError, match="UTF-8"):
         managed_section.put("mine\n".encode(encoding), BODY)
+
+
+_parts = st.sampled_from(
+    [
+        *[b"\n", b"\r\n", b"\r", b"\n\n", b" ", b"\t", b"", b"\xef\xbb\xbf", b"\xff", b"\xe9"],
+        *[b"# Title", b"text", b"    code", b"---", b"...", b"- item", b"@AGENTS.md"],
+        *[b"```", b"````", b"~~~", b"```sh", b"  ```", b"<!--", b"-->", b"<!-- a -->", b"> "],
+        *[
+            b"<!-- BEGIN KEDGE",
+            b"KEDGE MANAGED SECTION -->",
+            BEGIN.encode()[:-1],
+            b"\xf0\x9f\x9a\xa2",
+        ],
+    ]
+)
+_bytes = st.one_of(
+    st.lists(_parts, max_size=30).map(b"".join),
+    st.binary(max_size=60).filter(lambda data: b"\0" not in data),
+    st.text(max_size=60).map(lambda text: text.replace("\0", "").encode("utf-8", "surrogatepass")),
+)
+
+
+@settings(max_examples=400)
+@given(_bytes)
+@example(b"")
+@example(b"\n")
+@example(b"a\nb\nc\r")
+@example(b"a\r\nb\n")
+@example(b"\xef\xbb\xbf")
+@example(b"---\ntitle: x\n---\n```\nopen")
+@example(b"```\n" + BEGIN.encode())
+def test_the_users_bytes_stay(data: bytes) -> None:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        with pytest.raises(FileError):
+            managed_section.put(data, BODY)
+        return
+    try:
+        assert managed_section.find(data) is None
+    except BrokenSection:  # the bytes happen to hold a marker
+        return
+    first = managed_section.put(data, BODY)
+    assert data in (first[: len(data)], first[-len(data) :] if data else b"") or _split(data, first)
+    assert managed_section.put(first, BODY) == first
+    second = managed_section.put(first, OTHER)
+    assert outside(second) == outside(first)
+    assert managed_section.put(second, BODY) == first
+    assert managed_section.drop(first) == data
+    assert managed_section.drop(second) == data
+    section = managed_section.find(first)
+    assert section is not None
+    assert not section.edited
+
+
+def _split(data: bytes, new: bytes) -> bool:
+    """True if the section was inserted into the data."""
+    start = new.index(BEGIN.encode())
+    return data.startswith(new[:start]) and new.endswith(data[start:])
