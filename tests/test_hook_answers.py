@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -105,9 +106,13 @@ def test_input_that_never_ends_is_given_up_and_recorded(
     monkeypatch.setattr(hook, "LIMIT", 0.05)
     monkeypatch.chdir(agent.repo)
     read, write = os.pipe()
-    with os.fdopen(read) as stdin, os.fdopen(write, "w"):
-        sys.stdin = stdin
+    end = threading.Timer(10, os.close, [write])
+    end.start()
+    with os.fdopen(read) as sys.stdin:
         assert hook.main("claude") == 0
+    assert end.is_alive()
+    end.cancel()
+    os.close(write)
     assert agent.capsys.readouterr() == ("", "")
     assert [one["error"] for one in agent.errors()] == ["HookTimeout: no answer within 0.05 s"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kedge.store import sessions
+from kedge.store.recall import recall
 
 SESSION: dict[str, Any] = {
     "agent": "claude",
@@ -81,23 +82,38 @@ def test_a_change_sets_the_named_columns_of_one_session(db: sqlite3.Connection) 
 
 
 def test_steps_come_back_in_order_with_their_types(db: sqlite3.Connection) -> None:
-    numbers = [add_step(db, "s1", number) for number in (2, 1, 3)]
-    assert numbers == sorted(numbers)
+    second, first, third = (add_step(db, "s1", position) for position in (2, 1, 3))
     add_step(db, "other", 4)
     steps = sessions.steps(db, "s1")
     assert [step["position"] for step in steps] == [1, 2, 3]
-    first = steps[0]
-    assert (first["files"], first["folders"], first["keywords"]) == (
+    assert [step["number"] for step in steps] == [first, second, third]
+    assert second < first < third
+    step = steps[0]
+    assert (step["files"], step["folders"], step["keywords"]) == (
         ["src/a.py"],
         ["src"],
         ["tide"],
     )
-    assert first["rules"] == [["weakened check", 2, "evidence"]]
-    assert (first["changes"], first["is_key_decision"], first["ok"]) == (True, False, None)
-    assert first["lacks"] == []
-    assert first == sessions.step(db, "s1", "call-1")
+    assert step["rules"] == [["weakened check", 2, "evidence"]]
+    assert (step["changes"], step["is_key_decision"], step["ok"]) == (True, False, None)
+    assert step["lacks"] == []
+    assert step == sessions.step(db, "s1", "call-1")
     assert [step["position"] for step in sessions.steps(db, "s1", last=2)] == [2, 3]
     assert sessions.steps(db, "s1", last=0) == []
+
+
+def test_a_step_is_recalled_by_each_of_its_terms(db: sqlite3.Connection) -> None:
+    terms = {sessions.FILE: ["src/a.py", "src/a.py"], sessions.KEYWORD: ["tide", "moon"]}
+    sessions.add_step(db, "s1", terms, id="call-1", **STEP)
+    add_step(db, "s1", 2)
+    for term in ({"files": ["src/a.py"]}, {"keywords": ["tide"]}, {"keywords": ["moon"]}):
+        assert [step["id"] for step in recall(db, "s1", **term)] == ["call-1"]
+    assert recall(db, "s1", files=["tide"], folders=["src"]) == []
+
+
+def test_lists_are_stored_as_json_that_people_can_read(db: sqlite3.Connection) -> None:
+    sessions.add(db, "s1", **SESSION, scope=["src/größe/", "b"])
+    assert db.execute("SELECT scope FROM session").fetchone() == ('["src/größe/","b"]',)
 
 
 def test_a_step_changes_alone(db: sqlite3.Connection) -> None:
