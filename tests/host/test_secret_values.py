@@ -73,6 +73,8 @@ def test_the_least_length_of_a_random_value_can_be_set() -> None:
         ("a1b2c3d4", True),
         ("a1b2c3d", False),  # 7 characters
         ("abcdefgh", False),  # no digit
+        ("xq!vb%nmk", False),
+        ("xq!vb%nm7", True),
         ("12345678", False),  # no letter
         ("token-value-1", False),  # generic words and one digit
         ("token1value2", False),

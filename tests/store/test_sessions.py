@@ -106,8 +106,9 @@ def test_a_step_is_recalled_by_each_of_its_terms(db: sqlite3.Connection) -> None
     terms = {sessions.FILE: ["src/a.py", "src/a.py"], sessions.KEYWORD: ["tide", "moon"]}
     sessions.add_step(db, "s1", terms, id="call-1", **STEP)
     add_step(db, "s1", 2)
-    for term in ({"files": ["src/a.py"]}, {"keywords": ["tide"]}, {"keywords": ["moon"]}):
-        assert [step["id"] for step in recall(db, "s1", **term)] == ["call-1"]
+    assert [step["id"] for step in recall(db, "s1", files=["src/a.py"])] == ["call-1"]
+    for word in ("tide", "moon"):
+        assert [step["id"] for step in recall(db, "s1", keywords=[word])] == ["call-1"]
     assert recall(db, "s1", files=["tide"], folders=["src"]) == []
 
 
@@ -198,6 +199,18 @@ def test_sessions_are_listed_latest_first_and_filtered(db: sqlite3.Connection) -
     assert "engine" not in sessions.sessions(db)[0]
 
 
+def test_a_thousand_sessions_and_errors_are_listed_unless_more_are_asked_for(
+    db: sqlite3.Connection,
+) -> None:
+    for number in range(1001):
+        at = f"2026-01-01T{number:04}"
+        sessions.add(db, f"s{number}", **{**SESSION, "checked_at": at})
+        sessions.add_error(db, at=at, agent="a", session="", event="", kedge="1", error="x")
+    assert [len(rows) for rows in (sessions.sessions(db), sessions.errors(db))] == [1000, 1000]
+    assert sessions.sessions(db)[0]["id"] == "s1000"
+    assert len(sessions.sessions(db, last=2000)) == len(sessions.errors(db, last=2000)) == 1001
+
+
 def test_sessions_are_found_by_the_start_of_their_id(db: sqlite3.Connection) -> None:
     for name in ("abc-2", "abc-1", "abd", "ab%"):
         sessions.add(db, name, **SESSION)
@@ -225,4 +238,5 @@ def test_a_transaction_that_fails_writes_nothing(db: sqlite3.Connection) -> None
     assert sessions.get(db, "s1") is None
     with sessions.transaction(db):
         sessions.add(db, "s1", **SESSION)
+    assert not db.in_transaction
     assert sessions.get(db, "s1") is not None

@@ -7,7 +7,7 @@ only.
 
 from __future__ import annotations
 
-import json
+from kedge.store.sessions import select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def recall(
     results = [
         [
             {**step, "why": why}
-            for step in _steps(db, query, values)
+            for step in select(db, query, values)
             if step["session"] != session or step["id"] != besides
         ]
         for why, query, values in _queries(session, files, folders, keywords)
@@ -59,13 +59,6 @@ def recall(
     for step in ordered:
         unique.setdefault(step["number"], step)
     return list(unique.values())[:MOST]
-
-
-def _steps(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
-    cursor = db.execute(query, values)
-    names = [column[0] for column in cursor.description]
-    rows = [dict(zip(names, row, strict=True)) for row in cursor]
-    return [{**row, "files": json.loads(row["files"])} for row in rows]
 
 
 def _queries(

@@ -47,7 +47,7 @@ def get(db: sqlite3.Connection, session: str) -> dict[str, Any] | None:
 def add(db: sqlite3.Connection, session: str, **values: Any) -> dict[str, Any]:
     """Add a session and return it."""
     _insert(db, "session", {"id": session, **values})
-    return _all(db, "SELECT * FROM session WHERE id = ?", (session,))[0]
+    return select(db, "SELECT * FROM session WHERE id = ?", (session,))[0]
 
 
 def change(db: sqlite3.Connection, session: str, **values: Any) -> None:
@@ -102,7 +102,7 @@ def sessions(
     filters = {"project": project, "task": task}
     given = {name: value for name, value in filters.items() if value is not None}
     where = " AND ".join(f"{name} = ?" for name in given) or "1"
-    return _all(
+    return select(
         db,
         f"SELECT {_COLUMNS} FROM session WHERE {where} ORDER BY checked_at DESC, id LIMIT ?",  # noqa: S608
         (*given.values(), last),
@@ -118,20 +118,20 @@ def find_ids(db: sqlite3.Connection, prefix: str) -> list[str]:
 def steps(db: sqlite3.Connection, session: str, *, last: int | None = None) -> list[dict[str, Any]]:
     """Return the session's steps in order, or only the `last` of them."""
     query = "SELECT * FROM step WHERE session = ? ORDER BY position DESC LIMIT ?"
-    return _all(db, query, (session, -1 if last is None else last))[::-1]
+    return select(db, query, (session, -1 if last is None else last))[::-1]
 
 
 def charters(db: sqlite3.Connection, session: str) -> list[dict[str, Any]]:
-    return _all(db, "SELECT * FROM charter WHERE session = ? ORDER BY revision", (session,))
+    return select(db, "SELECT * FROM charter WHERE session = ? ORDER BY revision", (session,))
 
 
 def events(db: sqlite3.Connection, session: str) -> list[dict[str, Any]]:
-    return _all(db, "SELECT * FROM drift_event WHERE session = ? ORDER BY number", (session,))
+    return select(db, "SELECT * FROM drift_event WHERE session = ? ORDER BY number", (session,))
 
 
 def errors(db: sqlite3.Connection, last: int = 1000) -> list[dict[str, Any]]:
     """Return the last errors of hooks and other code in an agent's path, the latest at the end."""
-    rows = _all(db, "SELECT * FROM guard_error ORDER BY number DESC LIMIT ?", (last,))
+    rows = select(db, "SELECT * FROM guard_error ORDER BY number DESC LIMIT ?", (last,))
     return rows[::-1]
 
 
@@ -174,11 +174,12 @@ def _encode(value: Any) -> Any:
 
 
 def _one(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> dict[str, Any] | None:
-    rows = _all(db, query, values)
+    rows = select(db, query, values)
     return rows[0] if rows else None
 
 
-def _all(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
+def select(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Return the rows of a query by column, with lists and booleans decoded."""
     cursor = db.execute(query, values)
     names = [column[0] for column in cursor.description]
     return [_decode(dict(zip(names, row, strict=True))) for row in cursor]
