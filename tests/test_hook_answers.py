@@ -93,6 +93,17 @@ def test_a_call_against_the_users_word_is_answered_and_another_is_not(agent: Hoo
     assert agent.errors() == []
 
 
+def test_a_prompt_of_a_run_is_not_the_users_word(
+    agent: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEDGE_RUN", "r1")
+    agent.ask()
+    monkeypatch.delenv("KEDGE_RUN")
+    assert agent.write("t1") == ""
+    agent.ask()
+    assert "db/schema.sql" in agent.write("t2")
+
+
 def test_no_limit_is_left_after_an_answer_or_an_error(agent: Hook) -> None:
     agent.ask()
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
@@ -224,21 +235,37 @@ def test_the_start_of_a_session_leaves_a_heartbeat(
     assert (heartbeat["source"], heartbeat["session"]) == (source, session)
 
 
-def test_a_task_whose_session_strayed_is_labelled_only_when_the_session_stops(
-    bound: Hook, kedge: Kedge
+def test_a_session_that_starts_refreshes_the_map_unless_it_was_compacted(
+    agent: Hook, kedge: Kedge
+) -> None:
+    kedge("init")
+    (agent.repo / "new.py").write_text("def new(): ...\n")
+    kept = agent.repo / ".kedge" / "map.md"
+    agent.start(source="compact")
+    assert "new.py" not in kept.read_text()
+    agent.start(source="startup")
+    assert "new.py" in kept.read_text()
+
+
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd"])
+def test_a_task_whose_session_strayed_is_labelled_at_its_end(
+    bound: Hook, kedge: Kedge, monkeypatch: pytest.MonkeyPatch, event: str
 ) -> None:
     force = {"tool_name": "Bash", "tool_input": {"command": "git push --force"}}
     for name in ("PreToolUse", "PostToolUse"):
         bound.tell(name, **force, tool_use_id="t1")
+    monkeypatch.delenv("KEDGE_TASK")
+    bound.tell(event)
     assert kedge.json("task", "show", "k1")["labels"] == []
-    bound.tell("Stop")
+    monkeypatch.setenv("KEDGE_TASK", "k1")
+    bound.tell(event)
     assert kedge.json("task", "show", "k1")["labels"] == ["had-drift", "needs-review"]
 
 
 # Errors
 
 
-@pytest.mark.parametrize("data", [b"", b"no JSON", b"[1]"])
+@pytest.mark.parametrize("data", [b"", b"no JSON", b"[1]", b'"text"', b"\xff\xfe", b"{" * 100_000])
 def test_input_that_is_no_event_is_recorded(
     agent: Hook, data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
