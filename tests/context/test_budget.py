@@ -71,7 +71,7 @@ def test_of_equal_parts_the_last_is_dropped_first() -> None:
     assert [bool(one.text) for one in made.parts] == [True, True, False]
 
 
-@pytest.mark.parametrize("counts", [[1], [40], [97, 3], [400, 400], [600, 5, 70], [2000, 1500]])
+@pytest.mark.parametrize("counts", [[1], [40], [97, 3], [400, 400], [600, 5, 70], [13_920]])
 def test_the_suggested_budget_is_round_and_has_room_for_all_in_full(counts: list[int]) -> None:
     parts = [TextPart("some", "### Part", words(count), "kept\n" * 3) for count in counts]
     budget = suggest_budget(parts)
@@ -104,6 +104,52 @@ def test_a_long_line_is_cut_at_a_word_and_a_fence_is_closed() -> None:
         [TextPart("much", "### T", "```py\n" + "x = 1\n" * 500)], 200, WEIGHTS, "", "x"
     )
     assert "x = 1\n```\n[… about" in made.text
+
+
+HEAD = "## The head of the text\n\n"
+
+
+def cut(text: str, budget: int, kept: str = "") -> str:
+    """Return what is left of a text that is cut, without the note."""
+    parts = [TextPart("some", "### T", text, kept)]
+    made = fit_parts(parts, budget, WEIGHTS, HEAD, "kedge all")
+    return made.text.removeprefix("### T").partition("[… about")[0].strip("\n")
+
+
+@pytest.mark.parametrize("head", ["", HEAD])
+def test_a_text_without_lines_fills_its_budget(head: str) -> None:
+    for budget in range(60, 160):
+        made = fit_parts([TextPart("some", "### T", "word " * 900)], budget, WEIGHTS, head, "x")
+        assert 0 <= int(budget * 0.97) - tokens.count(head + made.text) <= 3
+
+
+def test_a_beginning_of_fewer_than_22_tokens_is_not_shown() -> None:
+    beginnings = [cut("word " * 900, budget, "kept") for budget in range(30, 80)]
+    sizes = [tokens.count(text.removesuffix(" …")) for text in beginnings]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 0
+    assert min(size for size in sizes if size) == 22
+
+
+def test_lines_stay_whole_unless_a_quarter_of_the_room_would_be_empty() -> None:
+    long = "word " * 900
+    seconds = [cut(f"{'word ' * size}\n{long}", 600).partition("\n")[2] for size in range(350, 550)]
+    sizes = [tokens.count(second.removesuffix(" …")) for second in seconds]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 0
+    least = min(size for size in sizes if size)
+    assert 0.24 <= least / 560 <= 0.26
+
+
+def test_an_ellipsis_follows_only_a_line_that_is_torn() -> None:
+    ends = set()
+    for size in range(60, 80):
+        line = ("word " * size).strip()
+        left = cut(f"short\n{line}\n{words(50)}", 100)
+        ends.add(left[-1])
+        assert left.endswith(" …") is (line not in left)
+        assert f"{line} …" not in left
+    assert ends == {"d", "s", "…"}
 
 
 @pytest.mark.parametrize(
