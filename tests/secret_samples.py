@@ -165,6 +165,13 @@ NAMED = [
     ("token", "${{API_TOKEN:-{}}}", fill(20)),
     ("token", "API_TOKEN_PROD={}", fill(20)),
     ("token", "TOKEN={}", fill(700)),
+    ("token", "token: {}", fill(12)),
+    ("token", 'token_prod = "{}"', fill(16)),
+    ("token", "TOKEN={}", "abcd1234"),
+    ("token", "deploy --token={}", "abcd1234"),
+    ("password", "PWD={}", "ab1!"),
+    ("token", 'token = "see token={}"', fill(20)),
+    ("token", 'token = "a token: see token={}"', fill(20)),
     ("github-token", "GITHUB_TOKEN={}", GITHUB),
     ("github-token", "token: {}.", GITHUB),
 ]
@@ -229,6 +236,19 @@ token_count = 5
 token_type: "bearer"
 token_url = "https://auth.test/oauth2/v1/token"
 next_token = "a1B2c3D4e5F6a7B8c9D0"
+tokens = "a1B2c3D4e5F6a7B8c9D0"
+tokensByUser = "a1B2c3D4e5F6a7B8c9D0"
+secretary = "a1B2c3D4e5F6a7B8c9D0"
+token_id = "a1B2c3D4e5F6a7B8c9D0"
+"tokenHash": "a1B2c3D4e5F6a7B8c9D0"
+token_kind = "abcd1234"
+token_prod = "a1B2c3D4e5F6a7B"
+token=abcd1234
+TOKEN: abcd1234
+app.TOKEN=abcd1234
+deploy --token abcd1234
+token: a1B2c3D4a1B
+password: hunt3r
 "nextPageToken": "a1B2c3D4e5F6a7B8c9D0"
 TOKENIZERS_PARALLELISM=true
 TOKENIZER_V2=a1B2c3D4e5F6

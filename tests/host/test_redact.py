@@ -16,6 +16,8 @@ from secret_samples import (
     NAMED,
     PEM,
     PLAIN,
+    fill,
+    hexa,
     swap,
 )
 
@@ -57,6 +59,30 @@ def test_the_longer_of_two_overlapping_secrets_wins_or_else_the_more_specific() 
     assert [f.rule for f in scan(f'password = "{GITHUB}"')] == ["github-token"]
     assert [f.rule for f in scan(f'password = "x9!{GITHUB}"')] == ["password"]
     assert redact(f'password = "x9!{GITHUB}"') == 'password = "[redacted:password]"'
+
+
+STRIPE = "sk" + "_live_" + fill(24)
+FACE = "h" + "f_" + fill(34)
+DOCKER = "dckr" + "_pat_" + fill(27)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (STRIPE + FACE, "huggingface-token"),
+        (FACE + STRIPE, "huggingface-token"),
+        ("r" + STRIPE[1:] + DOCKER, "stripe-key"),  # both match 36 characters
+    ],
+)
+def test_secrets_that_overlap_are_one_named_after_the_longer_or_else_the_first(
+    text: str, rule: str
+) -> None:
+    assert redact(f"x = '{text}'") == f"x = '[redacted:{rule}]'"
+
+
+def test_secrets_that_touch_are_two() -> None:
+    text = "da" + "pi" + hexa(32) + "gl" + "pat-" + fill(20)
+    assert [secret.rule for secret in scan(text)] == ["databricks-token", "gitlab-token"]
 
 
 def test_an_id_identifies_a_secret_without_revealing_it() -> None:
