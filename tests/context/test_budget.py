@@ -37,14 +37,18 @@ def test_a_source_without_a_weight_weighs_one() -> None:
     assert much > 3 * unknown
 
 
-def test_a_part_that_needs_little_leaves_its_share_to_the_others() -> None:
-    parts = [TextPart("much", "### Much", words(4)), TextPart("little", "### Little", words(400))]
-    much, little = fit_parts(parts, 400, WEIGHTS, "", "x").parts
+@pytest.mark.parametrize(("lines", "budget"), [(4, 400), (20, 500)])
+def test_a_part_that_needs_little_leaves_its_share_to_the_others(lines: int, budget: int) -> None:
+    parts = [
+        TextPart("much", "### Much", words(lines)),
+        TextPart("little", "### Little", words(400)),
+    ]
+    much, little = fit_parts(parts, budget, WEIGHTS, "", "x").parts
     assert (much.cut, much.why) == (0, "")
     assert little.tokens > 300
     assert little.why == "longer than its share"
     assert little.data() == {"source": "little", "tokens": little.tokens, "cut": little.cut}
-    assert little.cut > tokens.count(words(400)) - 350
+    assert little.cut > tokens.count(words(400)) - 370
 
 
 def test_the_lightest_part_is_dropped_first() -> None:
@@ -71,7 +75,7 @@ def test_of_equal_parts_the_last_is_dropped_first() -> None:
     assert [bool(one.text) for one in made.parts] == [True, True, False]
 
 
-@pytest.mark.parametrize("counts", [[1], [40], [97, 3], [400, 400], [600, 5, 70], [13_920]])
+@pytest.mark.parametrize("counts", [[1], [40], [97, 3], [400, 400], [600, 5, 70], [13_910]])
 def test_the_suggested_budget_is_round_and_has_room_for_all_in_full(counts: list[int]) -> None:
     parts = [TextPart("some", "### Part", words(count), "kept\n" * 3) for count in counts]
     budget = suggest_budget(parts)
@@ -121,6 +125,15 @@ def test_a_text_without_lines_fills_its_budget(head: str) -> None:
     for budget in range(60, 160):
         made = fit_parts([TextPart("some", "### T", "word " * 900)], budget, WEIGHTS, head, "x")
         assert 0 <= int(budget * 0.97) - tokens.count(head + made.text) <= 3
+
+
+@pytest.mark.parametrize("ticks", [3, 6, 30])
+def test_a_closed_fence_leaves_no_room_for_another_line(ticks: int) -> None:
+    line = "x = 1\n"
+    part = TextPart("some", "### T", "`" * ticks + "\n" + line * 500)
+    for budget in range(100, 150):
+        made = fit_parts([part], budget, WEIGHTS, "", "x")
+        assert 0 <= int(budget * 0.97) - tokens.count(made.text) < tokens.count(line)
 
 
 def test_a_beginning_of_fewer_than_22_tokens_is_not_shown() -> None:

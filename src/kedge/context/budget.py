@@ -79,7 +79,7 @@ def fit_parts(
         over = tokens.count(head + fitted.text) - most
         if over <= 0 or room <= 0:
             return fitted
-        room -= over + 1
+        room -= over
 
 
 def suggest_budget(parts: Sequence[TextPart]) -> int:
