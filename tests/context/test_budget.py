@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import in_time
 
 from kedge.context.budget import TextPart, fit_parts, suggest_budget
 from kedge.host import tokens
@@ -89,6 +90,13 @@ def test_the_suggested_budget_has_a_limit() -> None:
     assert suggest_budget([TextPart("some", "### Part", words(40_000))]) == 100_000
 
 
+def test_kept_text_stands_apart_from_the_text_above_it() -> None:
+    both = TextPart("some", "### T", "text", "- [ ] kept")
+    alone = TextPart("some", "### T", "", "- [ ] kept")
+    made = fit_parts([both, alone], 200, WEIGHTS, "", "x")
+    assert made.text == "### T\ntext\n\n- [ ] kept\n\n### T\n- [ ] kept\n\n"
+
+
 def test_kept_text_is_never_cut() -> None:
     kept = "\n".join(f"- [ ] criterion {number}" for number in range(200))
     parts = [
@@ -98,6 +106,15 @@ def test_kept_text_is_never_cut() -> None:
     made = fit_parts(parts, 100, WEIGHTS, "", "kedge all")
     assert kept in made.text
     assert made.parts[0].text == ""
+
+
+def test_kept_text_that_is_barely_too_long_is_fitted_at_once() -> None:
+    kept = "\n".join(f"- [ ] criterion {number}" for number in range(900))
+    most = tokens.count(f"### Task\n{kept}\n\n")
+    part = TextPart("much", "### Task", "", kept)
+    for budget in range(int(most / 0.97) - 3, int(most / 0.97) + 3):
+        with in_time(1):
+            assert fit_parts([part], budget, WEIGHTS, "", "x").text == f"### Task\n{kept}\n\n"
 
 
 def test_a_long_line_is_cut_at_a_word_and_a_fence_is_closed() -> None:
@@ -121,17 +138,20 @@ def cut(text: str, budget: int, kept: str = "") -> str:
 
 
 @pytest.mark.parametrize("head", ["", HEAD])
-def test_a_text_without_lines_fills_its_budget(head: str) -> None:
-    for budget in range(60, 160):
-        made = fit_parts([TextPart("some", "### T", "word " * 900)], budget, WEIGHTS, head, "x")
+def test_a_text_without_lines_fills_its_budget_and_the_rest_is_counted(head: str) -> None:
+    text = "word " * 900
+    for budget in range(60, 160, 2):
+        made = fit_parts([TextPart("some", "### T", text)], budget, WEIGHTS, head, "x")
         assert 0 <= int(budget * 0.97) - tokens.count(head + made.text) <= 3
+        shown = made.text.count("word")
+        assert abs(tokens.count(text) - shown - made.parts[0].cut) <= 1
 
 
 @pytest.mark.parametrize("ticks", [3, 6, 30])
 def test_a_closed_fence_leaves_no_room_for_another_line(ticks: int) -> None:
     line = "x = 1\n"
     part = TextPart("some", "### T", "`" * ticks + "\n" + line * 500)
-    for budget in range(100, 150):
+    for budget in range(100, 125):
         made = fit_parts([part], budget, WEIGHTS, "", "x")
         assert 0 <= int(budget * 0.97) - tokens.count(made.text) < tokens.count(line)
 
@@ -146,7 +166,9 @@ def test_a_beginning_of_fewer_than_22_tokens_is_not_shown() -> None:
 
 def test_lines_stay_whole_unless_a_quarter_of_the_room_would_be_empty() -> None:
     long = "word " * 900
-    seconds = [cut(f"{'word ' * size}\n{long}", 600).partition("\n")[2] for size in range(350, 550)]
+    seconds = [
+        cut(f"{'word ' * size}\n{long}", 600).partition("\n")[2] for size in range(350, 550, 2)
+    ]
     sizes = [tokens.count(second.removesuffix(" …")) for second in seconds]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 0

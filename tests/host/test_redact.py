@@ -85,6 +85,18 @@ def test_secrets_that_touch_are_two() -> None:
     assert [secret.rule for secret in scan(text)] == ["databricks-token", "gitlab-token"]
 
 
+@pytest.mark.parametrize("before", ["", "x", "one\n", "one\n\ntwo "])
+@pytest.mark.parametrize("after", ["", " x", "\n", "\none"])
+def test_a_key_that_only_shows_once_another_is_gone_is_redacted(before: str, after: str) -> None:
+    hidden = "sk-" + fill(20)
+    behind = "S" + "K" + hexa(32)
+    text = f"{before} {behind}{hidden}{after}"
+    assert [secret.rule for secret in scan(text)] == ["twilio-key"]
+    marks = "[redacted:twilio-key][redacted:openai-key]"
+    assert redact(text) == f"{before} {marks}{after}"
+    assert redact(f"{behind}{hidden}\n{text}") == f"{marks}\n{before} {marks}{after}"
+
+
 def test_an_id_identifies_a_secret_without_revealing_it() -> None:
     other = GITHUB[:-1] + "Z"
     (first,), (again,), (second,) = scan(GITHUB), scan(f"  token={GITHUB}\n"), scan(other)

@@ -77,7 +77,7 @@ def fit_parts(
     while True:
         fitted = _fit_into(parts, room, weights, head, more)
         over = tokens.count(head + fitted.text) - most
-        if over <= 0 or room <= 0:
+        if over <= 0 or fitted == _fit_into(parts, 0, weights, head, more):
             return fitted
         room -= over
 
