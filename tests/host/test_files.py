@@ -65,6 +65,42 @@ def test_a_missing_file_is_none_and_a_directory_is_an_error(tmp_path: Path) -> N
         files.read_bytes(tmp_path / "file" / "below")
 
 
+def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    os.mkfifo(tmp_path / "pipe")
+    before = _descriptors()
+    files.read_bytes(tmp_path / "file")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(FileError):
+            files.read_bytes(path)
+    assert _descriptors() == before
+
+
+def test_an_empty_file_can_be_written_whatever_a_killed_writer_left(tmp_path: Path) -> None:
+    files.write_atomic(tmp_path / "file", b"")
+    assert (tmp_path / "file").read_bytes() == b""
+    (tmp_path / STAGED).write_bytes(b"left")
+    files.write_atomic(tmp_path / "file", b"")
+    assert (tmp_path / "file").read_bytes() == b""
+
+
+@pytest.fixture
+def no_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("no_umask")
+def test_new_files_may_be_read_and_written_as_the_umask_allows(tmp_path: Path) -> None:
+    files.append_line(tmp_path / "lines", b"x")
+    files.write_atomic(tmp_path / "file", b"x")
+    with files.lock(tmp_path / "locks" / "x.lock"):
+        pass
+    for path in (tmp_path / "lines", tmp_path / "file", tmp_path / "locks" / "x.lock"):
+        assert _mode(path) == 0o666
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o755, 0o444, 0o640])
 def test_an_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "file"
@@ -474,7 +510,7 @@ def test_a_writer_that_hangs_does_not_block_others_for_ever(
 
 
 def test_lines_are_appended(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "lines"
+    path = tmp_path / "deep" / "down" / "lines"
     files.append_line(path, b"one")
     files.append_line(path, b"two")
     assert path.read_bytes() == b"one\ntwo\n"

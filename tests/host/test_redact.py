@@ -155,6 +155,21 @@ def test_values_are_tested_decoded_and_under_their_key() -> None:
     assert before["password"] == "hunter2"
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("token", "abcd1234", True),
+        ("token_prod", "abcd1234", False),  # only a random value is one
+        ("token_prod", fill(16), True),
+        ("token_id", fill(16), False),
+        ("auth_token", fill(16), True),
+    ],
+)
+def test_a_value_is_a_secret_by_its_key(name: str, value: str, secret: bool) -> None:
+    after = redact_value({name: value})
+    assert after == {name: "[redacted:token]" if secret else value}
+
+
 def test_values_keep_their_types_order_and_entries() -> None:
     other = GITHUB + "0"
     value = {GITHUB: 1, other: 2, 3: b"hunter2", "t": (1, [2.5, (None,)], "a"), "d": {}, "l": []}
