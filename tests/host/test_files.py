@@ -521,6 +521,9 @@ def test_a_partial_line_is_terminated_before_the_next_one(tmp_path: Path) -> Non
     path.write_bytes(b'{"n": 1}\n{"n": ')
     files.append_line(path, b'{"n": 3}')
     assert path.read_bytes() == b'{"n": 1}\n{"n": \n{"n": 3}\n'
+    path.write_bytes(b"{")
+    files.append_line(path, b"{}")
+    assert path.read_bytes() == b"{\n{}\n"
     path.write_bytes(b"")
     files.append_line(path, b"first")
     assert path.read_bytes() == b"first\n"
