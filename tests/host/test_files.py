@@ -632,6 +632,14 @@ def test_a_lock_that_is_taken_names_its_holder(tmp_path: Path) -> None:
             assert lock.read_text() == str(os.getpid())
 
 
+def test_a_lock_file_holds_the_id_of_its_last_holder_alone(tmp_path: Path) -> None:
+    lock = tmp_path / "locks" / "x.lock"
+    lock.parent.mkdir()
+    lock.write_text("9" * 20)
+    with files.lock(lock):
+        assert lock.read_text() == str(os.getpid())
+
+
 def test_the_command_names_the_holder_of_the_lock(repo: Path, kedge: Kedge) -> None:
     with _started(_HOLD, repo / ".kedge" / "locks" / "tasks.lock") as holder:
         ran = kedge("task", "add", "x", code=1, env={"KEDGE_TASKS_LOCK_TIMEOUT": "0.1"})
