@@ -247,6 +247,8 @@ token=abcd1234
 TOKEN: abcd1234
 app.TOKEN=abcd1234
 deploy --token abcd1234
+sign(token, a1B2c3D4e5F6a7B8)
+token = a1B2c3D4e5F6a7B8(x)
 token: a1B2c3D4a1B
 password: hunt3r
 "nextPageToken": "a1B2c3D4e5F6a7B8c9D0"
