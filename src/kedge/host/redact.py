@@ -289,13 +289,7 @@ def redact(text: str, allow: Collection[str] = ()) -> str:
 
 
 def _lines_with_marks(text: str) -> str:
-    lines = []
-    pos = text.find("[redacted:")
-    while pos >= 0:
-        end = text.find("\n", pos) % (len(text) + 1)  # the end of the text if there is none
-        lines.append(text[text.rfind("\n", 0, pos) + 1 : end])
-        pos = text.find("[redacted:", end)
-    return "\n".join(lines)
+    return "\n".join(line for line in text.split("\n") if "[redacted:" in line)
 
 
 def redact_value(value: T, allow: Collection[str] = ()) -> T:
