@@ -101,6 +101,28 @@ def test_new_files_may_be_read_and_written_as_the_umask_allows(tmp_path: Path) -
         assert _mode(path) == 0o666
 
 
+@pytest.mark.usefixtures("no_umask")
+def test_a_file_is_closed_to_others_until_its_mode_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes, masks = [], []
+    real_chmod, real_umask = os.fchmod, os.umask
+
+    def chmod(fd: int, mode: int) -> None:
+        modes.append(stat.S_IMODE(os.fstat(fd).st_mode))
+        real_chmod(fd, mode)
+
+    def umask(mask: int) -> int:
+        masks.append(mask)
+        return real_umask(mask)
+
+    monkeypatch.setattr(os, "fchmod", chmod)
+    monkeypatch.setattr(os, "umask", umask)
+    files.write_atomic(tmp_path / "file", b"x")
+    assert modes == [0o600]
+    assert masks == [0o077, 0]  # the umask can only be read by setting it
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o755, 0o444, 0o640])
 def test_an_existing_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "file"
@@ -670,6 +692,40 @@ def test_a_waiting_thread_gets_the_lock_next(tmp_path: Path) -> None:
     assert taken.is_set()
 
 
+def test_a_lock_is_tried_often_at_first_and_at_least_twenty_times_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "locks" / "x.lock"
+    pauses: list[float] = []
+    sleep = time.sleep
+
+    def spy(seconds: float) -> None:
+        pauses.append(seconds)
+        sleep(seconds)
+
+    with files.lock(lock):
+        monkeypatch.setattr(time, "sleep", spy)
+        with pytest.raises(LockTimeout), files.lock(lock, timeout=0.3):
+            pytest.fail("two hold the lock")
+    assert max(pauses[:3]) < 0.01
+    assert max(pauses) <= 0.05
+    assert sum(pauses) <= 0.3
+
+
+def test_writers_that_wait_for_each_other_leave_no_descriptor_open(tmp_path: Path) -> None:
+    def write() -> None:
+        for _ in range(15):
+            files.write_atomic(tmp_path / "file", b"x")
+
+    before = _descriptors()
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert _descriptors() == before
+
+
 def test_an_exception_releases_the_lock(tmp_path: Path) -> None:
     lock = tmp_path / "locks" / "x.lock"
     with pytest.raises(ValueError, match="boom"), files.lock(lock):
@@ -705,6 +761,7 @@ def test_a_removed_lock_file_still_has_one_holder_at_a_time(
             state["later one is kept out"] = _is_locked(lock)
 
     waiter = threading.Thread(target=wait)
+    before = _descriptors()
     with files.lock(lock):
         monkeypatch.setattr(fcntl, "flock", spy)
         waiter.start()
@@ -712,6 +769,7 @@ def test_a_removed_lock_file_still_has_one_holder_at_a_time(
         lock.unlink()
     waiter.join(30)
     assert state == {"later one is kept out": True}
+    assert _descriptors() == before
 
 
 def _is_locked(lock: Path) -> bool:

@@ -174,7 +174,7 @@ def _target(path: Path) -> Path:
     """Return the file to replace, links resolved. Raises OSError if it is not a regular file."""
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     try:
-        kind = target.stat(follow_symlinks=False).st_mode
+        kind = target.lstat().st_mode
     except FileNotFoundError:
         return target
     if not stat.S_ISREG(kind):
@@ -186,7 +186,7 @@ def _target(path: Path) -> Path:
 
 def _is_same_file(fd: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(fd), path.stat(follow_symlinks=False))
+        return os.path.samestat(os.fstat(fd), path.lstat())
     except FileNotFoundError:
         return False
 
