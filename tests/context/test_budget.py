@@ -176,6 +176,21 @@ def test_lines_stay_whole_unless_a_quarter_of_the_room_would_be_empty() -> None:
     assert 0.24 <= least / 560 <= 0.26
 
 
+def test_a_torn_line_fills_the_budget() -> None:
+    for size in range(10, 30):
+        part = TextPart("some", "### T", f"{'word ' * size}\n{'word ' * 900}")
+        made = fit_parts([part], 200, WEIGHTS, "", "x")
+        assert 0 <= int(200 * 0.97) - tokens.count(made.text) <= 3
+
+
+def test_a_part_without_text_is_not_cut() -> None:
+    parts = [TextPart("much", "### T", "", "kept " * 90), TextPart("some", "### U")]
+    much, some = fit_parts(parts, 60, WEIGHTS, "", "x").parts
+    assert (much.cut, some.cut) == (0, 0)
+    assert "left out" not in much.text
+    assert some.text == ""
+
+
 def test_an_ellipsis_follows_only_a_line_that_is_torn() -> None:
     ends = set()
     for size in range(60, 80):

@@ -214,6 +214,24 @@ def test_a_planted_link_at_the_staged_name_is_not_followed(tmp_path: Path) -> No
         assert [p.name for p in place.iterdir()] == ["file"]
 
 
+def test_a_planted_link_that_another_writer_removes_first_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / STAGED).symlink_to("elsewhere")
+    real = os.open
+
+    def open_(path: str | Path, *args: int, **more: int) -> int:
+        try:
+            return real(path, *args, **more)
+        except OSError:
+            Path(path).unlink()
+            raise
+
+    monkeypatch.setattr(os, "open", open_)
+    files.write_atomic(tmp_path / "file", b"new")
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("file", b"new")]
+
+
 def _special(place: Path) -> dict[str, tuple[Path, str]]:
     """Paths that not even root can write, each with its hint."""
     (place / "plain").write_bytes(b"old")

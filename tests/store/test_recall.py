@@ -94,6 +94,13 @@ def test_the_current_step_is_left_out_in_its_own_session_only(db: sqlite3.Connec
     assert [step["session"] for step in steps] == ["s2"]
 
 
+def test_ten_steps_are_returned_besides_the_current_one(db: sqlite3.Connection) -> None:
+    for number in range(12):
+        add(db, f"call-{number}", files=["a"])
+    steps = recall(db, "s1", files=["a"], besides="call-11")
+    assert names(steps) == [f"call-{number}" for number in range(10, 0, -1)]
+
+
 def test_a_step_is_returned_once_under_its_first_query(db: sqlite3.Connection) -> None:
     add(db, "x", files=["a"], folders=["f"], keywords=["k"], decision=True)
     steps = recall(db, "s1", files=["a"], folders=["f"], keywords=["k"])

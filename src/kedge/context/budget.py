@@ -100,9 +100,9 @@ def _fit_into(
             [(parts[i].source, needs[i]) for i in range(len(parts)) if i not in kept], more
         )
         left = room - tokens.count(head + tail) - sum(frames[i] for i in kept)
-        shares = _divide({i: needs[i] for i in kept}, {i: ranks[i] for i in kept}, max(0, left))
-        starved = [i for i in kept if shares[i] < min(needs[i], _LEAST)]
-        idle = [i for i in kept if not parts[i].kept and (starved or left < 0)]
+        shares = _divide({i: needs[i] for i in kept}, {i: ranks[i] for i in kept}, left)
+        starved = any(shares[i] < min(needs[i], _LEAST) for i in kept)
+        idle = [i for i in kept if starved and not parts[i].kept]
         if not idle:
             break
         kept.remove(min(idle, key=lambda i: (ranks[i], -i)))
@@ -125,7 +125,10 @@ def _tail(dropped: Sequence[tuple[str, int]], more: str) -> str:
 
 
 def _divide(needs: Mapping[int, int], weights: Mapping[int, int], room: int) -> dict[int, int]:
-    """Divide the room: each gets all it needs, or its share by weight of what the others leave."""
+    """Divide the room: each gets all it needs, or its share by weight of what the others leave.
+
+    Where the room is negative, so is every share.
+    """
     shares: dict[int, int] = {}
     open_ = dict(needs)
     while open_:
@@ -141,7 +144,7 @@ def _divide(needs: Mapping[int, int], weights: Mapping[int, int], room: int) -> 
 
 def _cut(part: TextPart, need: int, room: int) -> tuple[str, int]:
     """Return the text, or its beginning with a note, and the number of tokens left out."""
-    if need <= room:
+    if not need or need <= room:
         return _close_fence(part.text), 0
     body = _close_fence(_take_beginning(part.text, room)) if room >= _LEAST else ""
     left = need - tokens.count(body)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MOST = 10
 _TERMS = 40  # terms of one query
-_EACH = 20  # rows of one query
 _FIRST = 4  # rows of each query that come before further rows of any
 _COLUMNS = "number, session, id, position, action_type, files, command, reasoning, drift_score, at"
 _BY_TERM = (
@@ -65,6 +64,7 @@ def _queries(
     session: str, files: Sequence[str], folders: Sequence[str], keywords: Sequence[str]
 ) -> list[Query]:
     queries: list[Query] = []
+    rows = MOST + 1  # one of them may be the current step
     for kind, why, terms in (
         ("file", "same file", files),
         ("folder", "same folder", folders),
@@ -73,6 +73,6 @@ def _queries(
         if terms:
             some = terms[:_TERMS]
             query = _BY_TERM.format(marks=", ".join("?" * len(some)))
-            queries.append((why, query, (kind, *some, session, _EACH)))
-    queries.append(("key decision", _DECISIONS, (session, _EACH)))
+            queries.append((why, query, (kind, *some, session, rows)))
+    queries.append(("key decision", _DECISIONS, (session, rows)))
     return queries
