@@ -404,7 +404,9 @@ def test_nox() -> None:
         ),
     ],
 )
-def test_task_runners_with_a_file_of_their_own(files: dict[str, str], test: str) -> None:
+def test_task_runners_with_a_file_of_their_own(
+    files: dict[str, str | bytes | None], test: str
+) -> None:
     assert only(look(files, code="a.py"), "test") == [test]
 
 
