@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kedge.knowledge.bank.entries import Entry
-from kedge.knowledge.bank.fields import ANCHOR, Field
+from kedge.knowledge.bank.fields import ANCHOR, EntryField
 from kedge.knowledge.recall import relevance
 
 LABELS = Path(__file__).with_name("relevance.jsonl")
@@ -84,7 +84,7 @@ def measure(half: str, *, at: int = AT, anchored: bool = True) -> Tally:
 
 
 def entry(row: dict[str, Any], line: int, anchored: bool) -> Entry:
-    at = (Field(ANCHOR, row["at"], 0, 0, 0, 0),) if row["at"] and anchored else ()
+    at = (EntryField(ANCHOR, row["at"], 0, 0, 0, 0),) if row["at"] and anchored else ()
     code, name, text = row["entry"], row["name"], row["text"]
     return Entry(row["bank"], row["type"], name, code, line, line, 3, "", at, text)
 

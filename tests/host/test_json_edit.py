@@ -80,7 +80,7 @@ def _remove(text: str, *names: str | int) -> str:
 
 @given(texts())
 def test_valid_json_is_parsed_with_the_position_of_every_value(text: str) -> None:
-    def check(node: json_edit.Node, value: Any) -> None:
+    def check(node: json_edit.JsonNode, value: Any) -> None:
         assert _load(text[node.value : node.end]) == value
         if isinstance(value, dict):
             assert [child.key for child in node.children] == list(value)
@@ -234,7 +234,7 @@ def test_several_items_can_be_removed_in_any_order_or_at_once(
 
 
 def _path(text: str, wanted: str) -> tuple[int, ...]:
-    waiting: list[tuple[json_edit.Path, json_edit.Node]] = [((), json_edit.parse(text))]
+    waiting: list[tuple[json_edit.Path, json_edit.JsonNode]] = [((), json_edit.parse(text))]
     while waiting:
         path, node = waiting.pop()
         if json_edit.decode(text, node) == wanted:

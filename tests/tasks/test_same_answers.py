@@ -20,7 +20,7 @@ from kedge.model.ids import TaskId
 from kedge.model.task import PRIORITIES, Block, BlockType, Status, Task
 from kedge.tasks.backend import Backend
 from kedge.tasks.beads.backend import Beads
-from kedge.tasks.board import Board, ImportResult, TaskResult
+from kedge.tasks.board import Board, BoardChange, ImportResult
 from kedge.tasks.jsonl import Jsonl
 from kedge.tasks.task_yaml.backend import TaskYaml
 from kedge.testing.tasks import essence
@@ -100,7 +100,7 @@ def answer(board: Board, operation: Operation) -> Any:
         result = operation(board)
     except KedgeError as error:
         return type(error).__name__, error.message
-    if isinstance(result, TaskResult):
+    if isinstance(result, BoardChange):
         return essence(result.task), [essence(task) for task in result.followed]
     assert isinstance(result, ImportResult)
     return [essence(task) for task in result.added], result.skipped

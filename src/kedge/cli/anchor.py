@@ -8,7 +8,7 @@ import click
 
 from kedge import config
 from kedge.cli.budget_view import explain_budget
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.context import anchor
 from kedge.context.workspace import Workspace
@@ -20,7 +20,7 @@ from kedge.settings import ANCHOR_SOURCES, MAX_TOKENS, MIN_TOKENS
 _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("task", required=False)
 @click.option(
     "--sources", metavar="A,B,…", help="What to include: " + ", ".join(ANCHOR_SOURCES) + "."

@@ -65,7 +65,7 @@ def _global_options(*, hidden: bool) -> list[click.Option]:
     ]
 
 
-class Command(click.Command):
+class KedgeCommand(click.Command):
     """A command that accepts the global options and passes the edge to its function first."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -80,7 +80,7 @@ class Command(click.Command):
 class Group(click.Group):
     """A group that accepts the global options and suggests a name for a mistyped command."""
 
-    command_class = Command
+    command_class = KedgeCommand
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kedge.cli import options
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.context_task import ContextTask, actor_option, agent_option
 from kedge.cli.context_view import describe_check
 from kedge.cli.edge import Edge, Reply, tell
@@ -17,7 +17,7 @@ from kedge.handoff.evidence_records import attach_evidence, record_check, record
 from kedge.handoff.transitions import check_agent_name
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("task")
 @agent_option
 @click.option(
@@ -60,7 +60,7 @@ def record_qa(
     return Reply(data, lambda: "\n".join(map(describe_check, records)), handoff.warnings)
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("task")
 @click.argument("path")
 @click.option("--heading", help="Only the section with this heading.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.context_task import read_tasks
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
@@ -16,7 +16,7 @@ from kedge.handoff import lifecycle
 from kedge.handoff.context_store import ContextStore
 
 
-@click.command("list", cls=Command)
+@click.command("list", cls=KedgeCommand)
 def list_(edge: Edge) -> Reply:
     """List all contexts."""
     store = ContextStore(edge.project())
@@ -53,7 +53,7 @@ def list_(edge: Edge) -> Reply:
     return Reply(rows, text)
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("task")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def purge(edge: Edge, task: str, yes: bool) -> Reply:
@@ -69,7 +69,7 @@ def purge(edge: Edge, task: str, yes: bool) -> Reply:
     return Reply({"task": task, "removed": removed}, text)
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option(
     "--ttl",
     default="7d",

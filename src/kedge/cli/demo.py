@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean
 from kedge.errors import ProgramError
@@ -77,7 +77,7 @@ STEPS: tuple[tuple[str, tuple[tuple[list[str], int], ...]], ...] = (
 )
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option("--keep", is_flag=True, help="Leave the scratch repository and print its path.")
 def command(edge: Edge, keep: bool) -> Reply:
     """Show kedge at work in a scratch repository."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.context import doctor
@@ -13,7 +13,7 @@ from kedge.errors import CheckFound
 from kedge.host.text import count_noun
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option("--fix", is_flag=True, help="Repair what is safe to repair.")
 @click.option("--no-probe", is_flag=True, help="Do not start agents to test their hooks.")
 def command(edge: Edge, fix: bool, no_probe: bool) -> Reply:

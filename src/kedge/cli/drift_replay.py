@@ -11,7 +11,7 @@ import click
 
 from kedge.agents.transcripts import locations, sessions
 from kedge.agents.transcripts.sessions import RecordedSession, TranscriptFile
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.drift.replay import replay as replay_events
@@ -24,7 +24,7 @@ _MAX_TEXT = 200  # characters of a goal or of evidence
 _MEGABYTE = 1_000_000
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option("--all", "every", is_flag=True, help="All sessions of this project on this machine.")
 @click.option(

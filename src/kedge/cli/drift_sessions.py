@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kedge.cli import drift_view
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.drift.report import account
 from kedge.drift.report.page import render_page
@@ -113,7 +113,7 @@ class SessionRecords:
         return KedgeError(f"{what} {given[:80]!r}", hint=hint, data={"candidates": near})
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option("--all", "every", is_flag=True, help="Include finished and abandoned sessions.")
 def status(edge: Edge, every: bool) -> Reply:
     """Show the sessions that are watched."""
@@ -143,7 +143,7 @@ def _warn_of_errors(edge: Edge, db: sqlite3.Connection) -> None:
         edge.warn(f"{what} recorded, the last at {last['at']} in {text} (kedge doctor)")
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("session", metavar="SESSION[:STEP]")
 def explain(edge: Edge, session: str) -> Reply:
     """Show how a session went, or why one of its steps got its score."""
@@ -178,7 +178,7 @@ def _find_step(details: account.Account, given: str) -> account.RecordedStep:
     raise KedgeError(f"session {details.session.short} has no step {given[:80]!r}", hint=hint)
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option(
     "--output",
     metavar="FILE.html",

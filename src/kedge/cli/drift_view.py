@@ -9,7 +9,7 @@ from typing import Any
 
 from kedge.cli.plain import clean, table
 from kedge.drift.report import account
-from kedge.drift.report.account import Account, DriftEvent, RecordedStep
+from kedge.drift.report.account import Account, DriftEpisode, RecordedStep
 from kedge.drift.scoring import Penalty
 from kedge.host.text import count_noun, shorten
 
@@ -154,7 +154,7 @@ def describe_step(record: Account, one: RecordedStep) -> str:
     return clean("\n".join(lines))
 
 
-def _find_event(record: Account, one: RecordedStep) -> DriftEvent | None:
+def _find_event(record: Account, one: RecordedStep) -> DriftEpisode | None:
     return next((each for each in record.events if each.position == one.position), None)
 
 
@@ -177,7 +177,7 @@ def _section(title: str, items: Sequence[str]) -> Iterator[str]:
     yield from items[-_MAX_ITEMS:]
 
 
-def _describe_event(event: DriftEvent) -> Iterator[str]:
+def _describe_event(event: DriftEpisode) -> Iterator[str]:
     place = "" if event.position is None else f"step {event.position}: "
     yield f"- {place}{event.level}, {event.score} of 10: {shorten(event.what, _LINE)}"
     yield from (f"    {_describe_rule(each)}" for each in event.evidence)
@@ -188,7 +188,7 @@ def _describe_event(event: DriftEvent) -> Iterator[str]:
         yield f"    told: {_first_line(event.correction)}"
 
 
-def _describe_course(event: DriftEvent) -> str:
+def _describe_course(event: DriftEpisode) -> str:
     return event.after if event.before == event.after else f"{event.before} → {event.after}"
 
 

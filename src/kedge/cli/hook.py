@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("agent")
 def command(_: Edge, agent: str) -> Reply:
     """Answer an agent's hook; called by agents."""

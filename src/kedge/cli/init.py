@@ -8,7 +8,7 @@ import click
 
 from kedge import config
 from kedge.cli import setup_view
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.context import agent_hooks, installation, plugin_files, setup_plan
 from kedge.context.instruction_files import ON_REQUEST
@@ -20,7 +20,7 @@ FIRST = (
 )
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option("--minimal", is_flag=True, help="Write the managed sections only.")
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
 @click.option(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kedge import config
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.context import mapfile
@@ -33,7 +33,7 @@ def tokens_or_auto(text: str) -> int:
     return int(text)
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option(
     "--tokens",
     type=tokens_or_auto,

@@ -11,7 +11,7 @@ import click
 
 from kedge import config
 from kedge.cli import options, text_input
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean
 from kedge.context.budget import TextPart, fit_parts, suggest_budget
@@ -35,7 +35,7 @@ _PARTS = ("tasks", "reviews", "log", "git", "drift", "checks", "knowledge", "sta
 _VERBS = {"new": "added", "confirmed": "confirmed", "challenged": "challenged"}
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.argument("named", metavar="FEATURE|TASK")
 @click.option(
     "--tokens",

@@ -13,7 +13,7 @@ import click
 from kedge import config
 from kedge.agents.launch import registry
 from kedge.cli import retro, run_options
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.run_view import View, summarise
 from kedge.errors import KedgeError
@@ -36,7 +36,7 @@ _CUT_SHORT = ("budget", "time", "iterations", "failures", "agent-error")
 AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option("--task", metavar="ID", help="Only this task.")
 @click.option("--epic", metavar="ID", help="Only tasks of this epic.")
 @click.option("--feature", metavar="DIR", help="Only tasks of this feature, in their order.")

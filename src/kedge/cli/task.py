@@ -19,7 +19,7 @@ from kedge.host import user
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, parse_block_type, unique
 from kedge.tasks import choose, rules
-from kedge.tasks.board import Board, TaskResult
+from kedge.tasks.board import Board, BoardChange
 
 _STATUS = click.Choice([status.value for status in Status])
 _CLEARED: dict[str, Any] = {
@@ -324,7 +324,7 @@ def import_(edge: Edge, file: str, format_: str | None, allow_secret: tuple[str,
 
 
 def _record_attempt(
-    project_tasks: ProjectTasks, result: TaskResult, tried: Sequence[str], avoid: Sequence[str]
+    project_tasks: ProjectTasks, result: BoardChange, tried: Sequence[str], avoid: Sequence[str]
 ) -> None:
     """Append the attempt that ended to the ledger. A failure is a warning: the task has changed."""
     from kedge.tasks.ledger import Ledger, attempt_of

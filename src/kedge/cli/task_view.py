@@ -9,10 +9,10 @@ from kedge.cli.plain import clean, table
 from kedge.model.ids import TaskId
 from kedge.model.task import Task
 from kedge.tasks import rules
-from kedge.tasks.board import TaskResult
+from kedge.tasks.board import BoardChange
 
 
-def task_reply(result: TaskResult, text: str) -> Reply:
+def task_reply(result: BoardChange, text: str) -> Reply:
     """Return a changed task, with a line for each epic that changed with it."""
     epics = [f"epic {epic.id} is now {epic.status.value}" for epic in result.followed]
     return Reply(result.task.data(), "\n".join([text, *epics]), result.warnings)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from kedge.cli import setup_view
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.context import installation, setup_plan
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
 def command(edge: Edge, yes: bool, dry_run: bool) -> Reply:

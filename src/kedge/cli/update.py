@@ -8,13 +8,13 @@ import click
 
 from kedge import config
 from kedge.cli import setup_view
-from kedge.cli.commands import Command
+from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.context import installation, setup_plan
 from kedge.errors import CheckFound, UsageError
 
 
-@click.command(cls=Command)
+@click.command(cls=KedgeCommand)
 @click.option("--check", is_flag=True, help="Write nothing; exit with 4 if anything is stale.")
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
 @click.option("--repair", is_flag=True, help="Repair broken section markers.")

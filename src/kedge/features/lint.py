@@ -98,7 +98,11 @@ def _check_task(
 
 
 def _describe(
-    feature: Feature, task: FeatureTask, one: Reference, artifact: Artifact, target: resolve.Target
+    feature: Feature,
+    task: FeatureTask,
+    one: Reference,
+    artifact: Artifact,
+    target: resolve.ResolvedReference,
 ) -> LintProblem:
     if target.passages:
         lines = " and ".join(str(passage.line) for passage in target.passages)

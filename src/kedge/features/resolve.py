@@ -62,7 +62,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ResolvedReference:
     """The passages that a reference means, and the `rung` of the search that found them."""
 
     passages: tuple[Passage, ...]
@@ -74,10 +74,12 @@ class Target:
         return len(self.passages) > 1 and any(passage.kind != ROW for passage in self.passages)
 
 
-NOWHERE = Target(())
+NOWHERE = ResolvedReference(())
 
 
-def resolve_reference(reference: Reference, artifact: Artifact, near: Sequence[Id] = ()) -> Target:
+def resolve_reference(
+    reference: Reference, artifact: Artifact, near: Sequence[Id] = ()
+) -> ResolvedReference:
     """Find a reference's passages; `near` has ids of sections that decide between equal ones."""
     if reference.by == "anchor":
         found = _find_by_anchor(artifact, reference.inner)
@@ -94,16 +96,16 @@ def resolve_reference(reference: Reference, artifact: Artifact, near: Sequence[I
     return target
 
 
-def find_by_id(artifact: Artifact, wanted: Id, near: Sequence[Id] = ()) -> Target:
+def find_by_id(artifact: Artifact, wanted: Id, near: Sequence[Id] = ()) -> ResolvedReference:
     """Find the passages with this id, or else with its parent's."""
     found = _find_same(artifact, wanted, near, (_find_direct, _find_composed, _find_in_list))
     if found:
-        return Target(found, "id")
+        return ResolvedReference(found, "id")
     above = wanted.parent
     while above is not None:
         found = _find_same(artifact, above, near, (_find_holder,))
         if found:
-            return Target(found, "parent")
+            return ResolvedReference(found, "parent")
         above = above.parent
     return NOWHERE
 
@@ -226,7 +228,7 @@ def _is_near(artifact: Artifact, passage: Passage, near: Sequence[Id]) -> bool:
     return any(one in near for heading in above for one in section_ids.parse_lead(heading.text).ids)
 
 
-def find_by_title(artifact: Artifact, words: str) -> Target:
+def find_by_title(artifact: Artifact, words: str) -> ResolvedReference:
     """Find the heading with this title, or else the only one that has all its words."""
     wanted = normalize_title(words)
     if not wanted:
@@ -247,23 +249,25 @@ def find_by_title(artifact: Artifact, words: str) -> Target:
         if found and number and len(found) > 1:
             return NOWHERE
         if found:
-            return Target(_keep_outermost(found)[:_MOST], "title")
+            return ResolvedReference(_keep_outermost(found)[:_MOST], "title")
     others = (p for p in artifact.passages if p.kind != HEADING)
     items = [p for p in others if normalize_title(p.title) in (wanted, short)]
-    return Target(tuple(items), "title") if len(items) == 1 else NOWHERE
+    return ResolvedReference(tuple(items), "title") if len(items) == 1 else NOWHERE
 
 
-def _find_by_anchor(artifact: Artifact, anchor: str) -> Target:
+def _find_by_anchor(artifact: Artifact, anchor: str) -> ResolvedReference:
     """Find the heading that a link's anchor leads to."""
     wanted = anchor.lower()
     slugs = [(markdown.make_slug(re.sub(r"[*`]", "", p.text)), p) for p in artifact.headings]
     exact = [p for slug, p in slugs if slug == wanted]
     if exact:
-        return Target(tuple(exact[:1]), "anchor")  # a link leads to the first of that name
+        return ResolvedReference(
+            tuple(exact[:1]), "anchor"
+        )  # a link leads to the first of that name
     return find_by_title(artifact, anchor.replace("-", " "))
 
 
-def _find_inside(artifact: Artifact, outer: Passage, words: str) -> Target:
+def _find_inside(artifact: Artifact, outer: Passage, words: str) -> ResolvedReference:
     """Find a passage inside another one, by title or id."""
     within = tuple(p for p in artifact.passages if outer.holds(p) and p is not outer)
     part = replace(artifact, passages=within)

@@ -100,7 +100,7 @@ def _select_references(
     return given
 
 
-def _describe(one: Reference, target: resolve.Target) -> str:
+def _describe(one: Reference, target: resolve.ResolvedReference) -> str:
     reason = " ".join(one.raw.split())
     if target.rung == "parent":
         reason += ", by the section above it"

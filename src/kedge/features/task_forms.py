@@ -49,7 +49,7 @@ _BOX = re.compile(r"\[(.)\](?=[ \t*_])")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TaskLine:
     """A line that may be a task; `depth` is a heading's level or a list item's indentation.
 
     `family` is the way in which the number is written: `task`, `t`, `bare`, `coded AB`, …
@@ -76,7 +76,7 @@ class Candidate:
         return self.family in ("task", "t")
 
 
-def find_candidates(document: Document) -> Iterator[Candidate]:
+def find_candidates(document: Document) -> Iterator[TaskLine]:
     """Yield the lines of a document that may be tasks; table rows come last."""
     headings = {heading.line: heading for heading in document.headings}
     before = ""
@@ -99,7 +99,7 @@ def find_candidates(document: Document) -> Iterator[Candidate]:
             yield replace(found, line=row.line, end=row.line, title=title, cells=cells)
 
 
-def _parse_line(line: str, *, blank_before: bool) -> Candidate | None:
+def _parse_line(line: str, *, blank_before: bool) -> TaskLine | None:
     item = ITEM.match(line)
     if not item:
         text = line.lstrip()
@@ -113,14 +113,14 @@ def _parse_line(line: str, *, blank_before: bool) -> Candidate | None:
     found = _parse_lead(text, LIST_ITEM if box is None else BOX)
     if found is None and item["bullet"][0].isdigit():
         number = item["bullet"].rstrip(".)")
-        found = Candidate(ORDERED, "ordered", number, _clean(text))
+        found = TaskLine(ORDERED, "ordered", number, _clean(text))
     if found is None:
         return None
     done = found.done if box is None else BOXES[box]
     return replace(found, depth=depth, done=done, has_box=found.has_box or box in (" ", "x", "X"))
 
 
-def _parse_lead(text: str, kind: str) -> Candidate | None:
+def _parse_lead(text: str, kind: str) -> TaskLine | None:
     """Return the task that a text starts with, or None."""
     bare, done, has_box, marks = _strip_decoration(text)
     opened = bare[:1] in "[(" and len(bare) > 1
@@ -148,8 +148,8 @@ def _parse_lead(text: str, kind: str) -> Candidate | None:
     if family == "task" and found[0][-len(number) - 1] in "-_" and " " not in found[0]:
         number = found[0]  # TASK-007 is the name of the task
     if kind == TABLE:
-        return Candidate(kind, family, number, title, done)
-    return Candidate(kind, family, number, title or _clean(text), done, has_box)
+        return TaskLine(kind, family, number, title, done)
+    return TaskLine(kind, family, number, title or _clean(text), done, has_box)
 
 
 def _strip_decoration(text: str) -> tuple[str, bool | None, bool, str]:

@@ -20,7 +20,7 @@ from kedge.features.task_forms import (
     LISTED,
     ORDERED,
     TABLE,
-    Candidate,
+    TaskLine,
     find_candidates,
 )
 from kedge.text.markdown import ITEM, Document, indent_width
@@ -41,7 +41,7 @@ _EXAMPLES = re.compile(
 )
 
 
-def find_tasks(document: Document) -> list[Candidate]:
+def find_tasks(document: Document) -> list[TaskLine]:
     """Return the tasks of the document, in its order."""
     every = [c for c in find_candidates(document) if not _is_example(document, c)]
     strong = [c for c in every if c.strong]
@@ -52,14 +52,14 @@ def find_tasks(document: Document) -> list[Candidate]:
     return _drop_parts(document, chosen)
 
 
-def _is_example(document: Document, c: Candidate) -> bool:
+def _is_example(document: Document, c: TaskLine) -> bool:
     """True if a heading above says that this is an example, or no task any more."""
     path = document.heading_path(document.heading_at(c.line))
     above = path[:-1] if c.kind == HEADING else path
     return any(_EXAMPLES.match(heading.text.strip(" *_:")) for heading in above)
 
 
-def _choose_strong(strong: Sequence[Candidate]) -> list[Candidate]:
+def _choose_strong(strong: Sequence[TaskLine]) -> list[TaskLine]:
     """Choose the main form among candidates that say "Task"."""
     by_kind = {kind: [c for c in strong if c.kind == kind] for kind in KINDS}
     counts = {kind: len({c.key for c in members}) for kind, members in by_kind.items()}
@@ -72,9 +72,9 @@ def _choose_strong(strong: Sequence[Candidate]) -> list[Candidate]:
     return by_kind[base]
 
 
-def _choose_family(document: Document, every: Sequence[Candidate]) -> list[Candidate]:
+def _choose_family(document: Document, every: Sequence[TaskLine]) -> list[TaskLine]:
     """Choose the family of candidates that looks most like tasks; none if none does."""
-    families: dict[tuple[str, str, int], list[Candidate]] = {}
+    families: dict[tuple[str, str, int], list[TaskLine]] = {}
     for c in every:
         level = c.depth if c.kind == HEADING else len(c.key) > 1 if c.kind == ORDERED else 0
         if c.kind == ORDERED and c.depth:
@@ -91,7 +91,7 @@ def _choose_family(document: Document, every: Sequence[Candidate]) -> list[Candi
 
 
 def _rank(
-    document: Document, members: Sequence[Candidate], cuts: Sequence[int]
+    document: Document, members: Sequence[TaskLine], cuts: Sequence[int]
 ) -> tuple[float, ...]:
     """Return how much a family looks like tasks; the first value is 0 if it does not at all."""
     kind, total = members[0].kind, len(members)
@@ -108,7 +108,7 @@ def _rank(
     return (float(plausible), float(evident >= 0.5), float(dotted >= 0.5), order, total)
 
 
-def _is_under_tasks(document: Document, c: Candidate) -> bool:
+def _is_under_tasks(document: Document, c: TaskLine) -> bool:
     """True if a heading above is about tasks, or if there is none."""
     path = document.heading_path(document.heading_at(c.line))
     named = re.compile(
@@ -117,7 +117,7 @@ def _is_under_tasks(document: Document, c: Candidate) -> bool:
     return not path or any(named.search(heading.text) for heading in path)
 
 
-def _is_evident(document: Document, c: Candidate, cuts: Sequence[int]) -> bool:
+def _is_evident(document: Document, c: TaskLine, cuts: Sequence[int]) -> bool:
     """True if the candidate's own lines have a field or a box."""
     if c.kind == TABLE:
         return len(c.cells) > 2
@@ -133,8 +133,8 @@ def _is_evident(document: Document, c: Candidate, cuts: Sequence[int]) -> bool:
 
 
 def _drop_chapters(
-    document: Document, members: Sequence[Candidate], cuts: Sequence[int]
-) -> list[Candidate]:
+    document: Document, members: Sequence[TaskLine], cuts: Sequence[int]
+) -> list[TaskLine]:
     """Drop members without fields that are titled like a chapter, if most members have fields."""
     evident = {c.line for c in members if _is_evident(document, c, cuts)}
     if 2 * len(evident) < len(members):
@@ -142,11 +142,11 @@ def _drop_chapters(
     return [c for c in members if c.line in evident or not _PROSE_TITLES.match(c.title)]
 
 
-def _drop_parts(document: Document, chosen: Sequence[Candidate]) -> list[Candidate]:
+def _drop_parts(document: Document, chosen: Sequence[TaskLine]) -> list[TaskLine]:
     """Drop groups of tasks, and parts of other tasks."""
     breaks = _count_breaks(document) if any(c.kind in LISTED for c in chosen) else []
-    kept: list[Candidate] = []
-    open_: list[Candidate] = []  # list items, each indented more than the one before
+    kept: list[TaskLine] = []
+    open_: list[TaskLine] = []  # list items, each indented more than the one before
     for place, c in enumerate(chosen):
         if c.kind in LISTED:
             while open_ and (
@@ -172,7 +172,7 @@ def _count_breaks(document: Document) -> list[int]:
     return counts
 
 
-def _is_group(document: Document, c: Candidate, following: Candidate) -> bool:
+def _is_group(document: Document, c: TaskLine, following: TaskLine) -> bool:
     """True if the next candidate's number extends this one's, which has no fields of its own."""
     longer = len(following.key) > len(c.key) and following.key[: len(c.key)] == c.key
     if not longer:
@@ -182,14 +182,14 @@ def _is_group(document: Document, c: Candidate, following: Candidate) -> bool:
     )
 
 
-def find_ends(document: Document, chosen: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
+def find_ends(document: Document, chosen: Sequence[TaskLine]) -> Iterator[tuple[TaskLine, int]]:
     """Yield each task with its last line."""
     for place, c in enumerate(chosen):
         stop = chosen[place + 1].line if place + 1 < len(chosen) else len(document.lines) + 1
         yield c, document.last_text_line(c.end, _find_end(document, c, stop))
 
 
-def _find_end(document: Document, c: Candidate, stop: int) -> int:
+def _find_end(document: Document, c: TaskLine, stop: int) -> int:
     if c.kind == TABLE:
         return c.line
     here = document.heading_at(c.line)
@@ -210,7 +210,7 @@ def _find_end(document: Document, c: Candidate, stop: int) -> int:
     return stop - 1
 
 
-def _ends_item(c: Candidate, line: str, *, blank: bool) -> bool:
+def _ends_item(c: TaskLine, line: str, *, blank: bool) -> bool:
     """True if a line ends a list item; indented lines and fields continue it."""
     item = ITEM.match(line)
     lead = indent_width(item["lead"] if item else line[: len(line) - len(line.lstrip())])

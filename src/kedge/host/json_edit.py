@@ -45,7 +45,7 @@ class BadJson(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonNode:
     """A value and its position. In an object, `start` is where its key begins.
 
     `kind` is object, array or scalar.
@@ -56,7 +56,7 @@ class Node:
     value: int
     end: int
     key: str | None = None
-    children: tuple[Node, ...] = ()
+    children: tuple[JsonNode, ...] = ()
 
 
 def _refuse_constant(name: str) -> Any:
@@ -66,7 +66,7 @@ def _refuse_constant(name: str) -> Any:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonNode:
     """Return the root value of the text. Raises BadJson if the text is not standard JSON."""
     if len(text) > LARGEST:
         raise BadJson(text, 0, f"more than {LARGEST >> 20} MiB")
@@ -82,11 +82,11 @@ def parse(text: str) -> Node:
         raise BadJson(text, 0, "nested too deeply") from None
 
 
-def _read(text: str, start: int, at: int, key: str | None = None) -> Node:
+def _read(text: str, start: int, at: int, key: str | None = None) -> JsonNode:
     """Return the value at `at`, in a text that is known to be JSON."""
     mark = text[at]
     if mark not in _CLOSE:
-        return Node("scalar", start, at, _DECODER.raw_decode(text, at)[1], key)
+        return JsonNode("scalar", start, at, _DECODER.raw_decode(text, at)[1], key)
     children = []
     place = _skip(text, at + 1)
     while text[place] != _CLOSE[mark]:
@@ -99,7 +99,7 @@ def _read(text: str, start: int, at: int, key: str | None = None) -> Node:
         place = _skip(text, child.end)
         if text[place] == ",":
             place = _skip(text, place + 1)
-    return Node(_KINDS[mark], start, at, place + 1, key, tuple(children))
+    return JsonNode(_KINDS[mark], start, at, place + 1, key, tuple(children))
 
 
 def _skip(text: str, at: int) -> int:
@@ -107,12 +107,12 @@ def _skip(text: str, at: int) -> int:
     return space.end() if space else at
 
 
-def decode(text: str, node: Node) -> Any:
+def decode(text: str, node: JsonNode) -> Any:
     """Return the value of a scalar; None for a container."""
     return json.loads(text[node.value : node.end]) if node.kind == "scalar" else None
 
 
-def member(text: str, node: Node, key: str) -> int | None:
+def member(text: str, node: JsonNode, key: str) -> int | None:
     """Return the index of the child with the key. Refuses duplicates: readers differ on them."""
     position = None
     for index, child in enumerate(node.children):
@@ -123,14 +123,14 @@ def member(text: str, node: Node, key: str) -> int | None:
     return position
 
 
-def check(text: str, node: Node, kind: str, names: Sequence[str | int]) -> None:
+def check(text: str, node: JsonNode, kind: str, names: Sequence[str | int]) -> None:
     """Raise BadJson unless the value is of this kind ("object" or "array")."""
     if node.kind != kind:
         what = ".".join(map(str, names)) or "the document"
         raise BadJson(text, node.value, f"{what} must be an {kind}")
 
 
-def at_path(root: Node, path: Path) -> Node:
+def at_path(root: JsonNode, path: Path) -> JsonNode:
     for index in path:
         root = root.children[index]
     return root
@@ -157,7 +157,7 @@ def append(text: str, names: Sequence[str | int], value: Any) -> str:
     return _add(text, root, into, *(_nest(rest, [value]) if rest else (None, value)))
 
 
-def replace(text: str, node: Node, value: Any) -> str:
+def replace(text: str, node: JsonNode, value: Any) -> str:
     """Return the text with another scalar in place of one."""
     return text[: node.value] + _dump(value) + text[node.end :]
 
@@ -190,7 +190,7 @@ def remove(text: str, paths: Iterable[Path], *, depth: int | None = None) -> str
     return "".join(kept) + text[at:]
 
 
-def _cuts(children: Sequence[Node], indexes: Collection[int]) -> Iterator[tuple[int, int]]:
+def _cuts(children: Sequence[JsonNode], indexes: Collection[int]) -> Iterator[tuple[int, int]]:
     """Yield the spans to cut for some of the children, each with its comma."""
     first = next((i for i in range(len(children)) if i not in indexes), None)
     if first is None:
@@ -204,8 +204,8 @@ def _cuts(children: Sequence[Node], indexes: Collection[int]) -> Iterator[tuple[
 
 
 def _descend(
-    text: str, root: Node, names: Sequence[str | int], kind: str
-) -> tuple[Node, list[str]]:
+    text: str, root: JsonNode, names: Sequence[str | int], kind: str
+) -> tuple[JsonNode, list[str]]:
     """Return the innermost container that exists, and the keys of the missing ones."""
     node = root
     for depth, name in enumerate(names):
@@ -228,7 +228,7 @@ def _nest(keys: Sequence[str], value: Any) -> tuple[str, Any]:
     return keys[0], value
 
 
-def _add(text: str, root: Node, into: Node, key: str | None, value: Any) -> str:
+def _add(text: str, root: JsonNode, into: JsonNode, key: str | None, value: Any) -> str:
     match = _BREAK.search(text)
     newline = match.group() if match else "\n"
     if into.children:

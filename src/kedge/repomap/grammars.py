@@ -65,7 +65,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class QueryMatch:
     kind: str
     node: Node
     captures: dict[str, list[Node]]
@@ -73,7 +73,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class ParseResult:
-    matches: list[Match]  # in document order, outer before inner
+    matches: list[QueryMatch]  # in document order, outer before inner
     broken: bool  # True if the file has syntax errors
 
 
@@ -106,7 +106,7 @@ class GrammarReader:
         if time.monotonic() - start > SECONDS:
             raise Unreadable(_LATE)
         found.sort(key=itemgetter(0, 1, 2, 3))
-        matches = [Match(kind, captures[kind][0], captures) for *_, kind, captures in found]
+        matches = [QueryMatch(kind, captures[kind][0], captures) for *_, kind, captures in found]
         return ParseResult(matches, root.has_error)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from kedge.repomap.grammars import Match
+    from kedge.repomap.grammars import QueryMatch
 
 
 _LEAF_NAMES = """destructor_name field_identifier identifier operator_name qualified_identifier
@@ -61,7 +61,7 @@ class Definition:
     position: int  # offset of the name in the source
 
 
-def find_definition(match: Match, source: bytes, language: str) -> Definition | None:
+def find_definition(match: QueryMatch, source: bytes, language: str) -> Definition | None:
     captures = match.captures
     if "declarator" in captures:
         return _find_in_declarator(match, captures["declarator"][0], source)
@@ -115,7 +115,7 @@ def _blank(match: re.Match[bytes]) -> bytes:
     return whole[: start - first] + blank + whole[end - first :]
 
 
-def _find_in_declarator(match: Match, node: Node, source: bytes) -> Definition | None:
+def _find_in_declarator(match: QueryMatch, node: Node, source: bytes) -> Definition | None:
     """The definition of a C declarator, which may be nested."""
     around = node
     for _ in range(_DECLARATORS):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from kedge.repomap.grammars import Match
+    from kedge.repomap.grammars import QueryMatch
 
 
 WIDTH = 120
@@ -50,7 +50,7 @@ _GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
 Hole = tuple[int, int, bytes]
 
 
-def build_signature(match: Match, source: bytes) -> str:
+def build_signature(match: QueryMatch, source: bytes) -> str:
     node, captures = match.node, match.captures
     head = captures["head"][0] if "head" in captures else None
     start, marks = _marks(_outermost(head or node), source)
@@ -110,7 +110,7 @@ def _marks(node: Node, source: bytes) -> tuple[int, list[str]]:
     return node.start_byte, kept
 
 
-def _end(match: Match) -> int:
+def _end(match: QueryMatch) -> int:
     node, captures = match.node, match.captures
     if "last" in captures:
         return captures["last"][-1].end_byte
@@ -133,7 +133,7 @@ def _end(match: Match) -> int:
     return node.end_byte
 
 
-def _value(match: Match, end: int) -> int | None:
+def _value(match: QueryMatch, end: int) -> int | None:
     """Where the value begins, if there is one."""
     captures = match.captures
     if "value" in captures:

@@ -12,7 +12,7 @@ from kedge.repomap.languages import BY_NAME, Language, refine
 from kedge.repomap.symbol import Extract, Symbol
 
 if TYPE_CHECKING:
-    from kedge.repomap.grammars import Match
+    from kedge.repomap.grammars import QueryMatch
     from kedge.repomap.naming import Definition
 
 
@@ -82,7 +82,7 @@ def _component(source: bytes, path: str) -> Extract:
 
 
 def _symbols(
-    matches: Iterable[Match], source: bytes, language: str
+    matches: Iterable[QueryMatch], source: bytes, language: str
 ) -> Iterator[tuple[Symbol, bool]]:
     """Yield each symbol, and True if it is only the prototype of a function."""
     from kedge.repomap.naming import find_definition
@@ -129,7 +129,7 @@ def _symbols(
 
 
 def _open_scope(
-    match: Match, found: Definition, span: tuple[int, int], outer: str | None, language: str
+    match: QueryMatch, found: Definition, span: tuple[int, int], outer: str | None, language: str
 ) -> _Scope:
     if found.kind == "namespace":
         return _Scope(span, False, outer, False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskResult:
+class BoardChange:
     """A task after an operation and before it, and the epics that changed with it."""
 
     task: Task
@@ -56,10 +56,10 @@ class Board:
     def ready(self) -> list[Task]:
         return rules.ready(self.tasks())
 
-    def add(self, draft: Task, *, allow: Collection[str] = ()) -> TaskResult:
+    def add(self, draft: Task, *, allow: Collection[str] = ()) -> BoardChange:
         """Add a task, with a new id if it has none. `allow` lists ids of secrets to let through."""
 
-        def work(tasks: dict[TaskId, Task]) -> TaskResult:
+        def work(tasks: dict[TaskId, Task]) -> BoardChange:
             if draft.id in tasks:
                 raise TaskExists(
                     f"task {draft.id!r} exists already", hint=f"kedge task show {draft.id}"
@@ -74,10 +74,10 @@ class Board:
 
     def update(
         self, task_id: str, change: Callable[[Task], Task], *, allow: Collection[str] = ()
-    ) -> TaskResult:
+    ) -> BoardChange:
         """Replace a task by `change(task)`, check its links, and close or reopen its epics."""
 
-        def work(tasks: dict[TaskId, Task]) -> TaskResult:
+        def work(tasks: dict[TaskId, Task]) -> BoardChange:
             before = rules.find(tasks, task_id)
             after = validate(change(before))
             rules.check_links(tasks, [after])
@@ -86,7 +86,7 @@ class Board:
 
         return self._run_locked(work)
 
-    def claim(self, task_id: str, who: str, *, again: bool = True) -> TaskResult:
+    def claim(self, task_id: str, who: str, *, again: bool = True) -> BoardChange:
         """Claim a task. `again` allows the same name to claim its own task a second time."""
         return self._step(
             task_id, lambda tasks, task: rules.claim(tasks, task, who, now(), again=again)
@@ -99,20 +99,20 @@ class Board:
         *,
         failed: bool = False,
         allow: Collection[str] = (),
-    ) -> TaskResult:
+    ) -> BoardChange:
         return self._step(
             task_id,
             lambda tasks, task: rules.close(tasks, task, reason, now(), failed=failed),
             allow,
         )
 
-    def block(self, task_id: str, why: Block, *, allow: Collection[str] = ()) -> TaskResult:
+    def block(self, task_id: str, why: Block, *, allow: Collection[str] = ()) -> BoardChange:
         return self._step(task_id, lambda _, task: rules.block(task, why), allow)
 
-    def reopen(self, task_id: str) -> TaskResult:
+    def reopen(self, task_id: str) -> BoardChange:
         return self._step(task_id, lambda _, task: rules.reopen(task))
 
-    def depend(self, task_id: str, on: Iterable[str], drop: Iterable[str]) -> TaskResult:
+    def depend(self, task_id: str, on: Iterable[str], drop: Iterable[str]) -> BoardChange:
         """Add the dependencies `on` to a task and remove those in `drop`."""
         dropped = set(drop)
 
@@ -164,8 +164,8 @@ class Board:
         task_id: str,
         step: Callable[[dict[TaskId, Task], Task], Task],
         allow: Collection[str] = (),
-    ) -> TaskResult:
-        def work(tasks: dict[TaskId, Task]) -> TaskResult:
+    ) -> BoardChange:
+        def work(tasks: dict[TaskId, Task]) -> BoardChange:
             before = rules.find(tasks, task_id)
             return self._save(tasks, before, step(tasks, before), allow)
 
@@ -177,7 +177,7 @@ class Board:
         before: Task | None,
         after: Task,
         allow: Collection[str] = (),
-    ) -> TaskResult:
+    ) -> BoardChange:
         refuse_secrets(before, after, allow)
         stamp = now()
         if after != before:
@@ -195,7 +195,7 @@ class Board:
         if changes:
             self.backend.write(changes)
         others = tuple(epic for epic in followed if epic.id != after.id)
-        return TaskResult(saved[after.id], before, others, self.warnings)
+        return BoardChange(saved[after.id], before, others, self.warnings)
 
     def _run_locked(self, work: Callable[[dict[TaskId, Task]], T]) -> T:
         with self.backend.lock():

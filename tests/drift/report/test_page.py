@@ -18,7 +18,7 @@ from kedge.drift.report import account, chart, page, timeline
 from kedge.drift.report.account import (
     Account,
     CharterRevision,
-    DriftEvent,
+    DriftEpisode,
     RecalledStep,
     RecordedStep,
     SessionStatus,
@@ -45,8 +45,8 @@ def step(position: int, score: int = 10, **more: Any) -> RecordedStep:
     return replace(base, **more)
 
 
-def event(at: RecordedStep, **more: Any) -> DriftEvent:
-    base = DriftEvent(
+def event(at: RecordedStep, **more: Any) -> DriftEpisode:
+    base = DriftEpisode(
         at.position, at.at, at.what, at.score, at.level, "NORMAL", "DRIFTED", 1, at.rules,
         at.decision, at.correction, "",
     )  # fmt: skip

@@ -13,7 +13,7 @@ from support import in_time
 
 from kedge.errors import FileError
 from kedge.knowledge.bank import edits, entries, values
-from kedge.knowledge.bank.entries import Entry, Page
+from kedge.knowledge.bank.entries import BankPage, Entry
 from kedge.knowledge.bank.fields import CHALLENGED, COUNT, LAST, PROVENANCE
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "knowledge"
@@ -21,7 +21,7 @@ FILES = sorted(path.name for path in DATA.glob("*.md"))
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((DATA / "expected.json").read_text())
 
 
-def load(name: str) -> Page:
+def load(name: str) -> BankPage:
     return entries.decode_page((DATA / name).read_bytes(), bank_path(name))
 
 
@@ -80,7 +80,7 @@ def test_edit_changes_only_the_metadata_of_its_entry(name: str) -> None:
         assert_only(page, after, entry, 1)
 
 
-def assert_only(page: Page, after: Page, entry: Entry, added: int) -> None:
+def assert_only(page: BankPage, after: BankPage, entry: Entry, added: int) -> None:
     """Lines outside the entry, and its text, are unchanged."""
     old, new = page.lines, after.lines
     assert new[: entry.line + 1] == old[: entry.line + 1]

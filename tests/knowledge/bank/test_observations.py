@@ -6,19 +6,19 @@ import pytest
 
 from kedge.knowledge.bank import entries, observations
 from kedge.knowledge.bank.completions import Completion, Completions
-from kedge.knowledge.bank.entries import Page
+from kedge.knowledge.bank.entries import BankPage
 
 COMPLETIONS = Completions(
     (Completion("002-b", "2025-01-02"), Completion("001-a", "2025-01-03")), ("001-a", "002-b")
 )
 
 
-def make_page(*metadata: str) -> Page:
+def make_page(*metadata: str) -> BankPage:
     lines = "".join(f"- {line}\n" for line in metadata)
     return entries.parse_page(f"### Pattern: Knots\nText.\n{lines}", "patterns.md")
 
 
-def metadata(page: Page) -> list[str]:
+def metadata(page: BankPage) -> list[str]:
     return [line.removeprefix("- ").rstrip() for line in page.lines[2:]]
 
 

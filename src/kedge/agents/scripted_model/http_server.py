@@ -11,9 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from kedge.agents.scripted_model.anthropic_messages import Event
-from kedge.agents.scripted_model.reply import Reply, make_refusal
+from kedge.agents.scripted_model.reply import ModelReply, make_refusal
 
-Respond = Callable[[str, str, Mapping[str, str], Any], Reply]
+Respond = Callable[[str, str, Mapping[str, str], Any], ModelReply]
 
 
 class HttpServer(ThreadingHTTPServer):
@@ -95,20 +95,20 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.close_connection = True
 
-    def _send_headers(self, reply: Reply, headers: Mapping[str, str]) -> None:
+    def _send_headers(self, reply: ModelReply, headers: Mapping[str, str]) -> None:
         self.send_response(reply.status)
         for name, value in {**headers, **reply.headers}.items():
             self.send_header(name, str(value))
         self.end_headers()
 
-    def _send_body(self, reply: Reply) -> None:
+    def _send_body(self, reply: ModelReply) -> None:
         text = json.dumps(reply.body, ensure_ascii=False).encode()
         kind = "application/json"
         self._send_headers(reply, {"Content-Type": kind, "Content-Length": str(len(text))})
         if self.command != "HEAD":
             self.wfile.write(text)
 
-    def _send_stream(self, reply: Reply, events: list[Event]) -> None:
+    def _send_stream(self, reply: ModelReply, events: list[Event]) -> None:
         kind = "text/event-stream; charset=utf-8"
         self._send_headers(reply, {"Content-Type": kind, "Transfer-Encoding": "chunked"})
         for at, event in enumerate(events):

@@ -21,7 +21,7 @@ ERRORS = {
 }
 
 
-class Reply(NamedTuple):
+class ModelReply(NamedTuple):
     """A whole answer (`body`) or a stream of `events`; with neither, the connection is closed."""
 
     status: int = 200
@@ -33,24 +33,24 @@ class Reply(NamedTuple):
     complete: bool = True  # if not, the stream ends like a broken connection
 
 
-def make_refusal(status: int, message: str, path: str = "") -> Reply:
+def make_refusal(status: int, message: str, path: str = "") -> ModelReply:
     api = openai_responses if path.partition("?")[0].endswith("/responses") else anthropic_messages
-    return Reply(status, body=api.make_error_body(ERRORS.get(status, "api_error"), message))
+    return ModelReply(status, body=api.make_error_body(ERRORS.get(status, "api_error"), message))
 
 
-def make_side_reply(request: Request) -> Reply:
+def make_side_reply(request: Request) -> ModelReply:
     """Return the reply to a request that is not for the model: a token count, a ping."""
     if request.kind == "count":
-        return Reply(body={"input_tokens": 1 + len(request.given + request.results) // 4})
+        return ModelReply(body={"input_tokens": 1 + len(request.given + request.results) // 4})
     if request.path.partition("?")[0] == "/":
-        return Reply(body={})
+        return ModelReply(body={})
     return make_refusal(404, f"nothing is at {request.path}", request.path)
 
 
-def make_reply(request: Request, turn: Turn, ids: str) -> Reply:
+def make_reply(request: Request, turn: Turn, ids: str) -> ModelReply:
     """Return the reply that plays the turn. `ids` makes the ids in it unique."""
     if turn.drop:
-        return Reply(before=turn.before)
+        return ModelReply(before=turn.before)
     if turn.status != 200:
         refusal = make_refusal(turn.status, turn.message, request.path)
         return refusal._replace(headers=turn.headers, before=turn.before)
@@ -58,10 +58,10 @@ def make_reply(request: Request, turn: Turn, ids: str) -> Reply:
     model = str(request.body.get("model", "fake"))
     if not request.body.get("stream"):
         body = api.make_body(turn, model, ids)
-        return Reply(headers=turn.headers, body=body, before=turn.before)
+        return ModelReply(headers=turn.headers, body=body, before=turn.before)
     sent, end = api.make_events(turn, model, ids)
     if turn.error or turn.cut:
         sent, end = (sent + end)[: len(sent) if turn.after is None else turn.after], []
     if turn.error:
         end = [api.make_error_event(turn.error, turn.message)]
-    return Reply(200, turn.headers, None, sent + end, turn.before, turn.between, not turn.cut)
+    return ModelReply(200, turn.headers, None, sent + end, turn.before, turn.between, not turn.cut)

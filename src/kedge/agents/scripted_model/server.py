@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from kedge.agents.scripted_model.http_server import HttpServer
-from kedge.agents.scripted_model.reply import Reply, make_refusal, make_reply, make_side_reply
+from kedge.agents.scripted_model.reply import ModelReply, make_refusal, make_reply, make_side_reply
 from kedge.agents.scripted_model.request import Request, remove_keys
 from kedge.agents.scripted_model.script import SUMMARY, Player, Script, Step
 
@@ -91,7 +91,7 @@ class ScriptedModel:
             if error is None:
                 raise
 
-    def _respond(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> Reply:
+    def _respond(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> ModelReply:
         with self._lock:  # one request at a time, in the order of the script
             request = Request(len(self._requests) + 1, method, path, remove_keys(headers), body)
             self._requests.append(request)

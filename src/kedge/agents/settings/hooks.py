@@ -18,7 +18,7 @@ from typing import Any
 from kedge.agents.settings.hook_command import is_kedge_hook
 from kedge.errors import ConfigError
 from kedge.host import files, json_edit
-from kedge.host.json_edit import BadJson, Node
+from kedge.host.json_edit import BadJson, JsonNode
 
 TIMEOUT = 10
 _HINT = "correct that line; kedge has changed nothing"
@@ -143,7 +143,7 @@ def _name_file(where: str) -> Iterator[None]:
         raise ConfigError(f"{where}:{error.line}: {error.reason}", hint=_HINT) from error
 
 
-def _check_shape(text: str, root: Node, events: Iterable[str]) -> None:
+def _check_shape(text: str, root: JsonNode, events: Iterable[str]) -> None:
     """Refuse a text that the agent itself could not read, where kedge would add to it."""
     json_edit.check(text, root, "object", ())
     index = json_edit.member(text, root, "hooks")
@@ -163,7 +163,7 @@ def _check_shape(text: str, root: Node, events: Iterable[str]) -> None:
             json_edit.check(text, group.children[inner], "array", (*names, number, "hooks"))
 
 
-def _entries(text: str, root: Node) -> list[_Entry]:
+def _entries(text: str, root: JsonNode) -> list[_Entry]:
     """Return kedge's hooks. Anything of another shape is ignored."""
     top = json_edit.member(text, root, "hooks")
     if top is None or root.children[top].kind != "object":
@@ -183,7 +183,7 @@ def _entries(text: str, root: Node) -> list[_Entry]:
     return found
 
 
-def _paths(root: Node, entries: Sequence[_Entry]) -> Iterator[json_edit.Path]:
+def _paths(root: JsonNode, entries: Sequence[_Entry]) -> Iterator[json_edit.Path]:
     """Yield what to remove: kedge's groups, or only the hook if its group holds more."""
     count = Counter(entry.group for entry in entries)
     for entry in entries:
@@ -238,7 +238,7 @@ def _is_whole_file(text: str, entries: Sequence[_Entry]) -> bool:
     return bool(entries) and _is_document(text, (entry.hook for entry in entries))
 
 
-def _last(node: Node, key: str) -> int | None:
+def _last(node: JsonNode, key: str) -> int | None:
     """Return the index of the last member with the key, which is the one that agents use."""
     if node.kind != "object":
         return None
@@ -246,16 +246,16 @@ def _last(node: Node, key: str) -> int | None:
     return next((index for index in members if node.children[index].key == key), None)
 
 
-def _value(text: str, node: Node, key: str) -> Any:
+def _value(text: str, node: JsonNode, key: str) -> Any:
     index = _last(node, key)
     return None if index is None else json_edit.decode(text, node.children[index])
 
 
-def _text(text: str, node: Node, key: str) -> str | None:
+def _text(text: str, node: JsonNode, key: str) -> str | None:
     value = _value(text, node, key)
     return value if isinstance(value, str) else None
 
 
-def _seconds(text: str, node: Node) -> float | None:
+def _seconds(text: str, node: JsonNode) -> float | None:
     value = _value(text, node, "timeout")
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -120,7 +120,7 @@ class RecordedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class DriftEvent:
+class DriftEpisode:
     """A step that strayed. `recovered` says how the session came back; "" if it did not."""
 
     position: int | None
@@ -145,7 +145,7 @@ class Account:
     revisions: tuple[CharterRevision, ...]
     constraints: tuple[ConstraintInForce, ...]
     steps: tuple[RecordedStep, ...]
-    events: tuple[DriftEvent, ...]
+    events: tuple[DriftEpisode, ...]
 
     @property
     def decisions(self) -> list[RecordedStep]:
@@ -240,7 +240,7 @@ def data(value: Any) -> Any:
 
 def _build_events(
     steps: Sequence[RecordedStep], spoken: Sequence[str], events: Iterable[Row]
-) -> tuple[DriftEvent, ...]:
+) -> tuple[DriftEpisode, ...]:
     places = {each.id: place for place, each in enumerate(steps)}
     back = _find_recoveries(steps)
     strayed = []
@@ -249,7 +249,7 @@ def _build_events(
         at = None if place is None else steps[place]
         recovery = None if place is None else back[place]
         strayed.append(
-            DriftEvent(
+            DriftEpisode(
                 position=at.position if at else None,
                 what=at.what if at else "",
                 evidence=_build_rules(row["evidence"]),

@@ -13,7 +13,7 @@ from kedge.host.text import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kedge.drift.report.account import DriftEvent, RecordedStep
+    from kedge.drift.report.account import DriftEpisode, RecordedStep
     from kedge.drift.scoring import Penalty
 
 
@@ -119,7 +119,7 @@ def _render_row(id_: str, class_: str, number: str, at: str, what: Html, score: 
     return tag("tr", *cells, id=id_, class_=class_)
 
 
-def _render_facts(step: RecordedStep, event: DriftEvent | None) -> Iterator[Html]:
+def _render_facts(step: RecordedStep, event: DriftEpisode | None) -> Iterator[Html]:
     """Yield the details of a step that strayed."""
     yield tag("table", tag("tbody", *map(_render_rule, step.rules[:_RULES])), class_="rules")
     if step.correction:

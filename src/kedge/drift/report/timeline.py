@@ -15,7 +15,7 @@ from kedge.drift.report.account import ON_COURSE, CharterRevision
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kedge.drift.report.account import Account, DriftEvent, RecordedStep
+    from kedge.drift.report.account import Account, DriftEpisode, RecordedStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class StrayMark:
     """A step that strayed, with its event."""
 
     step: RecordedStep
-    event: DriftEvent | None
+    event: DriftEpisode | None
     state: str = NORMAL
 
     @property
@@ -85,7 +85,7 @@ def build_marks(account: Account, strays: int, messages: int) -> list[Mark]:
 
 
 def _choose_steps(
-    steps: Sequence[RecordedStep], events: Mapping[int | None, DriftEvent], most: int
+    steps: Sequence[RecordedStep], events: Mapping[int | None, DriftEpisode], most: int
 ) -> set[int]:
     """Return the positions of the steps that get a mark: the gravest, and of these the latest."""
 

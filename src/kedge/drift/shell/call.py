@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.shell.effects import CheckRun, Install, VcsCommand
+from kedge.drift.shell.effects import CheckCall, Install, VcsCommand
 from kedge.drift.shell.options import parse_options
 from kedge.drift.shell.paths import NOWHERE
 from kedge.drift.shell.values import ANYTHING, NOTHING, UNKNOWN, Output, ShellState, Value
@@ -163,7 +163,7 @@ class ProgramCall:
     def add_check(self, *, runs: bool = False) -> None:
         """Record a test runner, linter or type checker; `runs` if it runs the project's code."""
         self.effects.plain = self.effects.plain and not runs
-        self.effects.add("checks", CheckRun((self.name, *_show(self.words))))
+        self.effects.add("checks", CheckCall((self.name, *_show(self.words))))
 
     def add_run(self, what: str) -> None:
         """Record a program whose effects cannot be read from the command."""

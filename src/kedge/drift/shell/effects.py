@@ -32,7 +32,7 @@ class Install(NamedTuple):
     away: bool = False
 
 
-class CheckRun(NamedTuple):
+class CheckCall(NamedTuple):
     """A run of a test runner, linter or type checker; `ignored` if its failure is swallowed."""
 
     command: tuple[str, ...]
@@ -64,7 +64,7 @@ class Effects(NamedTuple):
     vcs: tuple[VcsCommand, ...] = ()
     installs: tuple[Install, ...] = ()
     network: tuple[str, ...] = ()
-    checks: tuple[CheckRun, ...] = ()
+    checks: tuple[CheckCall, ...] = ()
     runs: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class EffectsBuilder:
         """Mark the checks from `start` on as run so that their failure goes unseen."""
         checks = list(self.kinds.get("checks", ()))
         for check in checks[start:]:
-            if isinstance(check, CheckRun):
+            if isinstance(check, CheckCall):
                 del self.kinds["checks"][check]
                 self.kinds["checks"][check._replace(ignored=True)] = None
 

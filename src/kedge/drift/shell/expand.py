@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from kedge.drift.shell.syntax import Part
+from kedge.drift.shell.syntax import WordPart
 from kedge.drift.shell.values import MOST_VALUES, UNKNOWN, Output, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kedge.drift.shell.syntax import Block, Word
+    from kedge.drift.shell.syntax import CommandBlock, Word
     from kedge.drift.shell.values import ShellState
 
-    Capture = Callable[[Block, ShellState], Output]
+    Capture = Callable[[CommandBlock, ShellState], Output]
 
 _SPECIAL = re.compile(r"[*?\[{~]")
 _GLOB = re.compile(r"[*?]|\[[^\[\]]*\]")
@@ -64,7 +64,7 @@ def _has_glob(text: str) -> bool:
     return _GLOB.search(text[:_LONGEST]) is not None
 
 
-def _join(parts: Sequence[Part], state: ShellState, capture: Capture) -> list[Value]:
+def _join(parts: Sequence[WordPart], state: ShellState, capture: Capture) -> list[Value]:
     done: list[Value] = []
     text, glob, there = "", False, False
     for part in parts:
@@ -88,7 +88,7 @@ def _join(parts: Sequence[Part], state: ShellState, capture: Capture) -> list[Va
     return [*done, Value(text, glob)] if there else done
 
 
-def _values(part: Part, state: ShellState, capture: Capture, whole: bool) -> list[Value]:
+def _values(part: WordPart, state: ShellState, capture: Capture, whole: bool) -> list[Value]:
     """Return the values of a variable or substitution, split into words unless `whole`."""
     if part.kind == "var":
         if part.body:
@@ -195,7 +195,7 @@ def _trim(text: str, pattern: str, side: str, greedy: bool) -> str | None:
     return text[:at] if end else text[at + len(plain) :]
 
 
-def _alternatives(parts: Sequence[Part]) -> list[Sequence[Part]]:
+def _alternatives(parts: Sequence[WordPart]) -> list[Sequence[WordPart]]:
     """Return the parts once for each choice of their unquoted braces."""
     if not any(p.kind == "text" and not p.quoted and "{" in p.text for p in parts):
         return [parts]
@@ -209,17 +209,17 @@ def _alternatives(parts: Sequence[Part]) -> list[Sequence[Part]]:
     return [parts] if found == [line] else [_restore_parts(each, parts) for each in found]
 
 
-def _restore_parts(line: str, parts: Sequence[Part]) -> list[Part]:
-    found: list[Part] = []
+def _restore_parts(line: str, parts: Sequence[WordPart]) -> list[WordPart]:
+    found: list[WordPart] = []
     text = ""
     for sign in line:
         if _HELD <= ord(sign) < _HELD + len(parts):
-            found += [Part("text", text)] if text else []
+            found += [WordPart("text", text)] if text else []
             found.append(parts[ord(sign) - _HELD])
             text = ""
         else:
             text += sign
-    return [*found, Part("text", text)] if text else found
+    return [*found, WordPart("text", text)] if text else found
 
 
 def expand_braces(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from kedge.drift.shell.expand import expand_single, expand_words
 from kedge.drift.shell.parse import parse
 from kedge.drift.shell.paths import project_paths
 from kedge.drift.shell.programs import find_reader
-from kedge.drift.shell.syntax import Block, CommandTooLarge, Redirect, Simple
+from kedge.drift.shell.syntax import CommandBlock, CommandTooLarge, Redirect, Simple
 from kedge.drift.shell.values import (
     ANYTHING,
     MOST_VALUES,
@@ -87,7 +87,7 @@ class Interpreter:
         if self.steps > MOST_STEPS:
             raise CommandTooLarge(f"more than {MOST_STEPS} steps")
 
-    def capture(self, block: Block, state: ShellState) -> Output:
+    def capture(self, block: CommandBlock, state: ShellState) -> Output:
         """Return what `$(…)` prints; it runs in a shell of its own."""
         return self.run_node(block, state.copy())
 
@@ -97,7 +97,7 @@ class Interpreter:
             return None
         return self.paths.absolute(value.text or ".", state.cwd)
 
-    def _run_block(self, block: Block, state: ShellState, stdin: Output) -> Output:
+    def _run_block(self, block: CommandBlock, state: ShellState, stdin: Output) -> Output:
         files: list[tuple[Redirect, Value]] = []
         if block.redirects:
             stdin, files = self._open_redirects(block.redirects, state, stdin)
@@ -123,7 +123,7 @@ class Interpreter:
     def _run_all(self, nodes: Sequence[Node], state: ShellState, stdin: Output) -> Output:
         return _join_outputs([self.run_node(node, state, stdin) for node in nodes])
 
-    def _run_chain(self, block: Block, state: ShellState, stdin: Output) -> Output:
+    def _run_chain(self, block: CommandBlock, state: ShellState, stdin: Output) -> Output:
         results = []
         checks = 0
         for place, node in enumerate(block.nodes):
@@ -137,7 +137,7 @@ class Interpreter:
                 state.cwd = cwd
         return _join_outputs(results)
 
-    def _run_for(self, block: Block, state: ShellState, stdin: Output) -> Output:
+    def _run_for(self, block: CommandBlock, state: ShellState, stdin: Output) -> Output:
         if block.words is None:
             values: list[Value] = list(state.params) or [Value(UNKNOWN)]
         else:
@@ -152,7 +152,7 @@ class Interpreter:
             results.append(self._run_all(block.nodes, state, stdin))
         return _join_outputs(results)
 
-    def _run_while(self, block: Block, state: ShellState, stdin: Output) -> Output:
+    def _run_while(self, block: CommandBlock, state: ShellState, stdin: Output) -> Output:
         lines = stdin.lines() if stdin is not NOTHING else ()
         rounds = lines[:MOST_ROUNDS] or (Value(UNKNOWN),)
         return _join_outputs(
@@ -237,7 +237,7 @@ class Interpreter:
         return ANYTHING
 
     def _run_function(
-        self, block: Block, argv: list[Value], state: ShellState, stdin: Output
+        self, block: CommandBlock, argv: list[Value], state: ShellState, stdin: Output
     ) -> Output:
         params, state.params = state.params, tuple(argv[1:])
         result = self._run_all(block.nodes, state, stdin)

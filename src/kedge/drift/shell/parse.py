@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from kedge.drift.shell.syntax import Block, CommandTooLarge, Redirect, Simple
+from kedge.drift.shell.syntax import CommandBlock, CommandTooLarge, Redirect, Simple
 from kedge.drift.shell.words import WordParser
 from kedge.host.record import NamedTuple
 
@@ -33,7 +33,7 @@ _NONE: frozenset[str] = frozenset()
 class ParsedCommand(NamedTuple):
     """`problems` are syntax errors; `unread` says why the rest of the text was not read."""
 
-    block: Block
+    block: CommandBlock
     problems: list[str]
     unread: str = ""
 
@@ -41,7 +41,7 @@ class ParsedCommand(NamedTuple):
 def parse(text: str, depth: int = 0) -> ParsedCommand:
     """Parse the commands of a text."""
     parser = CommandParser(text[:MOST_CHARACTERS], depth)
-    block = Block("list", [])
+    block = CommandBlock("list", [])
     unread = ""
     if len(text) > MOST_CHARACTERS:
         unread = f"only the first {MOST_CHARACTERS} characters are read"
@@ -57,7 +57,7 @@ class CommandParser(WordParser):
 
     __slots__ = ()
 
-    def read_inner(self, closer: str) -> Block:
+    def read_inner(self, closer: str) -> CommandBlock:
         self.descend()
         found = self.read_block(frozenset({closer}) if closer else _NONE)
         if closer and not self._accept(closer):
@@ -65,9 +65,9 @@ class CommandParser(WordParser):
         self.depth -= 1
         return found
 
-    def read_block(self, closers: frozenset[str], kept: Block | None = None) -> Block:
+    def read_block(self, closers: frozenset[str], kept: CommandBlock | None = None) -> CommandBlock:
         """Read commands up to one of the closers, and stop before it."""
-        found = kept or Block("list", [])
+        found = kept or CommandBlock("list", [])
         while True:
             self._skip_blanks(lines=True)
             if self.at >= self.end:
@@ -140,10 +140,10 @@ class CommandParser(WordParser):
             self._skip_blanks(lines=True)
             signs += pair[0]
             nodes.append(self._pipeline())
-        node = nodes[0] if not signs else Block("chain", nodes, name=signs)
+        node = nodes[0] if not signs else CommandBlock("chain", nodes, name=signs)
         if self.text.startswith("&", self.at):
             self.at += 1
-            return Block("background", [node])
+            return CommandBlock("background", [node])
         return node
 
     def _pipeline(self) -> Node:
@@ -156,7 +156,7 @@ class CommandParser(WordParser):
         while True:
             self._skip_blanks()
             if not self.text.startswith("|", self.at) or self.text.startswith("||", self.at):
-                return nodes[0] if len(nodes) == 1 else Block("pipe", nodes)
+                return nodes[0] if len(nodes) == 1 else CommandBlock("pipe", nodes)
             self.at += 2 if self.text.startswith("|&", self.at) else 1
             self._skip_blanks(lines=True)
             nodes.append(self._command())
@@ -171,7 +171,7 @@ class CommandParser(WordParser):
                 self.at = end
                 return Simple()
             self.at += 1
-            block = Block("subshell", [self.read_inner(")")])
+            block = CommandBlock("subshell", [self.read_inner(")")])
             self._redirects(block.redirects)
             return block
         word = self._peek_reserved()
@@ -186,7 +186,7 @@ class CommandParser(WordParser):
             self.at = found.end() if found else self.at
             node: Node = self._function(name if isinstance(name, str) else "")
         elif word == "coproc":
-            node = Block("background", [self._command()])
+            node = CommandBlock("background", [self._command()])
         elif word == "[[":
             node = self._test()
         else:
@@ -194,12 +194,12 @@ class CommandParser(WordParser):
         self.depth -= 1
         return node
 
-    def _compound(self, word: str) -> Block:
+    def _compound(self, word: str) -> CommandBlock:
         if word == "{":
-            block = Block("group", [self.read_block(frozenset("}"))])
+            block = CommandBlock("group", [self.read_block(frozenset("}"))])
             self._expect("}")
         elif word in ("while", "until"):
-            block = Block("while", [self.read_block(frozenset({"do"})), self._do()])
+            block = CommandBlock("while", [self.read_block(frozenset({"do"})), self._do()])
         elif word in ("for", "select"):
             block = self._for()
         elif word == "case":
@@ -213,14 +213,14 @@ class CommandParser(WordParser):
         if not self._accept(word):
             self.problems.append(f"no closing {word}")
 
-    def _do(self) -> Block:
+    def _do(self) -> CommandBlock:
         self._expect("do")
         body = self.read_block(frozenset({"done"}))
         self._expect("done")
         return body
 
-    def _if(self) -> Block:
-        block = Block("if", [])
+    def _if(self) -> CommandBlock:
+        block = CommandBlock("if", [])
         while True:
             block.nodes.append(self.read_block(frozenset({"then"})))
             self._expect("then")
@@ -232,19 +232,20 @@ class CommandParser(WordParser):
         self._expect("fi")
         return block
 
-    def _for(self) -> Block:
+    def _for(self) -> CommandBlock:
         self._skip_blanks()
         end = self.find_arithmetic_end(self.at, "\n")
         if end:
             self.at = end
-            return Block("for", [self._do()], words=[])
+            return CommandBlock("for", [self._do()], words=[])
         name = self.read_word()
         words: list[Word] | None = None
         self._skip_blanks(lines=True)
         if self.text.startswith("in", self.at) and self.text[self.at + 2 : self.at + 3].isspace():
             self.at += 2
             words = self._until_line()
-        return Block("for", [self._do()], name=name if isinstance(name, str) else "", words=words)
+        variable = name if isinstance(name, str) else ""
+        return CommandBlock("for", [self._do()], name=variable, words=words)
 
     def _until_line(self, closer: str = "") -> list[Word]:
         """Read words up to the end of the command, or across lines up to the closer."""
@@ -258,10 +259,10 @@ class CommandParser(WordParser):
                 return words
             words.append(self.read_word())
 
-    def _case(self) -> Block:
+    def _case(self) -> CommandBlock:
         self._skip_blanks()
         word = self.read_word()
-        block = Block("case", [], words=[word])
+        block = CommandBlock("case", [], words=[word])
         self._accept("in")
         while True:
             self._skip_blanks(lines=True)
@@ -298,9 +299,9 @@ class CommandParser(WordParser):
         self._redirects(node.redirects)
         return node
 
-    def _function(self, name: str) -> Block:
+    def _function(self, name: str) -> CommandBlock:
         self._skip_blanks(lines=True)
-        return Block("function", [self._command()], name=name)
+        return CommandBlock("function", [self._command()], name=name)
 
     def _redirects(self, found: list[Redirect]) -> None:
         while True:

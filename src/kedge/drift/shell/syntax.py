@@ -8,21 +8,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    Node: TypeAlias = "Simple | Block"
-    Word: TypeAlias = "str | tuple[Part, ...]"
+    Node: TypeAlias = "Simple | CommandBlock"
+    Word: TypeAlias = "str | tuple[WordPart, ...]"
 
 
 class CommandTooLarge(Exception):
     """The command is longer, or nested deeper, than kedge reads."""
 
 
-class Part(NamedTuple):
+class WordPart(NamedTuple):
     """A piece of a word: text, var, command, process or arithmetic; `body` is what it runs."""
 
     kind: str
     text: str
     quoted: bool = False
-    body: Block | None = None
+    body: CommandBlock | None = None
 
 
 class Redirect:
@@ -49,7 +49,7 @@ class Simple:
         self.redirects: list[Redirect] = []
 
 
-class Block:
+class CommandBlock:
     """Several commands; `kind` is list, chain, pipe, background, group, subshell, if, for, while,
     case or function.
 

@@ -6,7 +6,7 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kedge.drift.shell.syntax import Block
+    from kedge.drift.shell.syntax import CommandBlock
 
 UNKNOWN = "\0"  # stands in a value for text that is not known
 MOST_VALUES = 100
@@ -70,7 +70,7 @@ class ShellState:
         self.back: str | None = None
         self.stack: list[str | None] = []
         self.variables: dict[str, tuple[Value, ...]] = {}
-        self.functions: dict[str, Block] = {}
+        self.functions: dict[str, CommandBlock] = {}
         self.params: tuple[Value, ...] = ()
         self.made: set[str] = set()  # directories that this command made
 

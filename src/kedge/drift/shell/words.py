@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 
-from kedge.drift.shell.syntax import Block, CommandTooLarge, Part, Redirect
+from kedge.drift.shell.syntax import CommandBlock, CommandTooLarge, Redirect, WordPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class WordParser:
         self.pending: list[Redirect] = []  # here-documents whose bodies come after the line
         self.problems: list[str] = []
 
-    def read_inner(self, closer: str) -> Block:
+    def read_inner(self, closer: str) -> CommandBlock:
         """Read the commands up to `closer`, and skip it."""
         raise NotImplementedError
 
@@ -68,7 +68,7 @@ class WordParser:
             self.at = plain.end()
             if self.at == self.end or text[self.at] in _ENDS:
                 return plain[0]
-            parts.append(Part("text", plain[0]))
+            parts.append(WordPart("text", plain[0]))
         while self.at < self.end:
             sign = text[self.at]
             if sign == "(":
@@ -76,7 +76,7 @@ class WordParser:
                     break
             elif sign in "<>" and not parts and text.startswith("(", self.at + 1):
                 self.at += 2
-                parts.append(Part("process", sign, False, self.read_inner(")")))
+                parts.append(WordPart("process", sign, False, self.read_inner(")")))
             elif sign in _ENDS:
                 break
             else:
@@ -85,30 +85,30 @@ class WordParser:
             return parts[0].text
         return tuple(parts)
 
-    def _pattern(self, parts: list[Part]) -> bool:
+    def _pattern(self, parts: list[WordPart]) -> bool:
         """`@(a|b)` belongs to a word; any other opening parenthesis ends it."""
         if parts[-1].quoted or not parts[-1].text.endswith(("@", "!", "*", "+", "?")):
             return False
         end = self.text.find(")", self.at, self.at + 1000)
         if end < 0:
             return False
-        parts.append(Part("text", self.text[self.at : end + 1]))
+        parts.append(WordPart("text", self.text[self.at : end + 1]))
         self.at = end + 1
         return True
 
-    def _piece(self, sign: str, parts: list[Part]) -> None:
+    def _piece(self, sign: str, parts: list[WordPart]) -> None:
         self.count_pieces()
         text, at = self.text, self.at
         if sign == "'":
             end = self._find("'", at + 1)
-            parts.append(Part("text", text[at + 1 : end], True))
+            parts.append(WordPart("text", text[at + 1 : end], True))
             self.at = end + 1
         elif sign == '"':
             self.at += 1
             self._double(parts)
         elif sign == "\\":
             if not text.startswith("\n", at + 1):
-                parts.append(Part("text", text[at + 1 : at + 2] or "\\", True))
+                parts.append(WordPart("text", text[at + 1 : at + 2] or "\\", True))
             self.at += 2
         elif sign == "$":
             self._dollar(parts, quoted=False)
@@ -116,7 +116,7 @@ class WordParser:
             self._backquotes(parts, quoted=False)
         else:
             plain = _PLAIN.match(text, at)
-            parts.append(Part("text", plain[0] if plain else sign))
+            parts.append(WordPart("text", plain[0] if plain else sign))
             self.at = plain.end() if plain else at + 1
 
     def _find(self, sign: str, start: int) -> int:
@@ -126,20 +126,20 @@ class WordParser:
             return self.end
         return end
 
-    def _double(self, parts: list[Part], whole: bool = False) -> None:
+    def _double(self, parts: list[WordPart], whole: bool = False) -> None:
         """Read up to the closing double quote and skip it; with `whole`, read all of the text."""
         text = self.text
-        parts.append(Part("text", "", True))
+        parts.append(WordPart("text", "", True))
         while self.at < self.end:
             self.count_pieces()
             some = _BETWEEN_QUOTES.match(text, self.at)
             if some:
-                parts.append(Part("text", some[0], True))
+                parts.append(WordPart("text", some[0], True))
                 self.at = some.end()
                 continue
             sign = text[self.at]
             if sign == '"' and whole:
-                parts.append(Part("text", sign, True))
+                parts.append(WordPart("text", sign, True))
                 self.at += 1
             elif sign == '"':
                 self.at += 1
@@ -147,7 +147,7 @@ class WordParser:
             elif sign == "\\":
                 follows = text[self.at + 1 : self.at + 2]
                 kept = follows if follows in '$`"\\' else "" if follows == "\n" else "\\" + follows
-                parts.append(Part("text", kept, True))
+                parts.append(WordPart("text", kept, True))
                 self.at += 2
             elif sign == "$":
                 self._dollar(parts, quoted=True)
@@ -156,17 +156,17 @@ class WordParser:
         if not whole:
             self.problems.append('no closing "')
 
-    def _dollar(self, parts: list[Part], quoted: bool) -> None:
+    def _dollar(self, parts: list[WordPart], quoted: bool) -> None:
         text, at = self.text, self.at
         follows = text[at + 1 : at + 2]
         if follows == "(":
             end = self.find_arithmetic_end(at + 1)
             if end:
-                parts.append(Part("arithmetic", text[at:end], quoted))
+                parts.append(WordPart("arithmetic", text[at:end], quoted))
                 self.at = end
                 return
             self.at += 2
-            parts.append(Part("command", "", quoted, self.read_inner(")")))
+            parts.append(WordPart("command", "", quoted, self.read_inner(")")))
         elif follows == "{":
             self._parameter(parts, quoted)
         elif follows == "'" and not quoted:
@@ -176,7 +176,9 @@ class WordParser:
             self._double(parts)
         else:
             name = _NAME.match(text, at + 1)
-            parts.append(Part("var", name[0], quoted) if name else Part("text", "$", quoted))
+            parts.append(
+                WordPart("var", name[0], quoted) if name else WordPart("text", "$", quoted)
+            )
             self.at = name.end() if name else at + 1
 
     def find_arithmetic_end(self, at: int, ends: str = "\n;`'\"") -> int:
@@ -198,7 +200,7 @@ class WordParser:
             place += 1
         return 0
 
-    def _parameter(self, parts: list[Part], quoted: bool) -> None:
+    def _parameter(self, parts: list[WordPart], quoted: bool) -> None:
         """Read `${…}`: its inner text, and the commands that it may run."""
         text, start = self.text, self.at + 2
         depth, place = 1, start
@@ -222,15 +224,15 @@ class WordParser:
             place = self.end
         inner, self.at = text[start:place], place + 1
         body = self._commands_in(inner) if "$(" in inner or "`" in inner else None
-        parts.append(Part("var", inner, quoted, body))
+        parts.append(WordPart("var", inner, quoted, body))
 
-    def _commands_in(self, inner: str) -> Block:
+    def _commands_in(self, inner: str) -> CommandBlock:
         """Read the substitutions in text that is quoted like a here-document."""
-        return Block("list", [part.body for part in self._quoted(inner) if part.body])
+        return CommandBlock("list", [part.body for part in self._quoted(inner) if part.body])
 
-    def _quoted(self, text: str) -> list[Part]:
+    def _quoted(self, text: str) -> list[WordPart]:
         """Read text as the body of a here-document."""
-        parts: list[Part] = []
+        parts: list[WordPart] = []
         with self._nested(text) as reader:
             reader._double(parts, whole=True)
         return parts
@@ -245,19 +247,19 @@ class WordParser:
         self.count_pieces(reader.pieces)
         self.depth -= 1
 
-    def _backquotes(self, parts: list[Part], quoted: bool) -> None:
+    def _backquotes(self, parts: list[WordPart], quoted: bool) -> None:
         found = _BACKQUOTED.match(self.text, self.at + 1)
         inner = found[0] if found else ""
         self.at += len(inner) + 2
         inner = re.sub(r"\\([`\\$])", r"\1", inner)
         with self._nested(inner) as reader:
-            parts.append(Part("command", "", quoted, reader.read_inner("")))
+            parts.append(WordPart("command", "", quoted, reader.read_inner("")))
 
-    def _ansi(self, parts: list[Part]) -> None:
+    def _ansi(self, parts: list[WordPart]) -> None:
         r"""Read `$'…'`, with `\n` and other escapes."""
         found = _ANSI_QUOTED.match(self.text, self.at + 2)
         inner = found[0] if found else ""
-        parts.append(Part("text", re.sub(_ANSI, _ansi_sign, inner), True))
+        parts.append(WordPart("text", re.sub(_ANSI, _ansi_sign, inner), True))
         self.at += len(inner) + 3
 
     def read_documents(self) -> None:
@@ -271,7 +273,7 @@ class WordParser:
         body, self.at = _read_until(self.text, self.at, mark, each.tabs)
         if each.tabs:
             body = re.sub(r"^\t+", "", body, flags=re.MULTILINE)
-        parts = [Part("text", body, True)]
+        parts = [WordPart("text", body, True)]
         if not each.verbatim and ("$" in body or "`" in body or "\\" in body):
             parts = self._quoted(body)
         return tuple(parts)

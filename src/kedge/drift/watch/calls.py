@@ -16,7 +16,7 @@ _LONGEST = 100  # characters of an id
 _LARGEST = 200_000  # bytes of a test file that are read
 
 
-class ToolCall:
+class HookCall:
     """A call without its secrets, who made it, and whether it succeeded."""
 
     __slots__ = ("id", "input", "ok", "subagent", "tool")
@@ -29,7 +29,7 @@ class ToolCall:
         self.ok = _has_succeeded(event)
 
 
-def as_edit(call: ToolCall, root: str, cwd: str) -> tuple[str, object]:
+def as_edit(call: HookCall, root: str, cwd: str) -> tuple[str, object]:
     """Return the tool and its input; a write over a test file is turned into an edit.
 
     Otherwise nobody would see what the test loses.

@@ -14,7 +14,7 @@ from kedge.drift.actions import normalise
 from kedge.drift.engine import Session
 from kedge.drift.watch import answers, session_log, steps
 from kedge.drift.watch.answers import ADVISE, DENY, ENFORCE, NONE, OFF
-from kedge.drift.watch.calls import ToolCall, as_edit
+from kedge.drift.watch.calls import HookCall, as_edit
 from kedge.host import clock
 from kedge.host.redact import redact
 from kedge.store import sessions
@@ -106,7 +106,7 @@ class Watch:
 
     def judge_call(self, name: str, event: Event) -> Answer | None:
         """Score a call before it runs and, by policy, ask about it or deny it."""
-        call = ToolCall(event)
+        call = HookCall(event)
         with sessions.transaction(self.db):
             row = self._load_row(name, event)
             known = sessions.step(self.db, name, call.id)
@@ -120,7 +120,7 @@ class Watch:
 
     def take_result(self, name: str, event: Event) -> Answer | None:
         """Record the result of a call, and deliver its correction."""
-        call = ToolCall(event)
+        call = HookCall(event)
         kind = str(event.get("hook_event_name"))
         with sessions.transaction(self.db):
             row = self._load_row(name, event)
@@ -230,7 +230,7 @@ class Watch:
         return session
 
     def _judge(
-        self, name: str, row: dict[str, Any], call: ToolCall, event: Event, *, late: bool = False
+        self, name: str, row: dict[str, Any], call: HookCall, event: Event, *, late: bool = False
     ) -> tuple[str, str]:
         """Score a call and store it as a step; return the decision and its reason."""
         session = self._load_session(row, event)

@@ -28,7 +28,7 @@ _LEADING = re.compile(r"\s*(?:@|#\[|#(?!!)|//|/\*|\*|--|;)|\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class CodeAnchor:
     path: str
     symbol: str = ""
     sha: str = ""
@@ -41,21 +41,21 @@ class Anchor:
         return f"{self.place} (sha {self.sha})" if self.sha else self.place
 
 
-def parse(value: str) -> Anchor:
+def parse(value: str) -> CodeAnchor:
     """Parse an anchor as entries write it."""
     value = value.strip().replace("`", "")
     sha = ""
     if match := _SHA.search(value, max(0, len(value) - 90)):
         sha, value = match["sha"].lower(), value[: match.start()].rstrip()
     path, _, symbol = value.partition("#")
-    return Anchor(path.strip(), symbol.strip().rstrip("()"), sha)
+    return CodeAnchor(path.strip(), symbol.strip().rstrip("()"), sha)
 
 
-def make(project: Project, named: str) -> Anchor:
+def make(project: Project, named: str) -> CodeAnchor:
     """Create an anchor with the current hash; refuse a path or definition that is not there."""
     parsed = parse(named)
     path = _relative_path(project, parsed.path)
-    anchor = Anchor(path, parsed.symbol)
+    anchor = CodeAnchor(path, parsed.symbol)
     if (project.root / path).is_dir():
         if anchor.symbol:
             raise InvalidValue(f"{path} is a directory and has no definitions", hint="name a file")
@@ -75,7 +75,7 @@ def make(project: Project, named: str) -> Anchor:
     return replace(anchor, sha=sha)
 
 
-def check(project: Project, anchor: Anchor) -> str:
+def check(project: Project, anchor: CodeAnchor) -> str:
     """Return the state of an anchor: CURRENT, DRIFTED, ORPHANED or UNKNOWN."""
     try:
         path = _relative_path(project, anchor.path)

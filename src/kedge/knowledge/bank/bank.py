@@ -13,9 +13,9 @@ from kedge.errors import FileError, InvalidValue
 from kedge.host import documents, files
 from kedge.host.project import Project
 from kedge.knowledge.bank import DIRECTORIES, anchors, entries, titles, values
-from kedge.knowledge.bank.anchors import Anchor
+from kedge.knowledge.bank.anchors import CodeAnchor
 from kedge.knowledge.bank.completions import Completions, read_completions, read_renames
-from kedge.knowledge.bank.entries import Entry, Page
+from kedge.knowledge.bank.entries import BankPage, Entry
 from kedge.knowledge.bank.fields import ANCHOR
 from kedge.knowledge.bank.view import locations, printable
 from kedge.knowledge.feature_folders import feature_label, match_folder
@@ -28,7 +28,7 @@ _MAX_BYTES = 8 << 20  # of a page
 class PageEntry:
     """An entry, by its page and its index there."""
 
-    page: Page
+    page: BankPage
     index: int
 
     @property
@@ -46,7 +46,7 @@ class Bank:
     def stale_after(self) -> int:
         return self.settings.knowledge.stale_after
 
-    def pages(self) -> list[Page]:
+    def pages(self) -> list[BankPage]:
         """Return the pages that exist; one that cannot be read becomes a warning."""
         pages = []
         for folder in DIRECTORIES:
@@ -94,7 +94,7 @@ class Bank:
         self.warnings += found.warnings
         return found
 
-    def anchor_states(self, entry: Entry) -> list[tuple[Anchor, str]]:
+    def anchor_states(self, entry: Entry) -> list[tuple[CodeAnchor, str]]:
         """Return the entry's anchors, each with its state."""
         found = [anchors.parse(field.value) for field in entry.all(ANCHOR)]
         return [(anchor, anchors.check(self.project, anchor)) for anchor in found]
@@ -122,7 +122,7 @@ class Bank:
             hint="ls docs/features and kedge task list show what there is",
         )
 
-    def target_page(self, type_: str) -> tuple[str, Page | None]:
+    def target_page(self, type_: str) -> tuple[str, BankPage | None]:
         """Return the file for new entries of a type, and its page if the file exists."""
         name = titles.FILES[type_]
         for folder in DIRECTORIES:
@@ -132,7 +132,7 @@ class Bank:
         folder = next((f for f in DIRECTORIES if self._path(f).is_dir()), DIRECTORIES[0])
         return f"{folder}/{name}", None
 
-    def page(self, file: str) -> Page | None:
+    def page(self, file: str) -> BankPage | None:
         data = files.read_bytes(self._path(file))
         if data is None:
             return None
@@ -140,7 +140,7 @@ class Bank:
             raise FileError(f"{file} is larger than {_MAX_BYTES >> 20} MiB", hint="split it")
         return entries.decode_page(data, file)
 
-    def write(self, changes: list[tuple[Page | None, Page]]) -> None:
+    def write(self, changes: list[tuple[BankPage | None, BankPage]]) -> None:
         """Write pages; each change is the page as it was read, None for a new one, and after."""
         documents.write_all(
             (self._path(new.file), old.data if old else None, new.data) for old, new in changes
@@ -164,17 +164,17 @@ class StagedBank(Bank):
     def __init__(self, bank: Bank, label: str) -> None:
         super().__init__(bank.project, bank.settings)
         self._label = label
-        self._originals: dict[str, Page | None] = {}
-        self._staged: dict[str, Page] = {}
+        self._originals: dict[str, BankPage | None] = {}
+        self._staged: dict[str, BankPage] = {}
 
-    def page(self, file: str) -> Page | None:
+    def page(self, file: str) -> BankPage | None:
         if file in self._staged:
             return self._staged[file]
         if file not in self._originals:
             self._originals[file] = super().page(file)
         return self._originals[file]
 
-    def write(self, changes: list[tuple[Page | None, Page]]) -> None:
+    def write(self, changes: list[tuple[BankPage | None, BankPage]]) -> None:
         self._staged.update({new.file: new for _, new in changes})
 
     def label(self, named: str) -> str:  # noqa: ARG002 - the signature of Bank
@@ -183,7 +183,7 @@ class StagedBank(Bank):
     def lock(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def changes(self) -> list[tuple[Page | None, Page]]:
+    def changes(self) -> list[tuple[BankPage | None, BankPage]]:
         """Return each page that differs: as it was read, and as it would be written."""
         pairs = [(self._originals.get(file), page) for file, page in sorted(self._staged.items())]
         return [(old, new) for old, new in pairs if old is None or old.data != new.data]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kedge.errors import InvalidValue
 from kedge.knowledge.bank import edits, entries, titles
-from kedge.knowledge.bank.entries import Page, strip_ending
+from kedge.knowledge.bank.entries import BankPage, strip_ending
 from kedge.knowledge.bank.fields import ANCHOR, CONFIDENCE, COUNT, LAST, PROVENANCE
 
 
@@ -24,12 +24,12 @@ class Draft:
     anchors: tuple[str, ...] = ()
 
 
-def empty_page(file: str, type_: str) -> Page:
+def empty_page(file: str, type_: str) -> BankPage:
     """Return a page with nothing but its title."""
     return entries.parse_page(f"# {titles.LABELS[type_]}s\n", file)
 
 
-def append_entry(page: Page, draft: Draft) -> Page:
+def append_entry(page: BankPage, draft: Draft) -> BankPage:
     """Append the entry to the page; InvalidValue if it would not parse back unchanged."""
     text = draft.text.strip()
     style = edits.style_for(page)
@@ -55,7 +55,7 @@ def append_entry(page: Page, draft: Draft) -> Page:
     return after
 
 
-def _check(before: Page, after: Page, draft: Draft, text: str) -> None:
+def _check(before: BankPage, after: BankPage, draft: Draft, text: str) -> None:
     """Refuse a draft that does not parse back as it is, or changes another entry."""
     new = [
         (entry.type, titles.name_key(entry.name), entry.text, entry.value(LAST))
@@ -71,7 +71,7 @@ def _check(before: Page, after: Page, draft: Draft, text: str) -> None:
         raise edits.unsafe_edit(before, max(len(before.lines) - 1, 0))
 
 
-def _heading(page: Page, draft: Draft) -> str:
+def _heading(page: BankPage, draft: Draft) -> str:
     """Format the heading like the last one of its type, with the next number if they have one."""
     for model in reversed(page.entries):
         raw = strip_ending(page.lines[model.line])
@@ -92,7 +92,7 @@ def _heading(page: Page, draft: Draft) -> str:
     return f"{'#' * level} {titles.LABELS[draft.type]}: {draft.name}"
 
 
-def _end_of_entries(page: Page) -> int:
+def _end_of_entries(page: BankPage) -> int:
     """Return the line after the last entry if other text follows, else the end of the page."""
     if not page.entries:
         return len(page.lines)

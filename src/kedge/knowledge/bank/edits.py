@@ -12,15 +12,15 @@ from dataclasses import replace
 
 from kedge.errors import FileError
 from kedge.knowledge.bank import entries, fields
-from kedge.knowledge.bank.entries import RULE, Entry, Page, strip_ending
-from kedge.knowledge.bank.fields import CONFIDENCE, COUNT, LAST, PROVENANCE, Field, Style
+from kedge.knowledge.bank.entries import RULE, BankPage, Entry, strip_ending
+from kedge.knowledge.bank.fields import CONFIDENCE, COUNT, LAST, PROVENANCE, EntryField, Style
 from kedge.text.markdown import read_heading
 
 _BLOCK = re.compile(r"[ \t]*+[<|>]")
 _FIRST = (PROVENANCE, CONFIDENCE, LAST, COUNT)
 
 
-def set_field(page: Page, index: int, name: str, value: str) -> Page:
+def set_field(page: BankPage, index: int, name: str, value: str) -> BankPage:
     """Set the entry's field to the value; append the field if the entry has none."""
     entry = page.entries[index]
     field = entry.field(name)
@@ -31,7 +31,7 @@ def set_field(page: Page, index: int, name: str, value: str) -> Page:
     )
 
 
-def replace_field(page: Page, index: int, field: Field, value: str) -> Page:
+def replace_field(page: BankPage, index: int, field: EntryField, value: str) -> BankPage:
     """Replace the value of one field."""
     if field.value == value:
         return page
@@ -48,12 +48,12 @@ def replace_field(page: Page, index: int, field: Field, value: str) -> Page:
     return _parse_checked(page, lines, {index: [*others, replace(field, value=value)]})
 
 
-def append_field(page: Page, index: int, name: str, value: str) -> Page:
+def append_field(page: BankPage, index: int, name: str, value: str) -> BankPage:
     """Add one field to the entry."""
     return append_fields(page, {index: [(name, value)]})
 
 
-def append_fields(page: Page, new_fields: Mapping[int, Sequence[tuple[str, str]]]) -> Page:
+def append_fields(page: BankPage, new_fields: Mapping[int, Sequence[tuple[str, str]]]) -> BankPage:
     """Add names and values to several entries, given by their index."""
     lines = list(page.lines)
     expected = {}
@@ -66,12 +66,12 @@ def append_fields(page: Page, new_fields: Mapping[int, Sequence[tuple[str, str]]
         new = [style.format_line(keys[name], value) for name, value in new_fields[index]]
         line, apart = _find_place(page, entry, new_fields[index][0][0], style)
         insert_lines(lines, line, ["", *new] if apart else new, page.ending)
-        more = [Field(name, value, 0, 0, 0, 0) for name, value in new_fields[index]]
+        more = [EntryField(name, value, 0, 0, 0, 0) for name, value in new_fields[index]]
         expected[index] = [*entry.fields, *more]
     return _parse_checked(page, lines, expected)
 
 
-def remove_field(page: Page, index: int, field: Field) -> Page:
+def remove_field(page: BankPage, index: int, field: EntryField) -> BankPage:
     """Remove one field from the entry."""
     entry = page.entries[index]
     lines = list(page.lines)
@@ -82,7 +82,7 @@ def remove_field(page: Page, index: int, field: Field) -> Page:
     return _parse_checked(page, lines, {index: others})
 
 
-def remove_entry(page: Page, index: int) -> tuple[Page, str]:
+def remove_entry(page: BankPage, index: int) -> tuple[BankPage, str]:
     """Return the page without the entry, and the entry's lines."""
     entry = page.entries[index]
     lines = list(page.lines)
@@ -119,7 +119,7 @@ def insert_lines(lines: list[str], place: int, new: list[str], ending: str) -> N
     lines[place:place] = added
 
 
-def style_for(page: Page, entry: Entry | None = None) -> Style:
+def style_for(page: BankPage, entry: Entry | None = None) -> Style:
     """Return the style of the entry's metadata, else that of the last entry with metadata."""
     for one in [entry, *reversed(page.entries)]:
         if one and one.fields:
@@ -129,7 +129,7 @@ def style_for(page: Page, entry: Entry | None = None) -> Style:
     return Style()
 
 
-def key_for(page: Page, name: str) -> str:
+def key_for(page: BankPage, name: str) -> str:
     """Return the key that this file uses for a field."""
     keys = Counter(
         fields.style_of(page.lines[field.line]).key
@@ -139,14 +139,14 @@ def key_for(page: Page, name: str) -> str:
     return keys.most_common(1)[0][0] if keys else name.capitalize()
 
 
-def unsafe_edit(page: Page, line: int) -> FileError:
+def unsafe_edit(page: BankPage, line: int) -> FileError:
     return FileError(
         f"{page.file}:{line + 1}: kedge cannot edit this entry without changing other text",
         hint="edit it by hand; an open code fence or comment may be in the way",
     )
 
 
-def entry_contents(page: Page) -> list[tuple[object, ...]]:
+def entry_contents(page: BankPage) -> list[tuple[object, ...]]:
     """Return the content of each entry, without its place in the file."""
     return [_content(entry) for entry in page.entries]
 
@@ -156,7 +156,9 @@ def _content(entry: Entry) -> tuple[object, ...]:
     return entry.type, entry.name, entry.code, entry.level, entry.section, metadata, entry.text
 
 
-def _parse_checked(page: Page, lines: list[str], expected: Mapping[int, list[Field]]) -> Page:
+def _parse_checked(
+    page: BankPage, lines: list[str], expected: Mapping[int, list[EntryField]]
+) -> BankPage:
     """Parse the lines; refuse if anything but the fields of these entries differs."""
     after = entries.parse_page("".join(lines), page.file)
     if len(after.entries) == len(page.entries):
@@ -171,7 +173,7 @@ def _parse_checked(page: Page, lines: list[str], expected: Mapping[int, list[Fie
     raise unsafe_edit(page, page.entries[min(expected)].line)
 
 
-def _count_fields(metadata: Iterable[Field]) -> Counter[tuple[str, str]]:
+def _count_fields(metadata: Iterable[EntryField]) -> Counter[tuple[str, str]]:
     return Counter((field.name, _escape_cell(field.value)) for field in metadata)
 
 
@@ -180,7 +182,7 @@ def _escape_cell(value: str) -> str:
     return value.replace("|", "&#124;")
 
 
-def _find_place(page: Page, entry: Entry, name: str, style: Style) -> tuple[int, bool]:
+def _find_place(page: BankPage, entry: Entry, name: str, style: Style) -> tuple[int, bool]:
     """Return the line to add a field before, and whether a blank line has to come first."""
     first = [field for field in entry.fields if field.name in _FIRST] if name in _FIRST else []
     if entry.fields:

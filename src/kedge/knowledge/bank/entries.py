@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kedge.knowledge.bank import fields, titles
-from kedge.knowledge.bank.fields import CORE, Field
+from kedge.knowledge.bank.fields import CORE, EntryField
 from kedge.text import markdown
 from kedge.text.fences import FenceReader
 from kedge.text.markdown import Heading
@@ -38,14 +38,14 @@ class Entry:
     last: int
     level: int
     section: str  # the nearest heading above that is not an entry
-    fields: tuple[Field, ...]
+    fields: tuple[EntryField, ...]
     text: str  # without the metadata
 
-    def all(self, name: str) -> list[Field]:
+    def all(self, name: str) -> list[EntryField]:
         """Return the fields with this name, in order."""
         return [field for field in self.fields if field.name == name]
 
-    def field(self, name: str) -> Field | None:
+    def field(self, name: str) -> EntryField | None:
         """Return the last field with this name: metadata comes at the end."""
         return next((field for field in reversed(self.fields) if field.name == name), None)
 
@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class BankPage:
     """A file. `lines` keep their line endings, so that joining them gives the text."""
 
     file: str
@@ -88,17 +88,17 @@ class _Head:
         return self.heading.level
 
 
-def decode_page(data: bytes, file: str) -> Page:
+def decode_page(data: bytes, file: str) -> BankPage:
     """Parse the bytes of a file."""
     return parse_page(data.decode("utf-8", "surrogateescape"), file)
 
 
-def parse_page(text: str, file: str) -> Page:
+def parse_page(text: str, file: str) -> BankPage:
     """Parse the text of a file; bytes that are not UTF-8 are surrogate escapes in it."""
     lines = tuple(f"{line}\n" for line in text.split("\n"))
     lines = (*lines[:-1], lines[-1][:-1]) if lines[-1] != "\n" else lines[:-1]
     document = markdown.read(text)
-    page = Page(file, lines, (), document.prose[: len(lines)])
+    page = BankPage(file, lines, (), document.prose[: len(lines)])
     atx = [one for one in document.headings if one.line == one.end]
     return replace(page, entries=tuple(_entries(page, atx)))
 
@@ -108,7 +108,7 @@ def strip_ending(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-def _entries(page: Page, headings: list[Heading]) -> Iterator[Entry]:
+def _entries(page: BankPage, headings: list[Heading]) -> Iterator[Entry]:
     ends = [heading.line - 2 for heading in headings[1:]] + [len(page.lines) - 1]
     heads: list[_Head] = []
     owner = -1  # the last heading that is not a section of an entry
@@ -132,7 +132,7 @@ def _entries(page: Page, headings: list[Heading]) -> Iterator[Entry]:
             above.append(head)
 
 
-def _entry(page: Page, heads: list[_Head], chosen: set[int], at: int, section: str) -> Entry:
+def _entry(page: BankPage, heads: list[_Head], chosen: set[int], at: int, section: str) -> Entry:
     head = heads[at]
     level, first = head.level, head.heading.line - 1
     later = (n for n in range(at + 1, len(heads)) if n in chosen or heads[n].level <= level)
@@ -204,7 +204,7 @@ def _is_section(heads: list[_Head], at: int, marked: set[int]) -> bool:
     return False
 
 
-def _trim_end(page: Page, first: int, last: int) -> int:
+def _trim_end(page: BankPage, first: int, last: int) -> int:
     """Return an entry's last line, without blank lines, comments and rules between entries."""
     prose_end = last
     while prose_end > first and not (page.prose[prose_end] or "").strip():

@@ -43,7 +43,7 @@ _STOP = re.compile(r"[ \t]*+(?:[-*+][ \t]|[0-9]{1,9}[.)][ \t]|[|#>]|<)")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class EntryField:
     """A key and its value. Lines count from 0; `start` and `end` are columns in line `line`.
 
     A value that continues on further lines ends on line `last`.
@@ -95,14 +95,14 @@ def style_of(line: str) -> Style:
 
 def read_fields(
     lines: Sequence[str], prose: Sequence[str | None], first: int, last: int
-) -> list[Field]:
+) -> list[EntryField]:
     """Return the fields in the lines from `first` to `last`, in order."""
     return list(_scan(lines, prose, first, last))
 
 
 def _scan(
     lines: Sequence[str], prose: Sequence[str | None], first: int, last: int
-) -> Iterator[Field]:
+) -> Iterator[EntryField]:
     holder = -1  # indent of the list item that owns the nested items
     listed = False  # True below a key without a value, which works like a heading
     taken = -1  # last line of the previous field
@@ -134,19 +134,19 @@ def _scan(
         yield whole
 
 
-def _field(match: re.Match[str], line: int) -> Field | None:
+def _field(match: re.Match[str], line: int) -> EntryField | None:
     name = _NAMES.get(" ".join(match["key"].lower().replace("-", " ").split()))
     row = "|" in match["lead"]
     if name is None or (not row and not match["bullet"] and len(match["lead"]) > 3):
         return None  # another key, or indented code
     value = match["value"].partition("<!--")[0].removesuffix("\\").rstrip()
     start = match.start("value")
-    return Field(name, value, line, line, start, start + len(value))
+    return EntryField(name, value, line, line, start, start + len(value))
 
 
 def _with_continuation(
-    field: Field, lines: Sequence[str], prose: Sequence[str | None], last: int
-) -> Field:
+    field: EntryField, lines: Sequence[str], prose: Sequence[str | None], last: int
+) -> EntryField:
     """Add the indented lines below the field that start nothing of their own."""
     if "|" in lines[field.line][: field.start]:
         return field

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kedge.knowledge.bank import edits, values
 from kedge.knowledge.bank.completions import Completions
-from kedge.knowledge.bank.entries import Page
+from kedge.knowledge.bank.entries import BankPage
 from kedge.knowledge.bank.fields import CHALLENGED, CONFIRMED, COUNT, KEPT, LAST, PROVENANCE
 from kedge.knowledge.bank.staleness import count_since
 from kedge.knowledge.bank.values import Occasion
@@ -20,12 +20,12 @@ from kedge.knowledge.bank.values import Occasion
 class PageChange:
     """The page after a change; the same object if nothing changed."""
 
-    page: Page
+    page: BankPage
     warnings: tuple[str, ...] = ()
 
 
 def confirm(
-    page: Page, index: int, where: str, evidence: str, completions: Completions
+    page: BankPage, index: int, where: str, evidence: str, completions: Completions
 ) -> PageChange:
     """Record that the entry was seen to hold; the same evidence is not counted twice."""
     entry = page.entries[index]
@@ -48,7 +48,7 @@ def confirm(
     return PageChange(edits.append_field(page, index, CONFIRMED, value), tuple(warnings))
 
 
-def challenge(page: Page, index: int, where: str, evidence: str) -> PageChange:
+def challenge(page: BankPage, index: int, where: str, evidence: str) -> PageChange:
     """Record that the entry was contradicted; its text stays unchanged."""
     entry = page.entries[index]
     value = f"{where} — {evidence}"
@@ -57,7 +57,7 @@ def challenge(page: Page, index: int, where: str, evidence: str) -> PageChange:
     return PageChange(edits.append_field(page, index, CHALLENGED, value))
 
 
-def keep(page: Page, index: int, where: str, reason: str) -> PageChange:
+def keep(page: BankPage, index: int, where: str, reason: str) -> PageChange:
     """Record that the entry is still wanted although it is stale."""
     value = f"{where} — {reason}" if reason else where
     return PageChange(edits.append_field(page, index, KEPT, value))

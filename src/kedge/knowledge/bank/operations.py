@@ -10,9 +10,9 @@ from kedge.errors import InvalidValue
 from kedge.host import clock
 from kedge.host.secrets import refuse
 from kedge.knowledge.bank import anchors, drafts, edits, entries, observations, similarity
-from kedge.knowledge.bank.anchors import Anchor
+from kedge.knowledge.bank.anchors import CodeAnchor
 from kedge.knowledge.bank.bank import Bank, PageEntry
-from kedge.knowledge.bank.entries import Entry, Page
+from kedge.knowledge.bank.entries import BankPage, Entry
 from kedge.knowledge.bank.fields import ANCHOR, COUNT, LAST, RETIRED
 from kedge.knowledge.bank.observations import PageChange
 from kedge.knowledge.bank.staleness import infer_observation
@@ -128,7 +128,7 @@ def retire(bank: Bank, named: str, reason: str, *, allow: Collection[str] = ()) 
         return EntryChange(found.entry, True)
 
 
-def backfill(bank: Bank) -> list[tuple[Page, Page]]:
+def backfill(bank: Bank) -> list[tuple[BankPage, BankPage]]:
     """Return each page with missing metadata: as it is, and with the metadata added."""
     changed = []
     for page in bank.pages():
@@ -147,7 +147,7 @@ def backfill(bank: Bank) -> list[tuple[Page, Page]]:
     return changed
 
 
-def _renew_anchors(bank: Bank, page: Page, index: int, fresh: list[Anchor]) -> Page:
+def _renew_anchors(bank: Bank, page: BankPage, index: int, fresh: list[CodeAnchor]) -> BankPage:
     """Update the hashes. New anchors replace the orphaned ones."""
     for anchor, state in bank.anchor_states(page.entries[index]):
         fields = page.entries[index].all(ANCHOR)

@@ -44,7 +44,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class LessonSelection:
     lessons: tuple[Lesson, ...] = ()
     left_out: int = 0  # relevant lessons for which there was no room
     warnings: tuple[str, ...] = ()
@@ -65,11 +65,11 @@ def query_for_task(task: Task, paths: Iterable[str] = ()) -> Query:
     return relevance.query_from_text("\n".join(words), (*task.scope_in, *paths))
 
 
-def select_lessons(bank: Bank, query: Query, budget: int) -> Selection:
+def select_lessons(bank: Bank, query: Query, budget: int) -> LessonSelection:
     """Select the most relevant lessons. Orphaned entries are left out."""
     entries = [one.entry for one in bank.entries()]
     if not entries:
-        return Selection(warnings=tuple(bank.warnings))
+        return LessonSelection(warnings=tuple(bank.warnings))
     lessons = []
     for match in relevance.rank_entries(entries, query):
         changed = _find_drifted(bank, match.entry)
@@ -77,7 +77,7 @@ def select_lessons(bank: Bank, query: Query, budget: int) -> Selection:
             text = redact(printable(_mark_drift(format_entry(match.entry), changed)))
             lessons.append(Lesson(match.entry, text, match.why, bool(changed)))
     fitting = _fit_budget(lessons[:_MAX_LESSONS], budget)
-    return Selection(tuple(fitting), len(lessons) - len(fitting), tuple(bank.warnings))
+    return LessonSelection(tuple(fitting), len(lessons) - len(fitting), tuple(bank.warnings))
 
 
 def _find_drifted(bank: Bank, entry: Entry) -> list[str] | None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AppliedItem:
     """One applied item of the answer: the entry after it, and whether that changed it."""
 
     kind: str  # the key in the answer
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    steps: tuple[Step, ...]
+    steps: tuple[AppliedItem, ...]
     problems: tuple[Problem, ...]
     recorded: bool
     warnings: tuple[str, ...]
@@ -91,7 +91,7 @@ class _Application:
         self.staged = staged
         self.subject = subject
         self.allow = allow
-        self.steps: list[Step] = []
+        self.steps: list[AppliedItem] = []
         self.problems: list[Problem] = []
         past, self.warnings = retro_records.read_records(staged.project, subject.id)
         self.past = [one for record in past for one in retro_records.object_list(record, NEW)]
@@ -135,7 +135,7 @@ class _Application:
         page = self.staged.page(before.page.file) or before.page
         entry = page.entries[before.index]
         if self._is_recorded(kind, one, entry):
-            self.steps.append(Step(kind, one, entry, changed=False))
+            self.steps.append(AppliedItem(kind, one, entry, changed=False))
             return
         place = locations(entry)[0]
         act = operations.confirm if kind == CONFIRMED else operations.challenge
@@ -151,7 +151,7 @@ class _Application:
     def _add(self, new: NewEntry) -> None:
         existing = self._find_added(new)
         if existing is not None:
-            self.steps.append(Step(NEW, new, existing, changed=False))
+            self.steps.append(AppliedItem(NEW, new, existing, changed=False))
             return
 
         def act() -> EntryChange:
@@ -190,7 +190,7 @@ class _Application:
         done = self._attempt(item.where, act)
         if done is not None:
             self.warnings += done.warnings
-            self.steps.append(Step(kind, item, done.entry, done.changed))
+            self.steps.append(AppliedItem(kind, item, done.entry, done.changed))
 
     def _attempt(self, where: str, act: Callable[[], T]) -> T | None:
         """Return the result; if it is refused, add a problem and return None."""
@@ -206,7 +206,7 @@ class _Application:
         self.problems.append(Problem(where, redact(message), hint))
 
 
-def _record(subject: Subject, answer: RetroAnswer, steps: Sequence[Step]) -> dict[str, Any]:
+def _record(subject: Subject, answer: RetroAnswer, steps: Sequence[AppliedItem]) -> dict[str, Any]:
     """Return the record of what was applied; equal for the same answer applied again."""
     rows: dict[str, list[dict[str, Any]]] = {NEW: [], CONFIRMED: [], CHALLENGED: []}
     for step in steps:

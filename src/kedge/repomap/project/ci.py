@@ -10,7 +10,7 @@ from kedge.repomap.project.parts import Candidate, Findings, Kind, run_in
 from kedge.repomap.project.pipelines import (
     EXACT,
     SYSTEMS,
-    Step,
+    PipelineStep,
     find_workflows,
     read_steps,
     words_of_name,
@@ -73,7 +73,7 @@ def read(project: ProjectFiles) -> Pipelines:
     return Pipelines(findings, frozenset(agreed), main)
 
 
-def _candidate(kind: Kind, step: Step) -> Candidate | None:
+def _candidate(kind: Kind, step: PipelineStep) -> Candidate | None:
     line = step.line
     if kind == "run" or (kind == "install" and not is_tool(line)):
         return None

@@ -21,7 +21,7 @@ class Broken(Exception):
     """A file is not in its format; the message is the reason in a few words."""
 
 
-class Text(str):
+class YamlText(str):
     """A YAML scalar with its line number."""
 
     __slots__ = ("line",)
@@ -86,7 +86,7 @@ def parse_ini(text: str) -> dict[str, dict[str, str]]:
 
 
 def line_of(value: object) -> int:
-    return value.line if isinstance(value, Text) else 1
+    return value.line if isinstance(value, YamlText) else 1
 
 
 def as_table(value: object, *names: str) -> Table:

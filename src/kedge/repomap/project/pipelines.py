@@ -47,7 +47,7 @@ _ACTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PipelineStep:
     """A command that a pipeline runs in a directory. A lower rank is more important."""
 
     line: str
@@ -81,7 +81,7 @@ def words_of_name(path: str) -> set[str]:
     return set(base(path).lower().replace("_", "-").replace(".", "-").split("-"))
 
 
-def read_steps(project: ProjectFiles) -> Iterator[Step]:
+def read_steps(project: ProjectFiles) -> Iterator[PipelineStep]:
     for rank, path in enumerate(find_workflows(project)):
         yield from _github(as_table(project.yaml(path)), path, min(rank, 4))
     for path, _ in SYSTEMS:
@@ -89,7 +89,7 @@ def read_steps(project: ProjectFiles) -> Iterator[Step]:
             yield from _walk(project.yaml(path), path)
 
 
-def _github(workflow: object, path: str, rank: int) -> Iterator[Step]:
+def _github(workflow: object, path: str, rank: int) -> Iterator[PipelineStep]:
     for _, job in list(printable_items(as_table(workflow, "jobs")))[:MAX_JOBS]:
         inherited = as_table(job, "defaults", "run").get("working-directory")
         inherited = inherited or as_table(workflow, "defaults", "run").get("working-directory")
@@ -97,14 +97,14 @@ def _github(workflow: object, path: str, rank: int) -> Iterator[Step]:
             action = as_table(step).get("uses")
             for name, command in _ACTIONS:
                 if isinstance(action, str) and action.startswith(name):
-                    yield Step(command, "", path, line_of(action), rank)
+                    yield PipelineStep(command, "", path, line_of(action), rank)
             shell = as_text(as_table(step).get("shell")) or ""
             where = _directory(as_table(step).get("working-directory") or inherited)
             if where is not None and not shell.startswith(("pwsh", "powershell", "cmd", "python")):
                 yield from _script(as_table(step).get("run"), where, path, rank)
 
 
-def _walk(value: object, path: str) -> Iterator[Step]:
+def _walk(value: object, path: str) -> Iterator[PipelineStep]:
     """The scripts of other CI systems, anywhere in the file."""
     stack: list[tuple[object, int]] = [(value, 0)]
     seen: set[int] = set()
@@ -138,7 +138,7 @@ _OPENS = frozenset({"if", "for", "while", "until", "case"})
 _CLOSES = frozenset({"fi", "done", "esac"})
 
 
-def _script(value: object, where: str, path: str, rank: int) -> Iterator[Step]:
+def _script(value: object, where: str, path: str, rank: int) -> Iterator[PipelineStep]:
     """The simple commands of a script, without those in conditions and loops."""
     if not isinstance(value, str) or len(value) > MAX_SCRIPT:
         return
@@ -162,7 +162,7 @@ def _script(value: object, where: str, path: str, rank: int) -> Iterator[Step]:
             continue
         for part in map(str.strip, line.split(" && ")):
             if not part.startswith("cd "):
-                yield Step(part, where, path, start, rank)
+                yield PipelineStep(part, where, path, start, rank)
                 continue
             inner = _directory(part[3:].strip("\"' "))
             if inner is None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kedge.repomap.project.formats import Broken, Text
+from kedge.repomap.project.formats import Broken, YamlText
 
 MAX_DEPTH = 60
 
 
 def parse_yaml(text: str) -> Any:
-    """The first document as dicts, lists and `Text`; None if there is none.
+    """The first document as dicts, lists and `YamlText`; None if there is none.
 
     An alias is the value that it names. Raises Broken if the text is not YAML, or nested
     too deeply.
@@ -33,7 +33,7 @@ def parse_yaml(text: str) -> Any:
                 raise Broken(f"invalid YAML in line {line}")
             return anchors[event.anchor]
         if isinstance(event, yaml.ScalarEvent):
-            scalar = anchors[event.anchor] = Text(event.value)
+            scalar = anchors[event.anchor] = YamlText(event.value)
             # the text of a block begins below its indicator
             scalar.line = line + 1 if event.style in ("|", ">") else line
             return scalar
@@ -45,7 +45,7 @@ def parse_yaml(text: str) -> Any:
         table = anchors[event.anchor] = {}
         while not isinstance(key := next(events), yaml.MappingEndEvent):
             name, value = build(key, depth + 1), build(next(events), depth + 1)
-            if isinstance(name, Text):
+            if isinstance(name, YamlText):
                 table[name] = value
         return table
 
