@@ -134,6 +134,7 @@ WEIGHTS = [
     (rule("no_delete", "src/a.py"), bash("rm src/b.py"), None),
     (rule("no_delete", "src/a.py"), bash("rm -rf src"), 1),
     (rule("no_delete", "the old ones"), bash("rm src/b.py"), 0.6),
+    (rule("no_delete", "the billing tests"), bash("rm src/b.py"), None),
     (rule("no_delete", but=("src/b.py",)), bash("rm src/b.py"), None),
     (rule("no_rename"), bash("mv a.py b.py"), 1),
     (rule("no_rename", "a.py"), bash("mv c.py d.py"), None),
