@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from kedge.tasks.task_yaml.nodes import (
+    children,
     compose,
     content_end,
     is_mapping,
@@ -33,7 +34,6 @@ _PLAIN = re.compile(r"[^\W\d_](?:[\w ./()+,'@=-]*[\w./()+'@=-])?\Z")
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _LITERAL = re.compile(r"[^ \t\n].*(?<!\n)\n?\Z", re.DOTALL)
 _DASH = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?P<line>[ \t]*-)[ \t]*\Z")
-_HIDDEN = re.compile(r"\s#|[\s,\[{][&*!]")  # also in a string: then the user has to edit it
 _DOCUMENT_END = re.compile(r"^\.\.\.(?=\s|\Z)", re.MULTILINE)
 
 
@@ -230,8 +230,20 @@ def _item_edits(
 def _check_nothing_hidden(text: str, node: yaml.Node) -> None:
     """Refuse to replace a collection that holds a comment, an anchor, an alias or a tag."""
     start, end = _span(text, node)
-    if not is_scalar(node) and _HIDDEN.search(text, start, end):
+    rest, low = "", start
+    for left, right in sorted(_leaves(text, node)):
+        rest += text[low:left]
+        low = max(low, right)
+    if set(rest + text[low:end]) & set("#&*!") and not is_scalar(node):
         raise YamlEditError("it contains a comment, an anchor or an alias")
+
+
+def _leaves(text: str, node: yaml.Node) -> Iterator[tuple[int, int]]:
+    if is_scalar(node):
+        yield _span(text, node)
+    for part in children(node):
+        if part.start_mark.index >= node.start_mark.index:
+            yield from _leaves(text, part)
 
 
 def _span(text: str, node: yaml.Node) -> tuple[int, int]:
