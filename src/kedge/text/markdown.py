@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kedge.text.fences import FenceReader
@@ -117,7 +117,8 @@ def _outside(
     lines: Sequence[str], front: int, fences: FenceReader
 ) -> tuple[list[str | None], bool]:
     """Return the lines outside code and comments, and whether a fence is open at the end."""
-    last_end = max((index for index, line in enumerate(lines) if "-->" in line), default=-1)
+    closes = _find_next(lines, lambda line: "-->" in line)
+    blanks = _find_next(lines, lambda line: not line.strip())
     comment = preformatted = False
     kept: list[str | None] = [None] * min(front, len(lines))
     for index, line in enumerate(lines[front:], front):
@@ -132,8 +133,9 @@ def _outside(
             kept.append(None)
         elif "<!--" in line:
             text, comment = _strip_comments(line)
-            if comment and index >= last_end:  # it is never closed, so it is none
-                text, comment = line, False
+            if comment and text.strip():  # in a paragraph, a comment must close before it ends
+                comment = closes[index + 1] < blanks[index + 1]
+                text = text if comment else line
             kept.append(text)
         else:
             kept.append(line)
@@ -155,6 +157,14 @@ def _strip_comments(line: str) -> tuple[str, bool]:
             kept.append(line[place:start])
             place = end + 3
     return "".join([*kept, line[place:]]), False
+
+
+def _find_next(lines: Sequence[str], test: Callable[[str], bool]) -> list[int]:
+    """Return for each line the index of the next one that passes the test, itself included."""
+    found = [len(lines)] * (len(lines) + 1)
+    for index in range(len(lines) - 1, -1, -1):
+        found[index] = index if test(lines[index]) else found[index + 1]
+    return found
 
 
 def _front_matter(lines: Sequence[str]) -> int:
