@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 VENV := .venv
 BIN := $(VENV)/bin
+# One more than there are cores: many tests wait for processes.
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help demo test test-long mutants lint types layers suite bench clean
 
@@ -29,7 +31,7 @@ layers: $(VENV)/.dev
 
 suite: $(VENV)/.dev
 	@tools/clients $(VENV)
-	@$(BIN)/python -m pytest -n auto -m "not long"
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
 
 test-long: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto -m long
