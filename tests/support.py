@@ -54,7 +54,7 @@ def in_time(seconds: float) -> Iterator[None]:
     start = time.process_time()
     yield
     taken = time.process_time() - start
-    assert taken < seconds or taken < 4 * seconds * slowness()
+    assert taken < seconds or taken < 2 * seconds * slowness()
 
 
 def slowness() -> float:
