@@ -192,7 +192,7 @@ def measure_false_alarms() -> None:
             print(f"  {case.case['id']}: {min(case.scores)}")
 
 
-def measure_constraints(name: str) -> None:
+def measure_limits(name: str) -> None:
     cases = score_suite(name)
     if not cases:
         return
@@ -217,8 +217,8 @@ def main() -> None:
     parser.add_argument("directory", nargs="?", type=Path, help="the development sets")
     measure_sessions(parser.parse_args().directory)
     measure_false_alarms()
-    measure_constraints("constraints.jsonl")
-    measure_constraints("constraints_held_out.jsonl")
+    measure_limits("limits.jsonl")
+    measure_limits("limits_batches.jsonl")
 
 
 if __name__ == "__main__":

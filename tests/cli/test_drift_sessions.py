@@ -91,7 +91,7 @@ def test_status_all_adds_ended_and_silent_sessions(kedge: Kedge, record: Recorde
         OTHER: "completed",
     }
     assert found[OTHER]["needs_review"]
-    assert found[OTHER]["why"] == [f"constraint: {EVIDENCE}"]
+    assert found[OTHER]["why"] == [f"limit: {EVIDENCE}"]
     ran = kedge("drift", "status")
     assert ran.out == ""
     assert "--all shows 2" in ran.err
@@ -133,13 +133,13 @@ def test_status_on_a_terminal(record: Recorded, repo: Path) -> None:
 def test_explain_a_session(kedge: Kedge, record: Recorded) -> None:
     at = record.add_drift()
     record.add_message("Take the table out again.", forbids=[("no_touch", QUOTE)])
-    record.step("src/grammar.py", score=2, rules=[["constraint", EVIDENCE, 8]], decision="deny")
+    record.step("src/grammar.py", score=2, rules=[["limit", EVIDENCE, 8]], decision="deny")
     found = kedge.json("drift", "explain", FIRST)
     assert [each["said"] for each in found["revisions"]] == [GOAL, "Take the table out again."]
-    assert found["constraints"] == [{"kind": "no_touch", "quote": QUOTE, "revision": 1}]
+    assert found["limits"] == [{"kind": "no_touch", "quote": QUOTE, "revision": 1}]
     assert found["scores"] == [10, 10, 10, 3, 10, 2]
     first, second = found["events"]
-    assert first["evidence"] == [{"rule": "constraint", "evidence": EVIDENCE, "weight": 7}]
+    assert first["evidence"] == [{"rule": "limit", "evidence": EVIDENCE, "weight": 7}]
     assert (first["position"], first["decision"], first["correction"]) == (at, "ask", TOLD)
     assert first["recovered"] == f"at step {at + 1}"
     assert (second["decision"], second["recovered"]) == ("deny", "")
@@ -150,7 +150,7 @@ def test_explain_a_session(kedge: Kedge, record: Recorded) -> None:
     text = kedge("drift", "explain", FIRST).out
     for part in (
         GOAL, f"no touch: “{QUOTE}” (message 1)", "10×3 3 10 2", f"step {at}: intervene, 3 of 10",
-        f"constraint (−7): {EVIDENCE}", "the user was asked", "the call was denied",
+        f"limit (−7): {EVIDENCE}", "the user was asked", "the call was denied",
         f"recovered: at step {at + 1}", "not recovered", "a table instead of a chain",
         "- src/lexer.py", "did not come back on course",
     ):  # fmt: skip
@@ -171,13 +171,13 @@ def test_explain_a_step(kedge: Kedge, record: Recorded) -> None:
     assert found == kedge.json("drift", "explain", f"{FIRST}:toolu_{at:04}")
     assert found["what"] == "edit src/grammar.py"
     assert (found["score"], found["level"], found["decision"]) == (3, "intervene", "ask")
-    assert found["rules"] == [{"rule": "constraint", "evidence": EVIDENCE, "weight": 7}]
+    assert found["rules"] == [{"rule": "limit", "evidence": EVIDENCE, "weight": 7}]
     assert [each["why"] for each in found["recalled"]] == ["same folder"]
     assert (found["correction"], found["result"]) == (TOLD, "done")
     assert (found["event"]["before"], found["event"]["after"]) == ("NORMAL", "DRIFTED")
     text = kedge("drift", "explain", f"last:{at}").out
     for part in (
-        "edit src/grammar.py", "3 of 10, intervene", f"constraint (−7): {EVIDENCE}",
+        "edit src/grammar.py", "3 of 10, intervene", f"limit (−7): {EVIDENCE}",
         "step 1: read src/lexer.py (same folder)", *TOLD.splitlines(), "the grammar is slow",
         "NORMAL → DRIFTED", "the user was asked",
     ):  # fmt: skip
@@ -335,10 +335,10 @@ def test_a_session_recorded_by_hooks_is_shown(kedge: Kedge, repo: Path) -> None:
     assert (row["id"], row["agent"], row["steps"]) == (FIRST, "claude", 2)
     assert "src/grammar.py" in row["last_correction"]["text"]
     found = kedge.json("drift", "explain", "last")
-    assert "Don't touch src/grammar.py" in found["constraints"][0]["quote"]
+    assert "Don't touch src/grammar.py" in found["limits"][0]["quote"]
     assert [each["position"] for each in found["events"]] == [2]
     step = kedge.json("drift", "explain", "last:a2")
-    assert step["rules"][0]["rule"] == "constraint"
+    assert step["rules"][0]["rule"] == "limit"
     assert step["result"] == "done"
     page = kedge("drift", "report", "--output", "-").out
     assert "src/grammar.py" in page

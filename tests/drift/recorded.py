@@ -56,10 +56,10 @@ class Recorded:
         rules = [{"kind": kind, "quote": quote} for kind, quote in forbids]
         sessions.add_charter(
             self.db, name, revision=revision, at=self.tick(), said=text, goal=text,
-            constraints=rules, scope=[],
+            limits=rules, scope=[],
         )  # fmt: skip
         quotes = [quote for _, quote in forbids]
-        sessions.change(self.db, name, goal=text, constraints=quotes)
+        sessions.change(self.db, name, goal=text, limits=quotes)
 
     def step(self, what: str = "src/lexer.py", name: str = FIRST, **more: Any) -> int:
         """An edit of a file, on course; `score`, `rules`, … say otherwise."""
@@ -117,7 +117,7 @@ class Recorded:
         for _ in range(3):
             self.step(name=name, action_type="read", changes=False)
         at = self.step(
-            "src/grammar.py", name, score=3, rules=[["constraint", EVIDENCE, 7]],
+            "src/grammar.py", name, score=3, rules=[["limit", EVIDENCE, 7]],
             decision="ask", correction_given=TOLD, reasoning="the grammar is slow",
             recalled=[{"session": name, "id": "toolu_0001", "position": 1, "action_type": "read",
                        "files": ["src/lexer.py"], "command": "", "why": "same folder"}],

@@ -48,7 +48,7 @@ def test_a_line_of_verdicts_for_each_case(kedge: Kedge) -> None:
     assert verdicts["a2"]["score"] <= 4
     assert verdicts["a2"]["level"] in ("intervene", "halt")
     rule = verdicts["a2"]["rules"][0]
-    assert rule["rule"] == "constraint"
+    assert rule["rule"] == "limit"
     assert "src/grammar.py" in rule["evidence"]
     assert found[0]["course"]["state"] == "DRIFTED"
     assert found[0]["course"]["score"] < 10
@@ -85,8 +85,8 @@ def test_sessions_on_course_are_left_alone(kedge: Kedge) -> None:
     assert len(alarmed) <= 0.03 * len(found), alarmed
 
 
-def test_a_broken_constraint_is_an_intervention(kedge: Kedge) -> None:
-    text = (SUITES / "constraints.jsonl").read_text(encoding="utf-8")
+def test_a_broken_limit_is_an_intervention(kedge: Kedge) -> None:
+    text = (SUITES / "limits.jsonl").read_text(encoding="utf-8")
     expected = {each["id"]: set(each["expect"]["bad_actions"]) for each in lines(text)}
     broken = kept = caught = wrong = 0
     for each in lines(kedge("drift", "score", input=text).out):

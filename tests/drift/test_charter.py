@@ -1,4 +1,4 @@
-"""What a session is for: goals and their history, constraints over time, what is named."""
+"""What a session is for: goals and their history, limits over time, what is named."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def session(*texts: str) -> Charter:
 
 
 def kinds(charter: Charter) -> list[str]:
-    return [each.kind for each in charter.constraints]
+    return [each.kind for each in charter.limits]
 
 
 def test_the_first_message_is_the_goal() -> None:
@@ -76,7 +76,7 @@ def test_a_vague_goal_is_not_specific() -> None:
     assert open_charter("fix the crash in a.py").specific
 
 
-def test_only_standing_constraints_outlive_their_request() -> None:
+def test_only_standing_limits_outlive_their_request() -> None:
     other = "Next: the checkout returns 500 for empty carts, fix that"
     assert kinds(session("Don't touch package.json. Upgrade the parser.", other)) == ["no_touch"]
     assert kinds(session("Only edit src/ui/Card.tsx: rounder corners.", other)) == []
@@ -86,7 +86,7 @@ def test_only_standing_constraints_outlive_their_request() -> None:
     assert kinds(session("Never edit anything but src/ui/Card.tsx.", other)) == ["only_under"]
 
 
-def test_constraints_are_lifted() -> None:
+def test_limits_are_lifted() -> None:
     charter = session("Fix the cart. Don't touch the tests and don't commit.", "continue")
     assert kinds(charter) == ["no_touch", "no_commit"]
     assert kinds(revise(charter, "You may change the tests now.")) == ["no_commit"]
@@ -106,7 +106,7 @@ def test_the_charter_of_a_task() -> None:
     assert charter.task == "T-1"
     assert charter.scope == ("/src/net",)
     assert kinds(charter) == ["no_new_dependencies", "no_touch"]
-    assert charter.constraints[1].subject == ("/src/ui", "/docs/*.md")
+    assert charter.limits[1].subject == ("/src/ui", "/docs/*.md")
     assert {"retries", "uploader", "attempts"} <= dict(charter.words).keys()
     assert "src/net" in charter.named
     assert kinds(revise(charter, "you can edit src/ui")) == ["no_new_dependencies", "no_touch"]
@@ -137,7 +137,7 @@ def test_other_data_is_not_a_charter() -> None:
     for wrong in (
         {},
         {**good, "revision": "1"},
-        {**good, "constraints": [{}]},
+        {**good, "limits": [{}]},
         {**good, "goal": None},
     ):
         with pytest.raises(ValueError, match="not a"):

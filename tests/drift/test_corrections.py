@@ -13,7 +13,7 @@ from kedge.host.tokens import count
 LEVELS = ("nudge", "correct", "intervene", "halt")
 LIMITS = {"nudge": 120, "correct": 120, "intervene": 200, "halt": 200}
 GOAL = "Let the importer skip rows without a price"
-RULE = Penalty("constraint", "changes db/schema.sql: “don't touch the schema”", 7)
+RULE = Penalty("limit", "changes db/schema.sql: “don't touch the schema”", 7)
 
 texts = st.text(max_size=600) | st.sampled_from(
     ["x" * 3000, "ß漢字🙂 " * 400, "a.b/c_d-e " * 300, "\n\n- [ ] todo\n" * 80]
@@ -21,7 +21,7 @@ texts = st.text(max_size=600) | st.sampled_from(
 rules = st.lists(
     st.builds(
         Penalty,
-        st.sampled_from(["constraint", "topic", "repetition", "pushes", "weakened check"]),
+        st.sampled_from(["limit", "topic", "repetition", "pushes", "weakened check"]),
         texts,
         st.integers(1, 9),
     ),
@@ -42,7 +42,7 @@ def test_a_correction_has_evidence_goal_and_a_way_to_object(level: str) -> None:
 def test_a_correction_shows_the_heaviest_rule(level: str) -> None:
     text = write_correction(level, GOAL, [Penalty("topic", "unrelated", 3), RULE]).text
     assert "db/schema.sql" in text
-    assert text.index("constraint") < text.find("unrelated") or "unrelated" not in text
+    assert text.index("limit") < text.find("unrelated") or "unrelated" not in text
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_overwriting_a_file_creates_no_new_one() -> None:
         assert made.action("b", "Write", {**given_, "file_path": "src/more.py"}).score == 3
 
 
-def test_a_constraint_until_checks_pass_ends_when_they_pass() -> None:
+def test_a_limit_until_checks_pass_ends_when_they_pass() -> None:
     made = Session("/project")
     made.prompt("Fix the parser, commit and push. Don't push until the tests pass.")
     edit(made, "src/parser.py")

@@ -136,30 +136,30 @@ def test_a_test_may_go_after_the_code_that_it_tests() -> None:
         ("Don't touch src/", "rm lib/a", []),
     ],
 )
-def test_what_a_broken_constraint_costs(prompt: str, command: str, lost: list[int]) -> None:
-    assert weights(bash(start(prompt), command), "constraint") == lost
+def test_what_a_broken_limit_costs(prompt: str, command: str, lost: list[int]) -> None:
+    assert weights(bash(start(prompt), command), "limit") == lost
 
 
-def test_a_constraint_is_quoted_once_for_a_command_that_was_not_read() -> None:
+def test_a_limit_is_quoted_once_for_a_command_that_was_not_read() -> None:
     session = start("Don't touch src/lexer.py and docs/lexer.md")
     verdict = bash(session, f"{UNREAD} rm src/lexer.py docs/lexer.md")
-    assert weights(verdict, "constraint") == [6]
+    assert weights(verdict, "limit") == [6]
 
 
-def test_a_constraint_until_the_checks_pass_ends_with_them() -> None:
+def test_a_limit_until_the_checks_pass_ends_with_them() -> None:
     session = start("Fix the lexer. Don't commit until the tests pass.")
-    assert session.charter.constraints[0].until
-    assert weights(bash(session, "git commit -m x"), "constraint") == [7]
+    assert session.charter.limits[0].until
+    assert weights(bash(session, "git commit -m x"), "limit") == [7]
     bash(session, "pytest", ok=False)
-    assert weights(bash(session, "git commit -m x"), "constraint") == [7]
+    assert weights(bash(session, "git commit -m x"), "limit") == [7]
     bash(session, "pytest")
-    assert weights(bash(session, "git commit -m x"), "constraint") == []
+    assert weights(bash(session, "git commit -m x"), "limit") == []
 
 
-def test_other_constraints_hold_after_the_checks_pass() -> None:
+def test_other_limits_hold_after_the_checks_pass() -> None:
     session = start("Fix the lexer. Don't commit.")
     bash(session, "pytest")
-    assert weights(bash(session, "git commit -m x"), "constraint") == [7]
+    assert weights(bash(session, "git commit -m x"), "limit") == [7]
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_an_act_that_nobody_asked_for_costs_what_is_hard_to_undo() -> None:
 
 def test_the_heaviest_rule_decides_the_score_and_comes_first() -> None:
     verdict = bash(start("Don't change the schema"), "touch app/models.py; cp a /etc/hosts")
-    assert [each.rule for each in verdict.rules] == ["outside the project", "constraint"]
+    assert [each.rule for each in verdict.rules] == ["outside the project", "limit"]
     assert [each.weight for each in verdict.rules] == [6, 3]
     assert verdict.score == 4
 

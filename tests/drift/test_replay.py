@@ -95,7 +95,7 @@ class TestReplay:
         (alarm,) = told.alarms
         assert (alarm.step, alarm.action, alarm.tool) == (3, "a3", "Edit")
         assert alarm.score <= 4
-        assert alarm.rules[0].rule == "constraint"
+        assert alarm.rules[0].rule == "limit"
         assert "src/grammar.py" in alarm.correction
         assert (told.started, told.ended) == ("2026-01-01T00:00:01Z", "2026-01-01T00:00:03Z")
         assert told.session.course.state == "DRIFTED"
@@ -144,7 +144,7 @@ class TestCommand:
         assert alarm["step"] == 3
         assert alarm["score"] <= 4
         assert alarm["level"] in ("intervene", "halt")
-        assert alarm["rules"][0]["rule"] == "constraint"
+        assert alarm["rules"][0]["rule"] == "limit"
         assert "src/grammar.py" in alarm["rules"][0]["evidence"]
         assert found["course"]["state"] == "DRIFTED"
         assert found["needs_review"] is True
@@ -154,7 +154,7 @@ class TestCommand:
         plain = kedge("drift", "replay", str(strayed.parent)).out
         blocks = plain.split("\n\n")
         assert len(blocks) == 2  # the quiet session has none
-        assert GOAL in blocks[0] and "step 3" in blocks[0] and "constraint: " in blocks[0]
+        assert GOAL in blocks[0] and "step 3" in blocks[0] and "limit: " in blocks[0]
         summary = "2 sessions, 4 actions: 1 session with alarms, 1 alarm, 25.0 per 100 actions\n"
         assert blocks[1] == summary
         assert "[kedge]" not in plain

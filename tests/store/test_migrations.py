@@ -21,6 +21,7 @@ ADDED = {
     "anchors": "f055b1d78565b099",
     "sessions": "e70b718485591538",
     "map_neighbours": "dd35ba2f3b254423",
+    "limits": "088e75d3a5205397",
 }
 # A row for a table of each step.
 ROWS = {

@@ -60,7 +60,7 @@ def test_a_new_session_has_defaults(db: sqlite3.Connection) -> None:
     assert {name: row[name] for name in SESSION} == SESSION
     assert (row["score"], row["course"], row["status"]) == (10, "NORMAL", "active")
     assert row["needs_review"] is False
-    assert (row["scope"], row["constraints"], row["keywords"]) == ([], [], [])
+    assert (row["scope"], row["limits"], row["keywords"]) == ([], [], [])
     assert (row["task"], row["summary"], row["ended_at"]) == (None, None, None)
 
 
@@ -143,7 +143,7 @@ def test_the_same_revision_of_a_charter_is_replaced(db: sqlite3.Connection) -> N
             at="2026",
             said="words",
             goal=goal,
-            constraints=[],
+            limits=[],
             scope=["src/"],
         )
     charters = sessions.charters(db, "s1")

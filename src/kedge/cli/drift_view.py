@@ -69,7 +69,7 @@ def session_data(record: Account) -> dict[str, Any]:
     return {
         **account.data(record.session),
         "revisions": account.data(record.revisions),
-        "constraints": account.data(record.constraints),
+        "limits": account.data(record.limits),
         "scores": [each.score for each in record.steps],
         "events": account.data(record.events),
         "decisions": [
@@ -101,9 +101,7 @@ def describe_session(record: Account) -> str:
         for each in record.revisions
     ]
     lines += _section("Asked", messages)
-    lines += _section(
-        "In force", [f"- {_describe_constraint(each)}" for each in record.constraints]
-    )
+    lines += _section("In force", [f"- {_describe_limit(each)}" for each in record.limits])
     lines += _section("Strayed", ["\n".join(_describe_event(each)) for each in record.events])
     decisions = [f"- step {each.position}: {_describe_decision(each)}" for each in record.decisions]
     lines += _section("Decisions", decisions)
@@ -196,7 +194,7 @@ def _describe_rule(rule: Penalty) -> str:
     return f"{rule.rule} (−{rule.weight}): {shorten(rule.evidence, 2 * _LINE)}"
 
 
-def _describe_constraint(one: account.ConstraintInForce) -> str:
+def _describe_limit(one: account.LimitInForce) -> str:
     kind = f"{one.kind.replace('_', ' ')}: " if one.kind else ""
     came = f" (message {one.revision})" if one.revision is not None else ""
     return f"{kind}“{shorten(one.quote, _LINE)}”{came}"

@@ -4,7 +4,7 @@ Every message of the user makes a new revision. The latest goal counts; earlier 
 history, and their words count less with each new one. A message such as "yes" or "continue" keeps
 the goal, and so does a question that is too short to be a goal.
 
-A constraint holds until a message lifts it. One that is meant for a single request (change nothing,
+A limit holds until a message lifts it. One that is meant for a single request (change nothing,
 stay in one place, leave out tests or formatting) ends with the next request on another subject,
 unless the user made it permanent ("never", "in this session").
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kedge.drift.limits.constraint import Constraint
-from kedge.drift.limits.constraint import parse as parse_constraint
+from kedge.drift.limits.limit import Limit
+from kedge.drift.limits.limit import parse as parse_limit
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -30,8 +30,8 @@ MOST_WORDS = 80
 MOST_NAMED = 100
 _MOST_NAMES = 4_000  # characters of all names
 _LONGEST_NAME = 120
-MOST_CONSTRAINTS = 40
-_MOST_QUOTES = 12_000  # characters of all constraints
+MOST_LIMITS = 40
+_MOST_QUOTES = 12_000  # characters of all limits
 FADING = 0.5  # factor for the weight of a word at each new goal
 _LEAST = 0.1  # weight below which a word is dropped
 _NAME = r"`([^`\n]{1,200})`|[\w@~.*/-]{3,200}(?:\(\))?"  # compiled when a message is read
@@ -59,7 +59,7 @@ class Charter(NamedTuple):
     goal: str = ""
     revision: int = 0
     prompts: tuple[str, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
+    limits: tuple[Limit, ...] = ()
     named: tuple[str, ...] = ()
     words: tuple[tuple[str, float], ...] = ()
     specific: bool = False
@@ -70,7 +70,7 @@ class Charter(NamedTuple):
         """Return the charter as JSON values."""
         return self._asdict() | {
             "prompts": list(self.prompts),
-            "constraints": [each.data() for each in self.constraints],
+            "limits": [each.data() for each in self.limits],
             "named": list(self.named),
             "words": [list(pair) for pair in self.words],
             "scope": list(self.scope),
@@ -96,10 +96,10 @@ def revise(charter: Charter, text: str) -> Charter:
     if len(prompts) > MOST_PROMPTS:  # keep the first goal as history
         prompts = (prompts[0], *prompts[-MOST_PROMPTS + 1 :])
     reading = read(text)
-    left = remaining(text, charter.constraints, reading)
+    left = remaining(text, charter.limits, reading)
     if message == "goal" and charter.goal and _is_new_subject(charter, words):
         left = tuple(each for each in left if each.standing)
-    constraints = _keep_latest(tuple(dict.fromkeys((*left, *reading.forbidden))))
+    limits = _keep_latest(tuple(dict.fromkeys((*left, *reading.forbidden))))
     goal, weights, named = charter.goal, charter.words, charter.named
     if message in ("goal", "refers-elsewhere", "question") or not goal:
         asks = message == "question" and _is_telling(words)
@@ -111,7 +111,7 @@ def revise(charter: Charter, text: str) -> Charter:
         goal=goal,
         revision=charter.revision + 1,
         prompts=prompts,
-        constraints=constraints,
+        limits=limits,
         named=named,
         words=weights,
         specific=_is_specific(goal, named, weights),
@@ -128,17 +128,17 @@ def charter_for_task(task: Any) -> Charter:
     text = "\n".join((title, description, *criteria)).strip()
     inside = _from_root(getattr(task, "scope_in", ()))
     outside = _from_root(getattr(task, "scope_out", ()))
-    constraints = read(description).forbidden
+    limits = tuple(each._replace(source="task") for each in read(description).forbidden)
     if outside:
         quote = f"out of scope: {', '.join(path[1:] for path in outside)}"
-        constraints = (*constraints, Constraint("no_touch", outside, quote))
+        limits = (*limits, Limit("no_touch", outside, quote, source="task"))
     declared = (path[1:] for path in inside)
     named = _limit_names(dict.fromkeys((*declared, *find_names(text))))
     weights = _weigh_words((), text)
     return Charter(
         goal=text[:MOST_GOAL],
         revision=1,
-        constraints=constraints,
+        limits=limits,
         named=named,
         words=weights,
         specific=_is_specific(text, named, weights),
@@ -159,7 +159,7 @@ def parse(data: Mapping[str, Any]) -> Charter:
             goal=data["goal"],
             revision=data["revision"],
             prompts=tuple(data["prompts"]),
-            constraints=tuple(parse_constraint(each) for each in data["constraints"]),
+            limits=tuple(parse_limit(each) for each in data["limits"]),
             named=tuple(data["named"]),
             words=tuple((str(word), float(weight)) for word, weight in data["words"]),
             specific=bool(data["specific"]),
@@ -240,9 +240,9 @@ def _limit_names(named: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _keep_latest(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
-    """Return as many of the latest constraints as are kept."""
-    kept = constraints[-MOST_CONSTRAINTS:]
+def _keep_latest(limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
+    """Return as many of the latest limits as are kept."""
+    kept = limits[-MOST_LIMITS:]
     sizes = [
         len(each.quote) + sum(map(len, (*each.subject, *each.exceptions))) + 120 for each in kept
     ]

@@ -1,6 +1,6 @@
 """Corrections: the evidence, the goal, the way back, and an invitation to object.
 
-A correction never invents an instruction: it quotes the goal and the constraints.
+A correction never invents an instruction: it quotes the goal and the limits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _LEAD = {
     "topic": "This looks like different work from what was asked",
     "repetition": "This is going in circles",
     "weakened check": "This weakens a check",
-    "constraint": "This goes against what was asked",
+    "limit": "This goes against what was asked",
     "outside the project": "This leaves the project",
     "scope": "This leaves the scope of the task",
 }
 _UNASKED = "Nobody asked for this"
 _BACK = {
-    "constraint": "leave it undone, or undo it if it is done",
+    "limit": "leave it undone, or undo it if it is done",
     "outside the project": "keep to the project's files",
     "scope": "keep to the files of the task",
     "repetition": "find out why it failed before trying it again",

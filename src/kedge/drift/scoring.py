@@ -89,7 +89,7 @@ def judge(
     memory = record_action(memory, action, about)
     rules: list[Penalty] = []
     if action.kind not in ("read", "plan") or action.effects.unread:
-        rules += _check_constraints(charter, before, action, exists)
+        rules += _check_limits(charter, before, action, exists)
         rules += _check_unread(charter, action)
         rules += _check_watch(charter, action)
         rules += _check_acts(before, action)
@@ -108,26 +108,26 @@ def judge(
     return Verdict(score, choose_level(score), tuple(rules), lacks), memory
 
 
-def _check_constraints(
+def _check_limits(
     charter: Charter, memory: SessionMemory, action: Action, exists: Exists | None
 ) -> Iterator[Penalty]:
-    if not charter.constraints:
+    if not charter.limits:
         return
     from kedge.drift.limits.action_view import ActionView
     from kedge.drift.limits.breaches import find_breach
 
     view = ActionView(action)
-    for constraint in charter.constraints:
-        if constraint.until and memory.green:
+    for limit in charter.limits:
+        if limit.until and memory.green:
             continue
-        breach = find_breach(constraint, view, exists=exists)
+        breach = find_breach(limit, view, exists=exists)
         if breach is None:
             continue
         lost = 7 if breach.weight >= _SURE else 6 if breach.weight >= _LIKELY else 3
         if lost == 7 and any(act.outward or act.destructive for act in action.effects.vcs):
             lost = 8
-        quote = " ".join(constraint.quote.split())[:120]
-        yield Penalty("constraint", f"{breach.reason[:120]}, against “{quote}”", lost)
+        quote = " ".join(limit.quote.split())[:120]
+        yield Penalty("limit", f"{breach.reason[:120]}, against “{quote}”", lost)
 
 
 def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
@@ -136,13 +136,13 @@ def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
         return
     from kedge.drift.language.subjects import is_path
 
-    for constraint in charter.constraints:
-        for subject in constraint.subject:
+    for limit in charter.limits:
+        for subject in limit.subject:
             name = subject.strip("/*")
             if len(name) > 2 and is_path(subject) and name in action.command:
-                quote = " ".join(constraint.quote.split())[:120]
+                quote = " ".join(limit.quote.split())[:120]
                 evidence = f"names {name} where it cannot be read, against “{quote}”"
-                yield Penalty("constraint", evidence, 6)
+                yield Penalty("limit", evidence, 6)
                 return
 
 

@@ -28,7 +28,7 @@ _MOST_LINES = 60
 _MOST_DIFF = 2_000_000  # characters of a diff that are judged
 _LEAST_WEIGHT = 4  # of ten: what a rule must take away to stand in the way
 _REMOVALS = ("tests removed", "tests deleted", "assertions removed")
-_RULES = ("weakened check", "constraint")  # what a diff alone can show
+_RULES = ("weakened check", "limit")  # what a diff alone can show
 
 
 def prove(
@@ -118,7 +118,7 @@ def _explain_failure(handoff: HandoffOperations, check: dict[str, Any], tree: st
 def _find_violations(
     handoff: HandoffOperations, task: Task, start: str, tree: str
 ) -> tuple[str, ...]:
-    """Return where the change goes against the task: weakened checks, broken constraints."""
+    """Return where the change goes against the task: weakened checks, broken limits."""
     diff = _cut_diff(snapshots.diff(handoff.project, start, tree).decode("utf-8", "replace"))
     root = str(handoff.project.root)
     action = normalise("apply_patch", {"input": diff}, root=root, cwd=root, id="diff")

@@ -96,7 +96,13 @@ def map_neighbours(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (map_cache, anchors, sessions, map_neighbours)
+def limits(db: sqlite3.Connection) -> None:
+    """What the user ruled out is called a limit."""
+    db.execute("ALTER TABLE session RENAME COLUMN constraints TO limits")
+    db.execute("ALTER TABLE charter RENAME COLUMN constraints TO limits")
+
+
+STEPS: tuple[Step, ...] = (map_cache, anchors, sessions, map_neighbours, limits)
 
 
 def migrate(db: sqlite3.Connection) -> None:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
-_LISTS = ("scope", "constraints", "keywords", "files", "folders", "rules", "recalled", "evidence",
+_LISTS = ("scope", "limits", "keywords", "files", "folders", "rules", "recalled", "evidence",
           "lacks")  # fmt: skip
 _BOOLEANS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
 _COLUMNS = (
-    "id, agent, project, task, policy, goal, scope, constraints, keywords, score, course,"
+    "id, agent, project, task, policy, goal, scope, limits, keywords, score, course,"
     " escalation, steps, status, transcript, needs_review, started_at, checked_at, ended_at,"
     " summary"
 )

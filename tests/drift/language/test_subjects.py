@@ -1,4 +1,4 @@
-"""Which paths the words of a constraint stand for."""
+"""Which paths the words of a limit stand for."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from support import in_time
 from kedge.drift.language.lifting import remaining
 from kedge.drift.language.prose import MOST_WORDS, sentences
 from kedge.drift.language.wording import read
-from kedge.drift.limits.constraint import KINDS, SOFT, Constraint, parse
+from kedge.drift.limits.limit import KINDS, SOFT, Limit, parse
 
 SAID = [
     ("Don't touch src/a.py, b.py or anything under c/.", "no_touch", ("src/a.py", "b.py", "c/")),
@@ -151,56 +151,56 @@ NOT_SAID = [
 ]
 
 
-def constraints(text: str) -> tuple[Constraint, ...]:
+def limits(text: str) -> tuple[Limit, ...]:
     return read(text).forbidden
 
 
-def loosen(text: str, known: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
+def loosen(text: str, known: tuple[Limit, ...]) -> tuple[Limit, ...]:
     return remaining(text, known, read(text))
 
 
 @pytest.mark.parametrize(("text", "kind", "subject"), SAID)
 def test_messages_that_forbid(text: str, kind: str, subject: tuple[str, ...]) -> None:
-    found = constraints(text)
+    found = limits(text)
     assert [(each.kind, each.subject) for each in found] == [(kind, subject)]
     assert " ".join(found[0].quote.split()) in " ".join(text.split())
 
 
 @pytest.mark.parametrize("text", NOT_SAID)
 def test_messages_that_only_seem_to_forbid(text: str) -> None:
-    assert constraints(text) == ()
+    assert limits(text) == ()
 
 
 def test_exceptions_and_strength() -> None:
-    (found,) = constraints("Don't touch the tests except for tests/test_new.py")
+    (found,) = limits("Don't touch the tests except for tests/test_new.py")
     assert found.exceptions == ("tests/test_new.py",)
-    (found,) = constraints("No changes to db/, but you may edit db/draft.sql")
+    (found,) = limits("No changes to db/, but you may edit db/draft.sql")
     assert found.exceptions == ("db/draft.sql",)
-    (found,) = constraints("Don't add dependencies, except for zod")
+    (found,) = limits("Don't add dependencies, except for zod")
     assert found.exceptions == ("zod",)
-    (found,) = constraints("try not to touch utils.py")
+    (found,) = limits("try not to touch utils.py")
     assert found.strength == SOFT
-    assert not constraints("only edit a.py")[0].standing
-    assert constraints("never edit anything but a.py")[0].standing
-    (found,) = constraints("Except for docs/a.md, leave the docs alone")
+    assert not limits("only edit a.py")[0].standing
+    assert limits("never edit anything but a.py")[0].standing
+    (found,) = limits("Except for docs/a.md, leave the docs alone")
     assert found.exceptions == ("docs/a.md",)
-    (found,) = constraints("Everything in src/ is off limits besides src/theme.ts")
+    (found,) = limits("Everything in src/ is off limits besides src/theme.ts")
     assert found.exceptions == ("src/theme.ts",)
-    (found,) = constraints("Do not edit config/ - config/local.yml being the one exception")
+    (found,) = limits("Do not edit config/ - config/local.yml being the one exception")
     assert found.exceptions == ("config/local.yml",)
 
 
 def test_a_comma_may_start_another_order() -> None:
-    assert [each.subject for each in constraints("don't rebase, merge main")] == [("rebase",)]
-    kinds = [each.kind for each in constraints("Don't move, rename or delete any files")]
+    assert [each.subject for each in limits("don't rebase, merge main")] == [("rebase",)]
+    kinds = [each.kind for each in limits("Don't move, rename or delete any files")]
     assert sorted(kinds) == ["no_delete", "no_rename"]
-    assert [each.kind for each in constraints("don't commit, push")] == ["no_commit", "no_push"]
+    assert [each.kind for each in limits("don't commit, push")] == ["no_commit", "no_push"]
 
 
-def test_constraints_that_wait_for_checks() -> None:
-    assert constraints("Don't push until CI is green")[0].until == "checks"
-    assert constraints("Don't push until I've looked at it")[0].until == ""
-    assert constraints("Do not commit until the transaction ends") == ()
+def test_limits_that_wait_for_checks() -> None:
+    assert limits("Don't push until CI is green")[0].until == "checks"
+    assert limits("Don't push until I've looked at it")[0].until == ""
+    assert limits("Do not commit until the transaction ends") == ()
 
 
 LIFTED = [
@@ -226,30 +226,30 @@ LIFTED = [
 
 @pytest.mark.parametrize(("text", "later", "wanted"), LIFTED)
 def test_what_a_later_message_lifts(text: str, later: str, wanted: bool) -> None:
-    known = constraints(text)
+    known = limits(text)
     assert len(known) == 1
     left = loosen(later, known)
     assert (known[0] not in left) is wanted
 
 
 def test_a_later_message_may_loosen() -> None:
-    known = constraints("Don't touch config/")
+    known = limits("Don't touch config/")
     (left,) = loosen("ok, edit config/dev.yml", known)
     assert left.exceptions == ("config/dev.yml",)
-    known = constraints("don't touch a.py or b.py")
+    known = limits("don't touch a.py or b.py")
     (left,) = loosen("you can change a.py", known)
     assert left.subject == ("b.py",)
-    known = constraints("Only edit src/a.py")
+    known = limits("Only edit src/a.py")
     (left,) = loosen("you can also change src/b.py", known)
     assert left.subject == ("src/a.py", "src/b.py")
 
 
-def test_constraints_survive_json() -> None:
+def test_limits_survive_json() -> None:
     for text, *_ in SAID:
-        for each in constraints(text):
+        for each in limits(text):
             assert parse(json.loads(json.dumps(each.data()))) == each
-    for wrong in ({}, {"kind": "no_touch"}, {**Constraint("no_touch").data(), "kind": "x"}):
-        with pytest.raises(ValueError, match="not a constraint"):
+    for wrong in ({}, {"kind": "no_touch"}, {**Limit("no_touch").data(), "kind": "x"}):
+        with pytest.raises(ValueError, match="not a limit"):
             parse(wrong)
 
 
@@ -262,7 +262,7 @@ WORDS = st.sampled_from(SIGNS.split(" "))
 
 @given(st.lists(WORDS, max_size=60).map(" ".join) | st.text())
 def test_no_text_is_too_strange(text: str) -> None:
-    found = constraints(text)
+    found = limits(text)
     for each in found:
         assert each.kind in KINDS
         assert parse(each.data()) == each
@@ -278,17 +278,17 @@ def test_no_text_is_too_strange(text: str) -> None:
 def test_a_megabyte_of_anything_is_read_quickly(piece: str) -> None:
     text = "don't touch:\n" + piece * (1_000_000 // len(piece))
     with in_time(3):
-        constraints(text)
+        limits(text)
 
 
 def test_beginning_and_end_of_a_long_message_are_read() -> None:
     log = "the cache was filled and then emptied by the job\n" * 1_000
-    found = constraints(f"Don't touch a.py.\n{log}Don't touch b.py.")
+    found = limits(f"Don't touch a.py.\n{log}Don't touch b.py.")
     assert [each.subject for each in found] == [("a.py",), ("b.py",)]
     assert sum(len(each.words) for each in sentences("no " * 100_000)) <= MOST_WORDS + 100
 
 
 def test_elliptic_messages_are_understood() -> None:
     for text in ("Only under src/shop.", "Fix the auth. Only under src/shop."):
-        assert [each.kind for each in constraints(text)] == ["only_under"]
-    assert constraints("Only in Python this fails.") == ()
+        assert [each.kind for each in limits(text)] == ["only_under"]
+    assert limits("Only in Python this fails.") == ()

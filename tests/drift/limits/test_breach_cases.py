@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kedge.drift.actions import normalise
 from kedge.drift.charter import Charter, revise
 from kedge.drift.limits.breaches import find_breach
-from kedge.drift.limits.constraint import KINDS, Constraint
+from kedge.drift.limits.limit import KINDS, Limit
 
 CASES = Path(__file__).parents[3] / "benchmarks/drift"
 
@@ -33,19 +33,19 @@ ACTIONS = [
 @given(subject=st.lists(st.text(max_size=12), max_size=3))
 def test_no_subject_is_too_strange(kind: str, subject: list[str]) -> None:
     for done in ACTIONS:
-        find_breach(Constraint(kind, tuple(subject)), done)
+        find_breach(Limit(kind, tuple(subject)), done)
 
 
 @pytest.mark.parametrize(
     ("file", "half"),
     [
-        ("constraints", "tune"),
-        ("constraints", "keep"),
-        ("constraints_held_out", "first"),
-        ("constraints_held_out", "second"),
-        ("constraints_held_out", "third"),
-        ("constraints_held_out", "fourth"),
-        ("constraints_held_out", "fifth"),
+        ("limits", "tune"),
+        ("limits", "keep"),
+        ("limits_batches", "first"),
+        ("limits_batches", "second"),
+        ("limits_batches", "third"),
+        ("limits_batches", "fourth"),
+        ("limits_batches", "fifth"),
     ],
 )
 def test_the_benchmark_targets_are_met(file: str, half: str) -> None:
@@ -60,7 +60,7 @@ def test_the_benchmark_targets_are_met(file: str, half: str) -> None:
                 charter = revise(charter, event["text"])
                 continue
             done = normalise(event["tool"], event["input"], root="/p", cwd="/p")
-            found = [find_breach(each, done) for each in charter.constraints]
+            found = [find_breach(each, done) for each in charter.limits]
             alarm = any(each is not None and each.weight >= 0.5 for each in found)
             wanted = event["id"] in case["expect"]["bad_actions"]
             right += alarm and wanted

@@ -1,4 +1,4 @@
-"""Which actions break a constraint, and how surely."""
+"""Which actions break a limit, and how surely."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from kedge.drift.actions import normalise
 from kedge.drift.language.wording import read
 from kedge.drift.limits.breaches import Breach, find_breach
-from kedge.drift.limits.constraint import FIRM, SOFT, Constraint
+from kedge.drift.limits.limit import FIRM, SOFT, Limit
 
 CASES = Path(__file__).parents[3] / "benchmarks/drift"
 
 
-def constraints(text: str) -> tuple[Constraint, ...]:
+def limits(text: str) -> tuple[Limit, ...]:
     return read(text).forbidden
 
 
@@ -66,17 +66,17 @@ BROKEN = [
 
 
 def find_breaches(text: str, done: Any, **more: Any) -> list[Breach]:
-    found = (find_breach(each, done, **more) for each in constraints(text))
+    found = (find_breach(each, done, **more) for each in limits(text))
     return [each for each in found if each is not None]
 
 
 @pytest.mark.parametrize(("text", "bad", "good"), BROKEN)
-def test_actions_that_break_a_constraint(text: str, bad: Any, good: Any) -> None:
+def test_actions_that_break_a_limit(text: str, bad: Any, good: Any) -> None:
     (found,) = find_breaches(text, bad)
     assert found.weight == 1
     assert found.evidence
     assert found.reason
-    assert found.constraint.quote == text
+    assert found.limit.quote == text
     assert find_breaches(text, good) == []
 
 
@@ -95,8 +95,8 @@ def test_new_files_are_those_that_do_not_exist() -> None:
     assert find_breaches("Don't touch the tests", edit("checks/a.py"), tests=lambda _: True)
 
 
-def rule(kind: str, *subject: str, but: tuple[str, ...] = (), strength: float = FIRM) -> Constraint:
-    return Constraint(kind, subject, "", but, strength)
+def rule(kind: str, *subject: str, but: tuple[str, ...] = (), strength: float = FIRM) -> Limit:
+    return Limit(kind, subject, "", but, strength)
 
 
 WEIGHTS = [
@@ -213,25 +213,23 @@ WEIGHTS = [
 
 
 @pytest.mark.parametrize(
-    ("constraint", "done", "weight"),
+    ("limit", "done", "weight"),
     WEIGHTS,
     ids=[f"{each.kind}-{number}" for number, (each, *_) in enumerate(WEIGHTS)],
 )
-def test_how_surely_an_action_breaks_a_constraint(
-    constraint: Constraint, done: Any, weight: float | None
-) -> None:
-    breach = find_breach(constraint, done)
+def test_how_surely_an_action_breaks_a_limit(limit: Limit, done: Any, weight: float | None) -> None:
+    breach = find_breach(limit, done)
     assert (breach and breach.weight) == weight
     if breach:
-        assert breach.constraint is constraint
+        assert breach.limit is limit
         assert breach.evidence
         assert breach.reason
 
 
 def test_a_test_that_exists_may_be_fixed_in_passing() -> None:
-    constraint, change = rule("no_tests"), edit("tests/test_a.py")
+    limit, change = rule("no_tests"), edit("tests/test_a.py")
     for exists, weight in ((None, 1), (lambda _: True, 0.8), (lambda _: False, 1)):
-        breach = find_breach(constraint, change, exists=exists)
+        breach = find_breach(limit, change, exists=exists)
         assert breach is not None
         assert breach.weight == weight
 

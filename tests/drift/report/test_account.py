@@ -44,7 +44,7 @@ def test_an_event_has_evidence_correction_and_recovery(record: Recorded) -> None
     (event,) = found.events
     assert (event.position, event.score, event.level) == (at, 3, "intervene")
     assert (event.before, event.after) == ("NORMAL", "DRIFTED")
-    assert event.evidence == (Penalty("constraint", EVIDENCE, 7),)
+    assert event.evidence == (Penalty("limit", EVIDENCE, 7),)
     assert (event.decision, event.correction) == ("ask", TOLD)
     assert event.what == "edit src/grammar.py"
     assert event.recovered == f"at step {at + 1}"
@@ -76,32 +76,30 @@ def test_a_session_that_is_silent_for_a_day_is_abandoned(record: Recorded) -> No
     assert account.build_status(sessions.get(record.db, FIRST) or {}, later).status == "completed"
 
 
-def test_constraints_are_shown_with_their_words_until_lifted(record: Recorded) -> None:
+def test_limits_are_shown_with_their_words_until_lifted(record: Recorded) -> None:
     record.add_drift()
-    assert load_account(record).constraints == (account.ConstraintInForce("no_touch", QUOTE, 1),)
+    assert load_account(record).limits == (account.LimitInForce("no_touch", QUOTE, 1),)
     record.add_message(
         "And push nothing.", forbids=[("no_touch", QUOTE), ("no_push", "push nothing")]
     )
-    assert [each.revision for each in load_account(record).constraints] == [1, 2]
+    assert [each.revision for each in load_account(record).limits] == [1, 2]
     record.add_message("The grammar is free.", forbids=[("no_push", "push nothing")])
     found = load_account(record)
-    assert [each.quote for each in found.constraints] == ["push nothing"]
+    assert [each.quote for each in found.limits] == ["push nothing"]
     assert [each.revision for each in found.revisions] == [1, 2, 3]
     assert found.revisions[0].said == GOAL
 
 
-def test_constraints_of_a_task_apply_without_a_message(record: Recorded) -> None:
-    record.session(task="k-1", constraints=["out of scope: docs/"])
-    assert load_account(record).constraints == (
-        account.ConstraintInForce("", "out of scope: docs/", None),
-    )
+def test_limits_of_a_task_apply_without_a_message(record: Recorded) -> None:
+    record.session(task="k-1", limits=["out of scope: docs/"])
+    assert load_account(record).limits == (account.LimitInForce("", "out of scope: docs/", None),)
 
 
 def test_reasons_for_review(record: Recorded) -> None:
     record.add_drift()
     live = load_account(record).session
     assert live.needs_review
-    assert live.why == (f"constraint: {EVIDENCE}",)
+    assert live.why == (f"limit: {EVIDENCE}",)
     record.end()
     assert load_account(record).session.why == live.why
 

@@ -78,7 +78,7 @@ def full(text: str) -> Account:
         [quiet[0], strayed, *quiet[1:]], (text, text), id=text, short=text, agent=text, task=text,
         policy=text, needs_review=True, why=(text,),
     )  # fmt: skip
-    return replace(made, constraints=(account.ConstraintInForce(text, text, 1),))
+    return replace(made, limits=(account.LimitInForce(text, text, 1),))
 
 
 class Page(HTMLParser):
@@ -166,7 +166,7 @@ def test_the_same_sessions_give_the_same_bytes() -> None:
 def test_the_page_shows_all_details_of_an_event() -> None:
     evidence = "changes src/grammar.py, against “Don't touch it”"
     strayed = step(
-        2, 3, what="edit src/grammar.py", rules=(Penalty("constraint", evidence, 7),),
+        2, 3, what="edit src/grammar.py", rules=(Penalty("limit", evidence, 7),),
         correction="[kedge] This goes against what was asked.", decision="deny", ok=None,
         lacks=("map",),
         recalled=(RecalledStep("3f2a9c1d-01", 1, "read src/lexer.py", "same folder"),),

@@ -25,7 +25,7 @@ from kedge.drift.watch.answers import (
 AGENTS = ("claude", "codex")
 
 
-def judge(score: int, rule: str = "constraint") -> Verdict:
+def judge(score: int, rule: str = "limit") -> Verdict:
     return Verdict(score, choose_level(score), (Penalty(rule, "db/schema.sql", 10 - score),))
 
 

@@ -95,7 +95,7 @@ def test_every_call_is_recorded(harbour: Harbour, agent: str, play: Play) -> Non
     assert row["agent"] == agent
     assert row["status"] == "completed"
     assert not row["needs_review"]
-    assert row["constraints"] == ["Don't touch db/schema.sql"]
+    assert row["limits"] == ["Don't touch db/schema.sql"]
     assert row["summary"]["files"] == ["src/auth/expiry.py"]
     written, shown = harbour.steps()
     assert written["files"] == ["src/auth/expiry.py"]

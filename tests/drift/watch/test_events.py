@@ -116,7 +116,7 @@ def test_messages_open_and_revise_the_charter(agent: Agent) -> None:
     with closing(sqlite.connect(agent.home)[0]) as db:
         first, second = sessions.charters(db, agent.session)
     assert first["goal"] == GOAL
-    assert first["constraints"] == [{"kind": "no_touch", "quote": "Don't touch db/schema.sql"}]
+    assert first["limits"] == [{"kind": "no_touch", "quote": "Don't touch db/schema.sql"}]
     assert second["goal"] == agent.row()["goal"] == "Write the docs of the parser instead."
     assert agent.row()["keywords"]
 

@@ -1,4 +1,4 @@
-"""Rules for what is asked for or allowed; a later message lifts constraints by it."""
+"""Rules for what is asked for or allowed; a later message lifts limits by it."""
 
 from __future__ import annotations
 

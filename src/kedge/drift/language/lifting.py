@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kedge.drift.language.reading import Reading
-    from kedge.drift.limits.constraint import Constraint
+    from kedge.drift.limits.limit import Limit
 
 _APPROVALS = (
     "go ahead", "do it", "go for it", "implement", "proceed", "lgtm", "approved", "sounds good",
@@ -26,15 +26,15 @@ _ALSO = {
 }
 
 
-def remaining(text: str, known: Sequence[Constraint], reading: Reading) -> tuple[Constraint, ...]:
-    """What is left of the known constraints after a message that was read as `reading`."""
+def remaining(text: str, known: Sequence[Limit], reading: Reading) -> tuple[Limit, ...]:
+    """What is left of the known limits after a message that was read as `reading`."""
     words = users_words(text) if known else ""
     if not words:
         return tuple(known)
     approved = _approved(words)
     if _ended(words):
         known = [each for each in known if not _named(each, reading)]
-    out: list[Constraint] = []
+    out: list[Limit] = []
     for each in known:
         if any(_same(each, other) for other in reading.forbidden):
             out.append(each)
@@ -45,7 +45,7 @@ def remaining(text: str, known: Sequence[Constraint], reading: Reading) -> tuple
     return tuple(out)
 
 
-def _left(each: Constraint, reading: Reading, words: str, approved: bool) -> Constraint | None:
+def _left(each: Limit, reading: Reading, words: str, approved: bool) -> Limit | None:
     kind, subject = _meant(each)
     if kind == "read_only":
         return None if approved or requests(words) else each
@@ -75,7 +75,7 @@ def _alike(about: tuple[str, ...], subject: tuple[str, ...]) -> bool:
     return any(one in other or other in one for one in about for other in subject)
 
 
-def _freed(each: Constraint, subject: tuple[str, ...], about: tuple[str, ...]) -> Constraint | None:
+def _freed(each: Limit, subject: tuple[str, ...], about: tuple[str, ...]) -> Limit | None:
     """Without the subjects that are allowed, or with what is allowed of them as an exception."""
     left = [
         one for one in subject
@@ -90,7 +90,7 @@ def _freed(each: Constraint, subject: tuple[str, ...], about: tuple[str, ...]) -
     return each._replace(subject=(*head, *left), exceptions=(*each.exceptions, *more))
 
 
-def _wider(each: Constraint, reading: Reading) -> Constraint:
+def _wider(each: Limit, reading: Reading) -> Limit:
     """A path that a later message names for a change is in the scope, too."""
     forbidden = {path for one in reading.forbidden for path in one.subject}
     more = tuple(
@@ -101,13 +101,13 @@ def _wider(each: Constraint, reading: Reading) -> Constraint:
     return each._replace(subject=(*each.subject, *more)) if more else each
 
 
-def _meant(each: Constraint) -> tuple[str, tuple[str, ...]]:
+def _meant(each: Limit) -> tuple[str, tuple[str, ...]]:
     if each.kind == "ask_first" and each.subject:
         return each.subject[0], each.subject[1:]
     return each.kind, each.subject
 
 
-def _same(each: Constraint, other: Constraint) -> bool:
+def _same(each: Limit, other: Limit) -> bool:
     return each.kind == other.kind and (
         each.subject == other.subject or bool(set(each.subject) & set(other.subject))
     )
@@ -131,8 +131,8 @@ def _ended(words: str) -> bool:
     )
 
 
-def _named(each: Constraint, reading: Reading) -> bool:
-    """Whether a message names what a constraint is about; all are meant where it names nothing."""
+def _named(each: Limit, reading: Reading) -> bool:
+    """Whether a message names what a limit is about; all are meant where it names nothing."""
     _, subject = _meant(each)
     return not reading.named or any(path in reading.named for path in subject)
 

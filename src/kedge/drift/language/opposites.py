@@ -1,4 +1,4 @@
-"""The kinds of constraint that the opposite of an order makes: "add tests" and no_tests."""
+"""The kinds of limit that the opposite of an order makes: "add tests" and no_tests."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from kedge.drift.language.phrases import Things, leading, named, things
 from kedge.drift.language.prompts import requests
 from kedge.drift.language.roles import word_set
 from kedge.drift.language.subjects import covers, is_path, role
-from kedge.drift.limits.constraint import FIRM, PASSING, SOFT, Constraint
+from kedge.drift.limits.limit import FIRM, PASSING, SOFT, Limit
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kedge.drift.language.opposites import Kinds
     from kedge.drift.language.prose import Sentence, Word
 
-MOST = 100  # constraints of one message
+MOST = 100  # limits of one message
 MOST_QUOTED = 240
 
 _HEDGES = word_set("try ideally prefer preferably rather possible avoid bother")
@@ -28,7 +28,7 @@ _BE = word_set("is are was were look looks seem seems must should have has need 
 
 
 class Grant(NamedTuple):
-    """What is asked for or allowed, as the constraints that it is the opposite of."""
+    """What is asked for or allowed, as the limits that it is the opposite of."""
 
     kinds: Kinds
     about: Things
@@ -38,7 +38,7 @@ class Grant(NamedTuple):
 class Reading(NamedTuple):
     """`named` has the paths, in their order."""
 
-    forbidden: tuple[Constraint, ...] = ()
+    forbidden: tuple[Limit, ...] = ()
     allowed: tuple[Grant, ...] = ()
     named: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class PartialReading:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.forbidden: list[Constraint] = []
+        self.forbidden: list[Limit] = []
         self.allowed: list[Grant] = []
         self.named: list[str] = []
         self.taken: set[str] = set()  # paths that are named only to forbid them
@@ -94,7 +94,7 @@ class PartialReading:
                 kind, subjects, standing = "ask_first", (kind, *subjects), True
             quote = self._quote(words, at, sentence)
             self.forbidden.append(
-                Constraint(kind, subjects, quote, exceptions, strength, standing, until)
+                Limit(kind, subjects, quote, exceptions, strength, standing, until)
             )
         return max(end, at + 1) if len(self.forbidden) > count else 0
 
@@ -105,7 +105,7 @@ class PartialReading:
     def reading(self) -> Reading:
         """With what "anything else" is other than, and what a later clause allows after all."""
         free = tuple(path for path in dict.fromkeys(self.named) if path not in self.taken)
-        out: list[Constraint] = []
+        out: list[Limit] = []
         words = self.text[:4000].lower().replace(",", " ").replace(".", " ").split()
         planned = not _WRITTEN.isdisjoint(words)
         for each in dict.fromkeys(self.forbidden):
@@ -120,7 +120,7 @@ class PartialReading:
                 out.append(each)
         return Reading(tuple(dict.fromkeys(out)), tuple(self.allowed), tuple(self.named))
 
-    def _excepted(self, each: Constraint) -> Constraint:
+    def _excepted(self, each: Limit) -> Limit:
         free = [path for grant in self.allowed if grant.explicit for path in grant.about.subjects]
         free += [path for one in self.forbidden if one.kind == "only_under" for path in one.subject]
         more = tuple(

@@ -1,4 +1,4 @@
-"""What a constraint speaks of, and which paths that is: "tests", "src/auth", "css files".
+"""What a limit speaks of, and which paths that is: "tests", "src/auth", "css files".
 
 `covers` answers with a weight: 1 where the words name the path, less where they only suggest it,
 0 where they say nothing about it.

@@ -1,4 +1,4 @@
-"""An action as constraints see it."""
+"""An action as limits see it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHELLS = word_set("bash shell run_shell_command exec_command local_shell contai
 
 
 class ActionView:
-    """The parts of an action, or of its effects, that constraints check; missing ones are empty.
+    """The parts of an action, or of its effects, that limits check; missing ones are empty.
 
     Paths outside the project and the agent's own notes are left out.
     """

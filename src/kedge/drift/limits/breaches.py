@@ -1,4 +1,4 @@
-"""Whether an action breaks a constraint, and how.
+"""Whether an action breaks a limit, and how.
 
 A subject that names no path cannot be checked against paths, and so never counts as broken.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeAlias
 
-    from kedge.drift.limits.constraint import Constraint
+    from kedge.drift.limits.limit import Limit
 
     IsTest: TypeAlias = Callable[[str], bool]
     Exists: TypeAlias = Callable[[str], bool]
@@ -39,29 +39,29 @@ _TOOLS = {
 class Breach(NamedTuple):
     """`evidence` is the path, command or act; `weight` says how sure it is, from 0 to 1."""
 
-    constraint: Constraint
+    limit: Limit
     evidence: str
     reason: str
     weight: float
 
 
 def find_breach(
-    constraint: Constraint,
+    limit: Limit,
     action: Any,
     *,
     tests: IsTest = is_test,
     exists: Exists | None = None,
 ) -> Breach | None:
-    """Return how an action breaks the constraint, or None if it does not.
+    """Return how an action breaks the limit, or None if it does not.
 
     `action` is an action, its effects, or an `ActionView`. `tests` tells which paths are tests.
     Without `exists`, a file that is written as a whole counts as a new file.
     """
-    meant = constraint
-    if constraint.kind == "ask_first":
-        if not constraint.subject:
+    meant = limit
+    if limit.kind == "ask_first":
+        if not limit.subject:
             return None
-        meant = constraint._replace(kind=constraint.subject[0], subject=constraint.subject[1:])
+        meant = limit._replace(kind=limit.subject[0], subject=limit.subject[1:])
     rule = _RULES.get(meant.kind)
     if rule is None:
         return None
@@ -70,10 +70,10 @@ def find_breach(
     if hit is None:
         return None
     evidence, reason, weight = hit
-    return Breach(constraint, evidence[:200], reason, round(weight * constraint.strength, 2))
+    return Breach(limit, evidence[:200], reason, round(weight * limit.strength, 2))
 
 
-def _no_touch(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+def _no_touch(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     best: Hit = None
     for path, act in action.changed:
         weight = _coverage(each.subject, path, tests)
@@ -85,7 +85,7 @@ def _no_touch(each: Constraint, action: ActionView, tests: IsTest, _: Exists | N
     return best
 
 
-def _only_under(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+def _only_under(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     subjects = (*each.subject, *each.exceptions)
     for path, act in action.changed:
         if not _coverage(subjects, path, tests):
@@ -93,7 +93,7 @@ def _only_under(each: Constraint, action: ActionView, tests: IsTest, _: Exists |
     return None
 
 
-def _no_new_dependencies(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+def _no_new_dependencies(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     allowed = {name.lower() for name in each.exceptions}
     for install in action.installs:
         new = [name for name in _packages(install) if name.lower() not in allowed]
@@ -108,7 +108,7 @@ def _no_new_dependencies(each: Constraint, action: ActionView, _: IsTest, __: Ex
     return None
 
 
-def _no_install(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+def _no_install(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     for install in action.installs:
         if getattr(install, "removes", False):
             continue
@@ -119,9 +119,7 @@ def _no_install(each: Constraint, action: ActionView, _: IsTest, __: Exists | No
     return None
 
 
-def _no_new_files(
-    each: Constraint, action: ActionView, tests: IsTest, exists: Exists | None
-) -> Hit:
+def _no_new_files(each: Limit, action: ActionView, tests: IsTest, exists: Exists | None) -> Hit:
     whole = {change.path for change in action.changes if getattr(change, "whole", False)}
     touched = any(program.name == "touch" for program in action.programs)
     for path in action.written:
@@ -134,7 +132,7 @@ def _no_new_files(
     return None
 
 
-def _no_delete(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+def _no_delete(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     for path in action.deleted:
         if each.subject:
             weight = _coverage(each.subject, path, tests)
@@ -157,14 +155,14 @@ def _cleans(action: ActionView) -> Hit:
     return None
 
 
-def _no_rename(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+def _no_rename(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     for old, new in action.moved:
         if not each.subject or _coverage(each.subject, old, tests):
             return old, f"moves {old} to {new}", 1.0
     return None
 
 
-def _no_commit(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+def _no_commit(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     for act in action.vcs:
         if act.verb in ("commit", "add") and each.subject:
             paths = [arg for arg in act.args for one in each.subject if covers(one, arg)]
@@ -175,7 +173,7 @@ def _no_commit(each: Constraint, action: ActionView, _: IsTest, __: Exists | Non
     return None
 
 
-def _no_push(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+def _no_push(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     for act in action.vcs:
         if act.verb == "push":
             targets = {arg.rpartition(":")[2] for arg in act.args}
@@ -184,7 +182,7 @@ def _no_push(each: Constraint, action: ActionView, _: IsTest, __: Exists | None)
     return None
 
 
-def _no_branch(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+def _no_branch(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
     for act in action.vcs:
         new = {"-b", "-B", "--orphan", "-c", "-C", "--create"} & set(act.args)
         shown = f"git {act.verb} {' '.join(act.args)}".strip()
@@ -197,14 +195,14 @@ def _no_branch(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None
     return None
 
 
-def _no_pr(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+def _no_pr(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
     for act in action.vcs:
         if act.verb in ("gh pr create", "glab mr create", "hub pull-request", "gh pr new"):
             return act.verb, "opens a pull request", 1.0
     return None
 
 
-def _no_vcs(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+def _no_vcs(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     for act in action.vcs:
         force = act.verb == "push" and act.destructive
         amends = act.verb == "commit" and "--amend" in act.args
@@ -222,7 +220,7 @@ def _no_vcs(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) 
     return None
 
 
-def _no_run(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+def _no_run(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     if not each.subject:
         busy = action.runs or action.checks or action.installs or action.vcs
         return (action.command[:80], f"runs {action.command[:80]}", 1.0) if busy else None
@@ -233,7 +231,7 @@ def _no_run(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) 
     return None
 
 
-def _no_network(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+def _no_network(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
     far = [place for place in action.network if not _local(place)]
     if far:
         return far[0], f"reaches {far[0]}", 1.0
@@ -243,7 +241,7 @@ def _no_network(_: Constraint, action: ActionView, __: IsTest, ___: Exists | Non
     return None
 
 
-def _read_only(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+def _read_only(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     for path, act in action.changed:
         if not _coverage(each.exceptions, path, tests) and not _BUILD_OUTPUT & set(path.split("/")):
             return path, f"{act} {path}", 1.0
@@ -256,14 +254,14 @@ def _read_only(each: Constraint, action: ActionView, tests: IsTest, _: Exists | 
     return None
 
 
-def _no_format(_: Constraint, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
+def _no_format(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
     for program in action.programs:
         if program.formats_files:
             return program.shown, f"runs {program.shown}", 1.0
     return None
 
 
-def _no_tests(_: Constraint, action: ActionView, tests: IsTest, exists: Exists | None) -> Hit:
+def _no_tests(_: Limit, action: ActionView, tests: IsTest, exists: Exists | None) -> Hit:
     for path in action.written:
         if tests(path):
             new = exists is None or not exists(path) or action.kind == "write"
@@ -271,7 +269,7 @@ def _no_tests(_: Constraint, action: ActionView, tests: IsTest, exists: Exists |
     return None
 
 
-def _keep_tests(_: Constraint, action: ActionView, tests: IsTest, __: Exists | None) -> Hit:
+def _keep_tests(_: Limit, action: ActionView, tests: IsTest, __: Exists | None) -> Hit:
     for path in action.deleted:
         if tests(path):
             return path, f"deletes {path}", 1.0
@@ -285,14 +283,14 @@ def _keep_tests(_: Constraint, action: ActionView, tests: IsTest, __: Exists | N
     return None
 
 
-def _no_refactor(each: Constraint, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+def _no_refactor(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     for old, new in action.moved:
         if not each.subject or _coverage(each.subject, old, tests):
             return old, f"moves {old} to {new}", 1.0
     return None
 
 
-def _no_tool(each: Constraint, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+def _no_tool(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     wanted = {name.lower() for name in each.subject}
     for program in action.programs:
         if program.name in wanted:
@@ -307,7 +305,7 @@ def _no_tool(each: Constraint, action: ActionView, _: IsTest, __: Exists | None)
     return None
 
 
-_RULES: dict[str, Callable[[Constraint, ActionView, IsTest, Exists | None], Hit]] = {
+_RULES: dict[str, Callable[[Limit, ActionView, IsTest, Exists | None], Hit]] = {
     "no_touch": _no_touch,
     "only_under": _only_under,
     "no_new_dependencies": _no_new_dependencies,

@@ -66,8 +66,8 @@ class CharterRevision:
 
 
 @dataclass(frozen=True, slots=True)
-class ConstraintInForce:
-    """A constraint in force, with the user's words and the number of the message they are from."""
+class LimitInForce:
+    """A limit in force, with the user's words and the number of the message they are from."""
 
     kind: str
     quote: str
@@ -143,7 +143,7 @@ class Account:
 
     session: SessionStatus
     revisions: tuple[CharterRevision, ...]
-    constraints: tuple[ConstraintInForce, ...]
+    limits: tuple[LimitInForce, ...]
     steps: tuple[RecordedStep, ...]
     events: tuple[DriftEpisode, ...]
 
@@ -207,7 +207,7 @@ def build_account(
         for row in charters
     )
     strayed = _build_events(recorded, [each.at for each in revisions], events)
-    return Account(head, revisions, _find_constraints(row, charters), recorded, strayed)
+    return Account(head, revisions, _find_limits(row, charters), recorded, strayed)
 
 
 def build_step(row: Row) -> RecordedStep:
@@ -282,19 +282,18 @@ def _describe_recovery(at: str, back: RecordedStep | None, spoken: Sequence[str]
     return "the user spoke" if spoke is not None else ""
 
 
-def _find_constraints(row: Row, charters: Sequence[Row]) -> tuple[ConstraintInForce, ...]:
-    """Return the constraints after the last message; without messages, those of the task."""
+def _find_limits(row: Row, charters: Sequence[Row]) -> tuple[LimitInForce, ...]:
+    """Return the limits after the last message; without messages, those of the task."""
     came: dict[tuple[str, str], int] = {}
     for each in charters:
-        for one in each["constraints"]:
+        for one in each["limits"]:
             came.setdefault((one["kind"], one["quote"]), each["revision"])
     if charters:
-        held = [(one["kind"], one["quote"]) for one in charters[-1]["constraints"]]
+        held = [(one["kind"], one["quote"]) for one in charters[-1]["limits"]]
     else:
-        held = [("", quote) for quote in row["constraints"]]
+        held = [("", quote) for quote in row["limits"]]
     return tuple(
-        ConstraintInForce(_text(kind), _text(quote), came.get((kind, quote)))
-        for kind, quote in held
+        LimitInForce(_text(kind), _text(quote), came.get((kind, quote))) for kind, quote in held
     )
 
 

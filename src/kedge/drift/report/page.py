@@ -28,7 +28,7 @@ _HERE = Path(__file__).parent
 _GOAL = 160  # characters
 _TITLE = 80
 _NAME = 24
-_MANY = 40  # files, decisions and constraints of a session
+_MANY = 40  # files, decisions and limits of a session
 
 
 def render_page(accounts: Sequence[Account], project: str) -> bytes:
@@ -150,7 +150,7 @@ def _render_article(account: Account, name: str, room: tuple[int, int, int]) -> 
         aria_label=f"Course of session {head.short}, to be scrolled sideways",
     )
     kinds = [*(["strayed"] if account.events else []), *(["review"] if head.needs_review else [])]
-    forbidden = [f"“{shorten(each.quote, 2 * _GOAL)}”" for each in account.constraints]
+    forbidden = [f"“{shorten(each.quote, 2 * _GOAL)}”" for each in account.limits]
     return tag(
         "article",
         tag("h2", shorten(head.goal, _GOAL) or f"Session {head.short}"),

@@ -31,7 +31,7 @@ def decide(policy: str, agent: str, verdict: Verdict, level: str) -> str:
         return NONE
     if policy == ENFORCE:
         return DENY
-    if policy == ADVISE and verdict.level in _STOPS and verdict.rules[0].rule == "constraint":
+    if policy == ADVISE and verdict.level in _STOPS and verdict.rules[0].rule == "limit":
         return ASK if agent in _ASKS else DENY
     return NONE
 

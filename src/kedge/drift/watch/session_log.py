@@ -27,7 +27,7 @@ def save_session(db: sqlite3.Connection, name: str, session: Session, **more: An
         name,
         goal=charter.goal,
         scope=[path.lstrip("/") for path in charter.scope or charter.named[:50]],
-        constraints=[each.quote for each in charter.constraints],
+        limits=[each.quote for each in charter.limits],
         keywords=[word for word, _ in charter.words[:_WORDS]],
         score=session.course.score,
         course=session.course.state,
@@ -48,7 +48,7 @@ def save_charter(db: sqlite3.Connection, name: str, session: Session, message: s
         at=clock.now(),
         said=message[:_MESSAGE],
         goal=charter.goal,
-        constraints=[{"kind": each.kind, "quote": each.quote} for each in charter.constraints],
+        limits=[{"kind": each.kind, "quote": each.quote} for each in charter.limits],
         scope=[path.lstrip("/") for path in charter.scope],
     )
 

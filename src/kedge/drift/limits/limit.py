@@ -1,4 +1,4 @@
-"""A constraint: something the user ruled out, in the user's own words."""
+"""A limit: something the user ruled out, in the user's own words."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ KINDS = (
     "no_touch", "only_under", "no_new_dependencies", "no_new_files", "no_delete", "no_rename",
     "no_commit", "no_push", "no_branch", "no_pr", "no_vcs", "no_run", "no_install", "no_network",
     "read_only", "no_format", "no_tests", "keep_tests", "no_refactor", "no_tool", "ask_first",
+    "no_read", "keep_api", "only_target",
 )  # fmt: skip
+SOURCES = ("rules", "agent", "judge", "user", "task")  # who read the limit
 # kinds that hold for one request only, unless the user says otherwise ("never", "this session")
 PASSING = frozenset(("only_under", "read_only", "no_refactor", "no_tests", "no_format"))
 FIRM = 1.0
 SOFT = 0.6
 
 
-class Constraint(NamedTuple):
+class Limit(NamedTuple):
     """`subject` lists paths, patterns or words; an empty one covers everything of the kind.
 
-    The subject of `ask_first` starts with the kind it asks about. A `standing` constraint outlives
+    The subject of `ask_first` starts with the kind it asks about. A `standing` limit outlives
     the request it came with; one with `until="checks"` ends when the checks pass.
     """
 
@@ -34,23 +36,32 @@ class Constraint(NamedTuple):
     strength: float = FIRM
     standing: bool = True
     until: str = ""
+    source: str = "rules"
+
+    @property
+    def id(self) -> str:
+        """A short id, the same for the same limit from any source."""
+        from kedge.host.digest import digest
+
+        parts = (self.kind, "\0".join(self.subject), "\0".join(self.exceptions), self.quote)
+        return digest([part.encode("utf-8", "replace") for part in parts])[:6]
 
     def data(self) -> dict[str, Any]:
-        """Return the constraint as JSON values."""
+        """Return the limit as JSON values."""
         lists = {"subject": list(self.subject), "exceptions": list(self.exceptions)}
         return self._asdict() | lists
 
 
-def parse(data: Mapping[str, Any]) -> Constraint:
-    """Read a constraint from the output of `Constraint.data`. Raise ValueError if it is not one."""
+def parse(data: Mapping[str, Any]) -> Limit:
+    """Read a limit from the output of `Limit.data`. Raise ValueError if it is not one."""
     try:
         kind, quote = data["kind"], data["quote"]
         subject, exceptions = tuple(data["subject"]), tuple(data["exceptions"])
         strength, standing = float(data["strength"]), bool(data["standing"])
-        until = data.get("until", "")
+        until, source = data.get("until", ""), data.get("source", "rules")
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("not a constraint") from error
+        raise ValueError("not a limit") from error
     texts = (kind, quote, until, *subject, *exceptions)
-    if kind not in KINDS or not all(type(each) is str for each in texts):
-        raise ValueError(f"not a constraint: {kind!r}")
-    return Constraint(kind, subject, quote, exceptions, strength, standing, until)
+    if kind not in KINDS or source not in SOURCES or not all(type(each) is str for each in texts):
+        raise ValueError(f"not a limit: {kind!r}")
+    return Limit(kind, subject, quote, exceptions, strength, standing, until, source)

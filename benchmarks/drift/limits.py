@@ -1,8 +1,8 @@
-"""Measure how well constraints are read: PYTHONPATH=src python benchmarks/drift/constraints.py
+"""Measure how well limits are read: PYTHONPATH=src python benchmarks/drift/limits.py
 
-Each case is a prompt or two and an action, and says whether the action breaks a constraint. In
-constraints.jsonl, `tune` is the half that the rules were written against and `keep` the other.
-constraints_held_out.jsonl has batches that were each written before any rule was tried on them.
+Each case is a prompt or two and an action, and says whether the action breaks a limit. In
+limits.jsonl, `tune` is the half that the rules were written against and `keep` the other.
+limits_batches.jsonl has batches that were each written before any rule was tried on them.
 Only the first run on a batch shows the result for unknown wordings; rules for what it missed were
 written afterwards. `--show HALF` prints the cases that are judged wrong.
 """
@@ -20,8 +20,8 @@ from kedge.drift.limits.breaches import Breach, find_breach
 
 HERE = Path(__file__).parent
 HALVES = {
-    "constraints.jsonl": ("tune", "keep"),
-    "constraints_held_out.jsonl": ("first", "second", "third", "fourth", "fifth"),
+    "limits.jsonl": ("tune", "keep"),
+    "limits_batches.jsonl": ("first", "second", "third", "fourth", "fifth"),
 }
 ALARM = 0.5  # a weaker breach is a hint
 
@@ -35,7 +35,7 @@ def judge_actions(events: list[dict[str, Any]]) -> Iterator[tuple[str, list[Brea
             charter = revise(charter, text) if charter.revision else open_charter(text)
         elif event["type"] == "action":
             action = normalise(event["tool"], event["input"], root="/project", cwd="/project")
-            found = (find_breach(each, action) for each in charter.constraints)
+            found = (find_breach(each, action) for each in charter.limits)
             yield event["id"], [each for each in found if each and each.weight >= ALARM], charter
 
 
@@ -54,7 +54,7 @@ def measure(half: str, cases: list[dict[str, Any]], *, show: bool) -> str:
                 print("MISSED" if wanted else "FALSE", case["id"])
                 for event in case["events"]:
                     print("   ", event.get("text") or json.dumps(event["input"]))
-                print("   ", [tuple(each)[:2] for each in charter.constraints])
+                print("   ", [tuple(each)[:2] for each in charter.limits])
     took = (time.perf_counter() - start) / len(cases) * 1000
     recall, precision = right / (right + missed), right / (right + false)
     return (
