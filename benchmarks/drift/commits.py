@@ -6,6 +6,10 @@ In `aligned` sessions, a commit's message is the prompt and its hunks are the ed
 searches and test runs in between. `swapped` sessions have the message of another commit of the same
 repository; `spliced` ones end with the edits of another commit. The same repositories and the same
 seed give the same sessions; OUT is a directory that `measure.py` reads.
+
+With `--back N`, the sessions are made from the last N commits of the main line, and OUT/trees gets
+a checkout of the commit before them for `measure.py --trees OUT/trees`: a map that knows none of
+the work that is judged. With `--short`, the prompt is the subject of a commit, of 5 to 15 words.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import Any, NamedTuple
 _COMMITS = 400  # of one repository that are looked at
 _SESSIONS = 40  # of each set that one repository gives
 _HUNKS = range(4, 45)
+_FEW_HUNKS = range(2, 46)  # a short message asks for little
 _TRAILER = re.compile(
     r"^[A-Z][\w-]+-by: |^(?:Change-Id|Cc|PiperOrigin-RevId): |^Merge ", re.MULTILINE
 )
@@ -33,6 +38,7 @@ _CHORE = re.compile(
     r"\bbump|\brelease\b|^v?\d+\.\d+|dependabot|pre-commit autoupdate|^merge ", re.IGNORECASE
 )
 _KIND = re.compile(r"^[a-z]+(?:\([^)]{1,40}\))?!?: ")
+_SHORT = range(5, 16)  # words
 _RUNS = ("pytest -q", "npm test", "go test ./...", "cargo test", "rake test", "make check")
 
 Event = dict[str, Any]
@@ -56,10 +62,13 @@ class Commit(NamedTuple):
         return {edit.path for edit in self.edits}
 
 
-def commits(repository: Path, fewest: int) -> Iterator[Commit]:
+def commits(
+    repository: Path, fewest: int, *, short: bool = False, after: str = ""
+) -> Iterator[Commit]:
     """The commits that could be one request: told in so many words, no chore, not huge."""
     command = ["git", f"--git-dir={repository}", "log", "--no-merges", "-M40", "-U3", "-p",
-               f"-{_COMMITS * 5}", "--format=%x00%h%x01%B%x02"]  # fmt: skip
+               f"-{_COMMITS * 5}", "--format=%x00%h%x01%B%x02",
+               f"{after}..HEAD" if after else "HEAD"]  # fmt: skip
     run = subprocess.run(command, check=False, capture_output=True)
     parts = run.stdout.decode("utf-8", "replace").split("\0")[1:]
     if run.returncode:
@@ -68,8 +77,14 @@ def commits(repository: Path, fewest: int) -> Iterator[Commit]:
         name, _, rest = part.partition("\x01")
         message, _, diff = rest.partition("\x02")
         message = _message(message)
-        edits = tuple(dict.fromkeys(_edits(diff))) if len(message.split()) >= fewest else ()
-        if len(edits) in _HUNKS and not _CHORE.search(message.partition("\n")[0]):
+        if short:
+            message = message.partition("\n")[0]
+        told = len(message.split())
+        wanted = told in _SHORT if short else told >= fewest
+        edits = tuple(dict.fromkeys(_edits(diff))) if wanted else ()
+        if len(edits) in (_FEW_HUNKS if short else _HUNKS) and not _CHORE.search(
+            message.partition("\n")[0]
+        ):
             yield Commit(name, message, edits)
 
 
@@ -140,20 +155,38 @@ def case(set_: str, name: str, parts: list[Event], drift_from: int | None = None
             events += [{**part, "id": number}, {"type": "result", "id": number, "ok": True}]
         else:
             events.append(part)
-    return {"id": f"{set_}/{name}", "events": events, "expect": {"drift_from": drift_from}}
+    source = name.rpartition("-")[0]
+    expect = {"drift_from": drift_from}
+    return {"id": f"{set_}/{name}", "source": source, "events": events, "expect": expect}
 
 
 def _name(repository: Path) -> str:
     return next(part for part in reversed(repository.parts) if part not in ("repo", ".git"))
 
 
-def sessions(repository: Path, fewest: int, rng: random.Random) -> dict[str, list[Event]]:
+def check_out(repository: Path, back: int, trees: Path) -> str:
+    """Check out the commit so many commits back on the main line, and return its id."""
+    git = ["git", f"--git-dir={repository}"]
+    line = [*git, "rev-list", "--first-parent", "-1", f"--skip={back}", "HEAD"]
+    base = subprocess.run(line, check=True, capture_output=True, text=True).stdout.strip()
+    tree = trees / _name(repository)
+    if not tree.exists():
+        clone = ["git", "clone", "-q", "--shared", "--no-checkout", str(repository), str(tree)]
+        subprocess.run(clone, check=True)
+        subprocess.run(["git", "-C", str(tree), "checkout", "-q", "--detach", base], check=True)
+    return base
+
+
+def sessions(
+    repository: Path, fewest: int, rng: random.Random, *, short: bool = False, after: str = ""
+) -> dict[str, list[Event]]:
     """The three sets that a repository gives."""
     name = _name(repository)
     found: dict[str, list[Event]] = {"aligned": [], "swapped": [], "spliced": []}
-    known = list(commits(repository, fewest))[:_COMMITS]
+    known = list(commits(repository, fewest, short=short, after=after))[:_COMMITS]
     rng.shuffle(known)
-    for one, other in zip(known[:_SESSIONS], known[_SESSIONS:], strict=False):
+    count = min(_SESSIONS, len(known) // 2)
+    for one, other in zip(known[:count], known[count:], strict=False):
         asked = [{"type": "prompt", "text": one.message}]
         mine = steps(one, rng)
         found["aligned"].append(case("aligned", f"{name}-{one.id}", asked + mine))
@@ -172,13 +205,17 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("repositories", nargs="+", type=Path, help="git directories")
     parser.add_argument("--words", type=int, default=5, help="that a message has at least")
+    parser.add_argument("--short", action="store_true", help="use subjects of 5 to 15 words")
+    parser.add_argument("--back", type=int, default=0, help="commits since the checkout")
     parser.add_argument("--seed", default="0")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     sets: dict[str, list[Event]] = {}
     for repository in options.repositories:
         rng = random.Random(f"{options.seed} {_name(repository)}")
-        for name, cases in sessions(repository, options.words, rng).items():
+        after = check_out(repository, options.back, options.out / "trees") if options.back else ""
+        made = sessions(repository, options.words, rng, short=options.short, after=after)
+        for name, cases in made.items():
             sets.setdefault(name, []).extend(cases)
     for name, cases in sets.items():
         lines = "".join(json.dumps(each) + "\n" for each in cases)

@@ -14,6 +14,8 @@ from kedge.cli import drift_replay, drift_sessions
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.drift import cases
+from kedge.drift.code_map import MapSource
+from kedge.host import project
 
 command = Group(help="Compare what agents do with what they were asked.")
 
@@ -23,17 +25,19 @@ command = Group(help="Compare what agents do with what they were asked.")
     "--root",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The project that the sessions worked in.",
+    help="The project that the sessions worked in. Its map is used.",
 )
 def score(edge: Edge, root: Path | None) -> Reply:
     """Score recorded sessions from standard input. Each line is a JSON case; for each, print a
     line of verdicts."""
     directory = str((edge.directory / root).resolve()) if root is not None else None
+    source = MapSource(project.find(Path(directory))) if directory is not None else None
 
     def score_lines() -> Iterator[dict[str, Any]]:
         for number, line in enumerate(_read_lines(), 1):
             if line.strip():
-                yield cases.score(cases.read(line, number), directory)
+                code_map = source.open_session() if source is not None else None
+                yield cases.score(cases.read(line, number), directory, code_map)
 
     if edge.json:
         return Reply(list(score_lines()))

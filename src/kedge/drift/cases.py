@@ -9,7 +9,7 @@ from kedge.drift.engine import Session
 from kedge.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Verdict
 
 
@@ -39,10 +39,10 @@ def _is_complete(event: dict[str, Any]) -> bool:
 
 
 def score(
-    case: dict[str, Any], root: str | None = None, neighbours: Neighbours | None = None
+    case: dict[str, Any], root: str | None = None, code_map: CodeMap | None = None
 ) -> dict[str, Any]:
     """Return the verdicts on the actions of a case, and its course at the end."""
-    session = Session(root, neighbours=neighbours)
+    session = Session(root, code_map=code_map)
     verdicts = []
     for event in case["events"]:
         kind = event.get("type")

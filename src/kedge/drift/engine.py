@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
-    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Exists, Penalty, Verdict
 
 _UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
@@ -39,13 +39,13 @@ class Session:
         *,
         cwd: str | None = None,
         charter_: Charter | None = None,
-        neighbours: Neighbours | None = None,
+        code_map: CodeMap | None = None,
         exists: Exists | None = None,
     ) -> None:
         """`exists` tells whether a path, relative to the root, exists."""
         self.root = root
         self.cwd = cwd
-        self.neighbours = neighbours
+        self.code_map = code_map
         self.exists = exists
         self.charter = charter_ or charter.Charter()
         self.memory = memory.SessionMemory()
@@ -53,6 +53,8 @@ class Session:
         self.evidence: tuple[PendingEvidence, ...] = ()
         if self.charter.goal:
             self.memory = self._remember(self.charter.goal, "goal")
+            if code_map is not None:
+                code_map.expect(self.charter.goal)
 
     def prompt(self, text: str) -> None:
         """Take a message of the user; text that a client put into it is not the user's word."""
@@ -61,7 +63,10 @@ class Session:
         message = kind(text)
         if message == "machine":
             return
+        goal = self.charter.goal
         self.charter = charter.revise(self.charter, text)
+        if self.code_map is not None and self.charter.goal != goal:
+            self.code_map.expect(self.charter.goal)
         self.memory = self._remember(users_words(text), message)
         self.course, _ = course.step(self.course, course.UserSpoke())
         self.evidence = ()
@@ -78,7 +83,7 @@ class Session:
             self.charter,
             self.memory,
             action,
-            self.neighbours,
+            self.code_map,
             rooted=self.root is not None,
             exists=self.exists,
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kedge.agents.transcripts.events import Event
-    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Penalty, Verdict
 
 
@@ -60,11 +60,11 @@ def replay(
     events: Iterable[Event],
     root: str | None = None,
     *,
-    neighbours: Neighbours | None = None,
+    code_map: CodeMap | None = None,
     counted: set[str] | None = None,
 ) -> Replay:
     """Replay a session; `counted` holds the calls of earlier ones, and gets those of this one."""
-    result = Replay(Session(root, neighbours=neighbours), set() if counted is None else counted)
+    result = Replay(Session(root, code_map=code_map), set() if counted is None else counted)
     for event in events:
         result.take(event)
     return result

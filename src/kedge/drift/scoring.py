@@ -14,6 +14,7 @@ from kedge.drift.evidence.memory import (
     find_action_terms,
     find_changed_files,
     record_action,
+    record_course,
 )
 from kedge.host.record import NamedTuple
 
@@ -25,19 +26,20 @@ if TYPE_CHECKING:
     from kedge.drift.actions import Action
     from kedge.drift.charter import Charter
     from kedge.drift.course import Level
-    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.evidence.distance import CodeMap, Distance
     from kedge.drift.evidence.memory import SessionMemory
     from kedge.drift.evidence.weakened_checks import Sign
 
     Exists: TypeAlias = Callable[[str], bool]
 
-_NEAR = 0.0  # distance from the goal, in log-odds: from here on it costs points
-_APART = 1.5
-_FAR = 2.5  # worth a nudge
-_FARTHER = 3.75  # for several changes in a row, worth a correction
-_AWAY = 1.75  # distance from the work so far
-_FAR_AWAY = 3.5
+# log-odds from which distance from the goal costs one, two and three points
+_DISTANT, _FAR, _FARTHER, _FARTHER_SHORT = 0.75, 1.25, 2.25, 2.0
+_LOST = 3.25  # for several changes in a row, worth a correction
+_AWAY, _AWAY_SHORT = 2.0, 3.0  # distance from the work so far, from which it costs three points
+_SHORT = 14  # a request with fewer pairs of words is short
+_FAR_AWAY = 3.25
 _RUN = 3  # changes in a row that must be far for more than a nudge
+_DEPARTURES = 2  # changes in a row that depart, for more than a nudge
 _SURE = 0.75  # weight of a breach
 _LIKELY = 0.5
 _SYSTEM = ("/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/opt/", "/sys/", "/proc/",
@@ -73,7 +75,7 @@ def judge(
     charter: Charter,
     memory: SessionMemory,
     action: Action,
-    neighbours: Neighbours | None = None,
+    code_map: CodeMap | None = None,
     *,
     rooted: bool = True,
     exists: Exists | None = None,
@@ -86,7 +88,8 @@ def judge(
     files = find_changed_files(action)
     before = memory
     about = find_action_terms(action, charter.named)
-    memory = record_action(memory, action, about)
+    relevance = distance.find_relevance(files, code_map)
+    memory = record_action(memory, action, about, relevance)
     rules: list[Penalty] = []
     if action.kind not in ("read", "plan") or action.effects.unread:
         rules += _check_limits(charter, before, action, exists)
@@ -97,14 +100,14 @@ def judge(
         rules += _check_outside(charter, action, rooted)
         rules += _check_loop(before, action)
     if files:
-        rules += _check_scope(charter, files, neighbours)
-        if not all(map(distance.is_companion, files)):
-            topic, memory = _check_topic(charter, memory, files, neighbours)
+        rules += _check_scope(charter, files, code_map)
+        if not all(map(distance.is_companion, files)) or relevance is not None:
+            topic, memory = _check_topic(charter, memory, files, code_map)
             rules += topic
     memory = repeats.record_action(memory, action)
     rules.sort(key=lambda rule: -rule.weight)
     score = max(10 - max((rule.weight for rule in rules), default=0), 1)
-    lacks = () if not files else ("map",) if neighbours is None else neighbours.lacks
+    lacks = () if not files else ("map",) if code_map is None else code_map.lacks
     return Verdict(score, choose_level(score), tuple(rules), lacks), memory
 
 
@@ -252,7 +255,7 @@ def _check_loop(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
 
 
 def _check_scope(
-    charter: Charter, files: tuple[str, ...], neighbours: Neighbours | None
+    charter: Charter, files: tuple[str, ...], code_map: CodeMap | None
 ) -> list[Penalty]:
     """Penalize files outside the declared scope; less for files that go with those inside."""
     if not charter.scope:
@@ -264,7 +267,7 @@ def _check_scope(
         if any(covers(subject, path) for subject in charter.scope):
             continue
         beside = distance.is_companion(path) or distance.is_near(
-            path, {distance.find_key(each) for each in charter.scope}, neighbours
+            path, {distance.find_key(each) for each in charter.scope}, code_map
         )
         penalties.append(Penalty("scope", f"not in the task's scope: {path}", 1 if beside else 5))
     return _heaviest(penalties)
@@ -276,41 +279,46 @@ def _heaviest(penalties: list[Penalty]) -> list[Penalty]:
 
 
 def _check_topic(
-    charter: Charter, memory: SessionMemory, files: tuple[str, ...], neighbours: Neighbours | None
+    charter: Charter, memory: SessionMemory, files: tuple[str, ...], code_map: CodeMap | None
 ) -> tuple[list[Penalty], SessionMemory]:
     """Penalize work that is far from the goal, or from the work before it."""
-    measured = distance.measure(memory, charter.named, files, neighbours)
-    if measured.named:
-        return [], memory._replace(on_named=memory.on_named + 1, run=0)
-    goal, work = measured.goal, measured.work
-    far = len(memory.pairs) >= distance.SPECIFIC and (
-        (goal is not None and goal >= _FAR) or (work is not None and work >= _AWAY)
+    measured = distance.measure(memory, charter.named, files, code_map)
+    short = len(memory.pairs) < _SHORT
+    farther, away = (_FARTHER_SHORT, _AWAY_SHORT) if short else (_FARTHER, _AWAY)
+    far = (
+        measured.departs
+        or (measured.goal is not None and measured.goal.total >= farther)
+        or (measured.work is not None and measured.work.total >= away)
     )
     memory = memory._replace(run=memory.run + 1 if far else 0)
-    if far:
-        lost = _weigh_distance(goal, work, memory.run)
-        return [_explain_distance(memory, files, goal, lost)], memory
-    if goal is None or goal < _NEAR:
-        return [], memory
-    return [_explain_distance(memory, files, goal, 2 if goal >= _APART else 1)], memory
+    if not far:
+        memory = record_course(memory, files)
+    lost = _weigh_distance(measured, farther, away, memory.run)
+    return [_explain_distance(measured, away, files, lost)] if lost else [], memory
 
 
-def _weigh_distance(goal: float | None, work: float | None, run: int) -> int:
+def _weigh_distance(measured: Distance, farther: float, away: float, run: int) -> int:
     """Return the points that distance costs; one change alone proves little."""
-    if goal is not None and goal >= _FARTHER and run >= _RUN:
-        return 4
-    if work is not None and work >= _AWAY:
-        return 4 if work >= _FAR_AWAY else 3
-    return 3 if run > 1 else 2
+    lost = 0
+    if measured.goal is not None:
+        odds = measured.goal.total
+        lost = sum(odds >= least for least in (_DISTANT, _FAR, farther))
+        lost += odds >= _LOST and run >= _RUN
+    if measured.work is not None and measured.work.total >= away:
+        lost = max(lost, 4 if measured.work.total >= _FAR_AWAY and run >= _RUN else 3)
+    if measured.departs:
+        lost = max(lost, 4 if run >= _DEPARTURES else 3)
+    return lost
 
 
 def _explain_distance(
-    memory: SessionMemory, files: tuple[str, ...], goal: float | None, lost: int
+    measured: Distance, away: float, files: tuple[str, ...], lost: int
 ) -> Penalty:
-    met = len(memory.reached_words) + len(memory.reached_pairs)
-    whole = len(memory.words) + len(memory.pairs)
-    if lost < 3 or (goal is not None and goal >= _FAR):
-        text = f"of {whole} words and names in the request, the work so far meets {met}"
+    goal, work = measured.goal, measured.work
+    if measured.departs:
+        text = "shares no file, folder or word with the request or the work on it"
+    elif work is not None and work.total >= away:
+        text = f"the last changes have little to do with the work before or the request ({work})"
     else:
-        text = "the last changes share neither files nor words with the request or the work before"
-    return Penalty("topic", f"{text}: {', '.join(files[:2])}", lost)
+        text = f"the work so far has little to do with the request ({goal})"
+    return Penalty("topic", f"{', '.join(files[:2])}: {text}", lost)

@@ -114,6 +114,18 @@ def _build_map(
     return Map(rendered.text, data, problems, tree.settled)
 
 
+def open_ranker(project: Project, cache: Cache, progress: Tick = no_tick) -> Ranker:
+    """Return a ranker of the project's files, and keep their neighbours if none are kept."""
+    from kedge.repomap import neighbour_writer
+    from kedge.repomap.tree_data import TreeData
+
+    listing = list_files(project)
+    tree = TreeData(project, listing, cache, progress)
+    if not tree.failed and not has_neighbours(cache, project, listing):
+        neighbour_writer.keep_neighbours(cache, project, listing, tree.ranker)
+    return tree.ranker
+
+
 def _find_excluded(text: str, listing: Listing, ranker: Ranker) -> dict[str, float]:
     """Score the vendored or generated files that the text names by their full paths."""
     from kedge.text import words

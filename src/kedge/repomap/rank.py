@@ -24,6 +24,7 @@ PROSE = 0.7  # factor for documents, unless the text is about documents
 CENTRAL = 0.35  # without a text: weight of PageRank, relative to churn
 WEAKER = 0.3  # without a text: factor for tests and documents
 
+NAMED_PART = "named in the text"
 _LEADERS = 10  # best files whose partners count
 _SEEDS = 12  # best files whose neighbours count
 _TESTS = ("test", "testing", "spec", "flaky")
@@ -85,7 +86,7 @@ class Ranker:
         parts = {
             "words of the file": own,
             "subjects of its commits": past,
-            "named in the text": mention,
+            NAMED_PART: mention,
             "near such files": _scale({n: math.log1p(1e4 * m) for n, m in near.items()}, NEAR),
             "changes often": _scale(self.churn(), CHURN),
             "changes with such files": _scale(self._score_partners(base), TOGETHER),
@@ -96,6 +97,27 @@ class Ranker:
         if not any(word in query for word in _DOCUMENTS):
             by_kind[TEXT] = PROSE
         return self._combine(parts, self._factors(by_kind, named))
+
+    def find_relevance(self, text: str) -> dict[str, float]:
+        """How much more each file has to do with the text than with any work, from -0.5 to 1.
+
+        A file's score is a share of the best one; half of its general importance is taken off,
+        because a file that often changes scores well for any text. That the text names a file does
+        not count: its score would dwarf all others.
+        """
+        ranking = self.rank(text)
+        named = ranking.parts.get(NAMED_PART, {})
+        scores = {
+            number: score - named.get(number, 0.0) * ranking.factor.get(number, 1.0)
+            for number, score in ranking.scores.items()
+        }
+        general = self._rank_without_text().scores
+        best = max(scores.values(), default=0.0) or 1.0
+        most = max(general.values(), default=0.0) or 1.0
+        return {
+            self.path(number): scores[number] / best - general[number] / most / 2
+            for number in ranking.order
+        }
 
     def _score_subjects(self, query: Mapping[str, float]) -> Scores:
         return self.history.score_subjects(query, 0.5, self._own, self.number.values())

@@ -102,7 +102,15 @@ def limits(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE charter RENAME COLUMN constraints TO limits")
 
 
-STEPS: tuple[Step, ...] = (map_cache, anchors, sessions, map_neighbours, limits)
+def expected_scope(db: sqlite3.Connection) -> None:
+    """The files that the map expects for a session's goals, one per line with its relevance."""
+    db.execute(
+        "CREATE TABLE session_scope (session TEXT PRIMARY KEY, goal TEXT NOT NULL,"
+        " files TEXT NOT NULL) WITHOUT ROWID"
+    )
+
+
+STEPS: tuple[Step, ...] = (map_cache, anchors, sessions, map_neighbours, limits, expected_scope)
 
 
 def migrate(db: sqlite3.Connection) -> None:

@@ -53,7 +53,7 @@ def open_map(root: Path) -> Iterator[Neighbours]:
 def judge_edit(root: Path, path: str, neighbours: Neighbours | None) -> Verdict:
     """Judge an edit of a file when the task declares another one."""
     charter = Charter(goal="Berths have a name", revision=1, scope=("port/berth.py",))
-    session = Session(str(root), charter_=charter, neighbours=neighbours)
+    session = Session(str(root), charter_=charter, code_map=neighbours)
     given = {"file_path": str(root / path), "old_string": "", "new_string": "x = 1\n"}
     return session.action("1", "Edit", given)
 

@@ -1,8 +1,8 @@
-"""How far a session's work is from what was asked, judged by words, pairs of words and files.
+"""How far a session's work is from what was asked, as sums of log-odds whose terms can be shown.
 
-Two questions. Does the work mention what the user asked about? Many actions that mention little of
-a long goal are work on another goal. And do the last few changes belong to the work before them?
-Changes in unknown files, with unknown words, that mention nothing of the goal do not.
+Three questions. Does the work so far have to do with the request: does it mention its words, and
+change files that the map expects for it? Do the last few changes belong to the work before them?
+Does a single change have anything in common with either?
 """
 
 from __future__ import annotations
@@ -22,20 +22,35 @@ if TYPE_CHECKING:
 
     from kedge.drift.evidence.memory import SessionMemory
 
-    class Neighbours(Protocol):
-        """Files that belong together: by imports, by names, by changing together."""
+    class CodeMap(Protocol):
+        """What the map knows about files: which belong together, which are expected for a goal."""
 
         @property
         def lacks(self) -> tuple[str, ...]:
-            """What is missing to find neighbours by."""
+            """What is missing to judge by."""
             ...
 
-        def near(self, path: str) -> Collection[str]: ...
+        @property
+        def leaders(self) -> Collection[str]:
+            """The files that matter most for the goal."""
+            ...
+
+        def expect(self, goal: str) -> None:
+            """Rank the files for a goal of the user; earlier goals still count."""
+            ...
+
+        def near(self, path: str) -> Collection[str]:
+            """The files related to this one: by imports, by names, by changing together."""
+            ...
+
+        def relevance(self, path: str) -> float | None:
+            """How much a file has to do with the goals, from -0.5 to 1; None if unknown."""
+            ...
 
 
 _FEWEST_PAIRS = 2  # a goal with fewer is too short to compare with
-SPECIFIC = 14  # a goal with fewer is too short for the work to be far from it
-_FEWEST_CHANGES = 3  # before the distance is measured
+_FEWEST_CHANGES = 2  # before the distance is measured
+_UNEXPECTED = 0.05  # relevance of a file that is not expected for the goal
 _LARGEST = 120  # pairs that count: the rest of a long message is mostly logs and details
 _MOST_NAMES = 20
 _MOST_FILES = 100  # paths of the last changes that are read
@@ -48,12 +63,28 @@ _DOCUMENTS = ("/doc/", "/docs/", "/changes/", "/changelog.d/", "/newsfragments/"
 _MANIFESTS = frozenset(("package.json", "pyproject.toml", "Cargo.toml", "go.mod"))
 
 
-class Distance(NamedTuple):
-    """`goal` and `work` are log-odds, far when high; None where they cannot be measured."""
+class Odds(NamedTuple):
+    """The log-odds of drift, far when high, and the terms they are the sum of."""
 
-    goal: float | None
-    work: float | None
-    named: bool  # the action changes a file that the user named, or one near it
+    total: float
+    terms: tuple[tuple[str, float], ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name} {value:+.1f}" for name, value in self.terms)
+        return f"{shown} = {self.total:.1f}"
+
+
+class Distance(NamedTuple):
+    """`goal` and `work` are None where they cannot be measured.
+
+    `named` is true if the action changes a file that the user named; `departs` if it has nothing in
+    common with the request or the work on it.
+    """
+
+    goal: Odds | None = None
+    work: Odds | None = None
+    named: bool = False
+    departs: bool = False
 
 
 @lru_cache(4_096)
@@ -80,6 +111,11 @@ def is_companion(path: str) -> bool:
     return any(folder in f"/{path}" for folder in _DOCUMENTS)
 
 
+def is_text(path: str) -> bool:
+    """True for documents in prose, which the map ranks as well."""
+    return path.endswith((".md", ".rst", ".adoc", ".txt"))
+
+
 def _is_path(name: str) -> bool:
     """True if a name that the user wrote is a file or folder rather than an identifier."""
     end = name.rpartition(".")[2] if "." in name else ""
@@ -98,53 +134,62 @@ def _split_named(named: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]
     )
 
 
+def find_relevance(files: Iterable[str], code_map: CodeMap | None) -> float | None:
+    """Return how much the most relevant of the files has to do with the goals; None if unknown."""
+    if code_map is None:
+        return None
+    known = (code_map.relevance(path) for path in files if not is_companion(path) or is_text(path))
+    return max((each for each in known if each is not None), default=None)
+
+
 def measure(
     memory: SessionMemory,
     named: Sequence[str],
     files: tuple[str, ...],
-    neighbours: Neighbours | None = None,
+    code_map: CodeMap | None = None,
 ) -> Distance:
     """Measure how far the session is after its last modifying action, which changed `files`.
 
     `named` are the files, folders and identifiers that the user named.
     """
     wanted, folders = _split_named(tuple(named))
-    on_named = any(is_near(path, wanted, neighbours) or _folder(path) in folders for path in files)
-    if (
-        len(memory.pairs) < _FEWEST_PAIRS
-        or memory.modified < _FEWEST_CHANGES
-        or on_named
-        or memory.on_named * 2 > memory.modified
-    ):
-        return Distance(None, None, on_named)
+    if any(find_key(path) in wanted or _folder(path) in folders for path in files):
+        return Distance(named=True)
+    told = len(memory.words) + len(named)
+    if len(memory.pairs) < _FEWEST_PAIRS and (memory.expected is None or told < _FEWEST_PAIRS):
+        return Distance()
+    code = [path for path in files if not is_companion(path)]
     return Distance(
-        _measure_goal(memory, len(named)), _measure_work(memory, len(named), neighbours), on_named
+        _measure_goal(memory, len(named)) if memory.modified >= _FEWEST_CHANGES else None,
+        _measure_work(memory, len(named), code_map) if code else None,
+        departs=_departs(memory, code, code_map),
     )
 
 
-# The following log-odds were fitted to sessions on their goal and on another goal, and rounded. The
-# longer a goal is and the more it names, the more of it must be mentioned. A word of the goal that
-# occurs in a path is mentioned by any work in that place, and does not count.
+# The following log-odds were fitted to sessions on their goal and on another goal, with and without
+# a map, and rounded (docs/design/drift.md). The longer a goal is and the more it names, the more of
+# it must be mentioned; the shorter it is, the more the map's ranking counts. A word of the goal
+# that occurs in a path is mentioned by any work in that place, and does not count.
 
 
-def _measure_goal(memory: SessionMemory, names: int) -> float:
-    recent = _union(step.words for step in memory.window) | _union(
-        step.read_words for step in memory.window
-    )
-    vocabulary = len(memory.known) + len(recent.difference(memory.known))
+def _measure_goal(memory: SessionMemory, names: int) -> Odds:
+    words = log1p(len(memory.words))
+    short = max(0.0, 3.0 - words)
     met = len(memory.reached_words.keys() - memory.placed.keys())
-    return (
-        1.5 * log1p(min(len(memory.pairs), _LARGEST))
-        + 2.0 * log1p(min(names, _MOST_NAMES))
-        + 1.5 * log1p(vocabulary)
-        - 2.0 * log1p(met)
-        - 1.5 * log1p(len(memory.reached_pairs))
-        - 2.5 * log1p(min(len(memory.reached_names), _MOST_NAMES))
-        - 7.5
-    )
+    expected = -1.5  # nothing is known about the files
+    if memory.expected is not None:
+        expected = (0.5 + 0.5 * short) * _find_surprise(memory.expected)
+    return _add_up(
+        ("size of the request", 1.25 * log1p(min(len(memory.pairs), _LARGEST))
+         + 1.75 * log1p(min(names, _MOST_NAMES)) + 2.25 * (words + short) - 7.25),
+        ("changes so far", 0.75 * log1p(memory.modified)),
+        ("its words met", -2.25 * log1p(met) - 1.5 * log1p(len(memory.reached_pairs))
+         - 2.25 * log1p(min(len(memory.reached_names), _MOST_NAMES))),
+        ("files expected for it", expected),
+    )  # fmt: skip
 
 
-def _measure_work(memory: SessionMemory, names: int, neighbours: Neighbours | None) -> float | None:
+def _measure_work(memory: SessionMemory, names: int, code_map: CodeMap | None) -> Odds | None:
     """Measure how little the last changes have to do with those before them and with the goal."""
     steps = memory.window[-WINDOW:]
     before = memory.modified - memory.turned_at - len(steps)
@@ -156,27 +201,56 @@ def _measure_work(memory: SessionMemory, names: int, neighbours: Neighbours | No
     unknown = len(words.difference(memory.known).difference(memory.words))
     known = set(map(find_key, memory.files))
     folders = set(map(_folder, memory.files))
-    familiar = sum(is_near(path, known, neighbours) for path in files) / (len(files) or 1)
+    familiar = sum(is_near(path, known, code_map) for path in files) / (len(files) or 1)
     beside = sum(_folder(path) in folders for path in files) / (len(files) or 1)
-    return (
-        1.0 * log1p(min(len(memory.pairs), _LARGEST))
-        + 0.75 * log1p(min(names, _MOST_NAMES))
-        + 3.0 * unknown / (len(words) + 1)
-        - 1.25 * familiar
-        - 1.0 * beside
-        - 1.25 * log1p(len((words & memory.words.keys()) - places))
-        - 0.5 * log1p(len(_union(step.pairs for step in steps)))
-        - 1.25 * log1p(len(_union(step.names for step in steps)))
-        - 2.5
+    ranked = [step.relevance for step in steps if step.relevance is not None]
+    return _add_up(
+        ("size of the request", 0.5 * log1p(min(len(memory.pairs), _LARGEST))
+         + 1.0 * log1p(min(names, _MOST_NAMES)) + 0.25),
+        ("words new to the session", 2.0 * unknown / (len(words) + 1)),
+        ("files near the work", -1.0 * familiar - 1.0 * beside),
+        ("words of the request", -0.75 * log1p(len((words & memory.words.keys()) - places))
+         - 0.5 * log1p(len(_union(step.pairs for step in steps)))
+         - 0.75 * log1p(len(_union(step.names for step in steps)))),
+        ("files expected for it", 0.5 * _find_surprise(max(ranked)) if ranked else -1.25),
+    )  # fmt: skip
+
+
+def _departs(memory: SessionMemory, code: Sequence[str], code_map: CodeMap | None) -> bool:
+    """True if the last change has nothing in common with the request or the work on it.
+
+    Only a map can tell: without one, every first visit to another folder would look like this.
+    """
+    if code_map is None or not code or not memory.on_course or not memory.window:
+        return False
+    step = memory.window[-1]
+    if step.relevance is None or step.relevance > _UNEXPECTED:
+        return False
+    if step.pairs or step.names or not memory.words.keys().isdisjoint(step.words):
+        return False
+    keys = set(map(find_key, memory.on_course))
+    folders = set(map(_folder, memory.on_course))
+    leaders = set(map(find_key, code_map.leaders))
+    return not any(
+        _folder(path) in folders or is_near(path, keys | leaders, code_map) for path in code
     )
+
+
+def _find_surprise(relevance: float) -> float:
+    """Return the log-odds of drift for work on a file of this relevance, before weighing."""
+    return min(max(-5.0 * relevance, -5.0), 3.0)
+
+
+def _add_up(*terms: tuple[str, float]) -> Odds:
+    return Odds(sum(value for _, value in terms), terms)
 
 
 def _union(texts: Iterable[Iterable[str]]) -> set[str]:
     return set().union(*texts)
 
 
-def is_near(path: str, keys: Set[str], neighbours: Neighbours | None) -> bool:
+def is_near(path: str, keys: Set[str], code_map: CodeMap | None) -> bool:
     """True if a file is one of those with these keys, the test of one, or a neighbour of one."""
     if find_key(path) in keys:
         return True
-    return neighbours is not None and any(find_key(near) in keys for near in neighbours.near(path))
+    return code_map is not None and any(find_key(near) in keys for near in code_map.near(path))

@@ -59,6 +59,7 @@ class WorkStep(NamedTuple):
     read_words: tuple[str, ...] = ()
     read_files: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    relevance: float | None = None  # of its most relevant file, for the goals of the user
 
 
 class SessionMemory(NamedTuple):
@@ -75,11 +76,12 @@ class SessionMemory(NamedTuple):
     files: dict[str, None] = _NONE
     made: dict[str, None] = _NONE  # files that the session wrote
     gone: dict[str, None] = _NONE  # files that it deleted
+    on_course: dict[str, None] = _NONE  # files that were changed on course
+    expected: float | None = None  # relevance of the most relevant file that was changed
     window: tuple[WorkStep, ...] = ()
     reading: WorkStep = WorkStep()
     modified: int = 0
     turned_at: int = 0  # `modified` when the user last changed the subject
-    on_named: int = 0  # modifying actions on files that the user named
     run: int = 0  # modifying actions in a row that are far from the goal
     elsewhere: bool = False  # the goal of the last message is written elsewhere
     repeats: dict[str, int] = _NO_COUNTS  # edits and failed commands, each with its count
@@ -154,8 +156,13 @@ def _last_part(name: str) -> str:
     return name.lower().strip("./").rpartition("/")[2] or name
 
 
-def record_action(memory: SessionMemory, action: Action, about: ActionTerms) -> SessionMemory:
-    """Return the memory after an action; plans and subagents' prompts do nothing yet."""
+def record_action(
+    memory: SessionMemory, action: Action, about: ActionTerms, relevance: float | None = None
+) -> SessionMemory:
+    """Return the memory after an action; plans and subagents' prompts do nothing yet.
+
+    `relevance` is that of the most relevant file that the action changes.
+    """
     if action.kind in ("plan", "agent"):
         return memory
     pairs = about.pairs & memory.pairs.keys()
@@ -177,7 +184,10 @@ def record_action(memory: SessionMemory, action: Action, about: ActionTerms) -> 
         memory.reading.read_words,
         memory.reading.read_files,
         _truncate(about.names, _NAMED),
+        relevance,
     )
+    if relevance is not None and (memory.expected is None or relevance > memory.expected):
+        memory = memory._replace(expected=relevance)
     memory = memory._replace(
         window=(*memory.window, step),
         reading=WorkStep(),
@@ -189,6 +199,11 @@ def record_action(memory: SessionMemory, action: Action, about: ActionTerms) -> 
     while len(memory.window) > WINDOW:
         memory = _learn(memory, memory.window[0])._replace(window=memory.window[1:])
     return memory
+
+
+def record_course(memory: SessionMemory, files: Iterable[str]) -> SessionMemory:
+    """Return the memory with files that were changed on course."""
+    return memory._replace(on_course=_join(memory.on_course, files, _FILES))
 
 
 def _reach(old: dict[str, None], new: Set[str]) -> dict[str, None]:
@@ -286,6 +301,8 @@ def parse(stored: Mapping[str, Any]) -> SessionMemory:
                 values[name] = {str(key): kind(each) for key, each in value.items()}
             elif isinstance(default, dict):
                 values[name] = dict.fromkeys(map(str, value))
+            elif name == "expected":
+                values[name] = float(value)
             else:
                 values[name] = type(default)(value)
         words, pairs = values.get("words", {}), values.get("pairs", {})
@@ -312,13 +329,13 @@ def _mark(
 
 
 def _flat(step: WorkStep) -> list[Any]:
-    words, pairs, files, read_words, read_files, names = step
+    words, pairs, files, read_words, read_files, names, relevance = step
     return [",".join(words), ",".join(pairs), list(files), ",".join(read_words), list(read_files),
-            list(names)]  # fmt: skip
+            list(names), relevance]  # fmt: skip
 
 
 def _step(stored: Any) -> WorkStep:
-    words, pairs, files, read_words, read_files, names = stored
+    words, pairs, files, read_words, read_files, names, relevance = stored
     return WorkStep(
         _split(words),
         _split(pairs),
@@ -326,6 +343,7 @@ def _step(stored: Any) -> WorkStep:
         _split(read_words),
         tuple(map(str, read_files)),
         tuple(map(str, names)),
+        None if relevance is None else float(relevance),
     )
 
 

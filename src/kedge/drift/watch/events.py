@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kedge.drift.charter import Charter
-    from kedge.drift.evidence.distance import Neighbours
+    from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Verdict
 
     Event = dict[str, Any]
@@ -40,7 +40,8 @@ class Watch:
     """Answers events of a project's sessions.
 
     `policy` is called at each message; `charter` and `checks` read the session's task, if it has
-    one. With `unattended`, prompts come from kedge and are not the user's word.
+    one; `code_map` opens the map for a session. With `unattended`, prompts come from kedge and are
+    not the user's word.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Watch:
         policy: Callable[[], str],
         charter: Callable[[], Charter | None],
         checks: Callable[[], Sequence[str]] = tuple,
-        neighbours: Callable[[], Neighbours | None] = lambda: None,
+        code_map: Callable[[str], CodeMap | None] = lambda _: None,
         unattended: bool = False,
     ) -> None:
         self.db = db
@@ -61,7 +62,7 @@ class Watch:
         self.policy = policy
         self.charter = charter
         self.checks = checks
-        self.neighbours = neighbours
+        self.code_map = code_map
         self.unattended = unattended
         self.faults: list[str] = []
 
@@ -211,9 +212,12 @@ class Watch:
             return os.path.lexists(f"{row['project']}/{path}")
 
         def create(charter: Charter | None = None) -> Session:
-            near = self.neighbours()
             return Session(
-                row["project"], cwd=cwd, charter_=charter, neighbours=near, exists=exists
+                row["project"],
+                cwd=cwd,
+                charter_=charter,
+                code_map=self.code_map(row["id"]),
+                exists=exists,
             )
 
         session = create()

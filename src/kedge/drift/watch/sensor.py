@@ -24,6 +24,7 @@ def answer_event(
 
     `root` is the project's root, `home` the directory of its database.
     """
+    from kedge.drift.code_map import StoredMap
     from kedge.repomap.neighbours import Neighbours
 
     context = _Context(root, task)
@@ -37,7 +38,7 @@ def answer_event(
             policy=context.policy,
             charter=context.charter,
             checks=context.checks,
-            neighbours=lambda: near,
+            code_map=lambda session: StoredMap(db, near, session),
             unattended=unattended,
         )
         answer = watch.answer(event)

@@ -1,0 +1,99 @@
+"""The files that the map expects for a session's goals, each with its relevance.
+
+The ranking takes longer than a hook may, so it is made aside, kept with the session, and read by
+the hooks that follow.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+
+    from kedge.host.project import Project
+
+_MOST = 4_000  # files that are kept
+_LEADERS = 10
+_UNIT = 1_000  # relevance is kept as an integer
+
+
+class ExpectedScope:
+    """The relevance of files, as text: `path<tab>relevance`, the most relevant file first."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+
+    @property
+    def leaders(self) -> list[str]:
+        """The most relevant files."""
+        return [line.partition("\t")[0] for line in self.text.split("\n", _LEADERS)[:_LEADERS]]
+
+    def relevance(self, path: str) -> float | None:
+        """Return the relevance of a file; of a new one, the average in its directory.
+
+        None if nothing of the directory is known, and for new files at the root.
+        """
+        found = self._find(f"{path}\t")
+        if found:
+            return found[0]
+        folder = path.rpartition("/")[0]
+        beside = self._find(f"{folder}/") if folder else []
+        return sum(beside) / len(beside) if beside else None
+
+    def merge(self, relevance: Mapping[str, float]) -> ExpectedScope:
+        """Return the scope with another goal's: a file counts as what it is to either."""
+        known = {path: round(value * _UNIT) for path, value in relevance.items()}
+        for line in self.text.splitlines():
+            path, _, value = line.partition("\t")
+            known[path] = max(int(value), known.get(path, -_UNIT))
+        best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:_MOST]
+        return ExpectedScope("\n".join(f"{path}\t{value}" for path, value in best))
+
+    def _find(self, start: str) -> list[float]:
+        """Return the relevance of the files with this path, or of those in this directory."""
+        values = []
+        at = 0 if self.text.startswith(start) else self.text.find(f"\n{start}") + 1
+        while at or self.text.startswith(start):
+            rest, _, value = self.text[at : self._end(at)].partition("\t")
+            if "/" not in rest[len(start) :]:
+                values.append(int(value) / _UNIT)
+            at = self.text.find(f"\n{start}", at) + 1
+            if not at:
+                break
+        return values
+
+    def _end(self, at: int) -> int | None:
+        end = self.text.find("\n", at)
+        return end if end >= 0 else None
+
+
+def load(db: sqlite3.Connection, session: str) -> ExpectedScope:
+    """Return what was kept for a session."""
+    row = db.execute("SELECT files FROM session_scope WHERE session = ?", (session,)).fetchone()
+    return ExpectedScope(row[0] if row else "")
+
+
+def save(project: Project, session: str) -> None:
+    """Rank the project's files for the current goal of a session, and keep the result."""
+    from contextlib import closing
+
+    from kedge.repomap.build import open_ranker
+    from kedge.repomap.cache import Cache
+    from kedge.store import sessions, sqlite
+
+    with closing(sqlite.connect(project.home())[0]) as db:
+        row = sessions.get(db, session)
+        if row is None or not row["goal"]:
+            return
+        kept = db.execute("SELECT goal FROM session_scope WHERE session = ?", (session,)).fetchone()
+        if kept is not None and kept[0] == row["goal"]:
+            return
+        with closing(Cache(project.home())) as cache:
+            relevance = open_ranker(project, cache).find_relevance(row["goal"])
+        with sessions.transaction(db):
+            files = load(db, session).merge(relevance).text
+            db.execute(
+                "INSERT OR REPLACE INTO session_scope VALUES (?, ?, ?)",
+                (session, row["goal"], files),
+            )
