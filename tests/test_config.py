@@ -33,6 +33,7 @@ KEYS = [
     "context.check_timeout",
     "context.commands",
     "context.require_citations",
+    "drift.judge",
     "drift.policy",
     "knowledge.stale_after",
     "map.commit",
@@ -417,18 +418,32 @@ def test_bytes_that_are_not_utf8_are_refused(files: SettingsFiles) -> None:
     assert not files.project.exists()
 
 
-def test_a_user_only_setting_is_refused_in_a_project(files: SettingsFiles) -> None:
-    before = '[tasks]\nprefix = "p"\n\nbd = "./evil"\n'
+def test_a_user_only_setting_is_ignored_in_a_project_with_a_warning(files: SettingsFiles) -> None:
+    before = '[tasks]\nprefix = "p"\n\nbd = "./evil"\n[drift]\njudge = "./evil"\n'
     files.project.write_text(before)
+    files.user.write_text('[drift]\njudge = "claude"\n')
+    ignored = "is ignored: it can only be set in the user's file"
+    expected = [
+        f"warning: {files.project}:{line}: {name} {ignored}"
+        for line, name in ((4, "tasks.bd"), (6, "drift.judge"))
+    ]
     for args in (["config", "show"], ["task", "list"]):
-        ran = files.kedge(*args, code=1)
-        assert_clear(ran, code=1, says=f"{files.project}:4: tasks.bd can only be set in the user's")
+        assert files.kedge(*args).err.splitlines() == expected
+    assert files.show("tasks.bd")[:2] == ("bd", "default")
+    assert files.show("drift.judge")[:2] == ("claude", "user")
+    assert files.show("tasks.prefix")[:2] == ("p", "project")
     ran = files.kedge("config", "set", "tasks.bd", "x", code=1)
     assert_clear(ran, code=1, says="tasks.bd can only be set in the user's file")
     assert files.project.read_text() == before
     files.kedge("config", "set", "tasks.bd", "--unset")
-    assert files.project.read_text() == '[tasks]\nprefix = "p"\n\n'
-    assert files.show("tasks.bd")[0] == "bd"
+    files.kedge("config", "set", "drift.judge", "--unset")
+    assert files.kedge("config", "show").err == ""
+
+
+def test_a_judge_is_a_preset_or_a_command_line(files: SettingsFiles) -> None:
+    files.kedge("config", "set", "--user", "drift.judge", "/opt/judge --model 'the small one'")
+    ran = files.kedge("config", "set", "--user", "drift.judge", "judge 'open", code=1)
+    assert_clear(ran, code=1, says="drift.judge is not a command line: no closing quotation")
 
 
 _BROKEN = {

@@ -95,6 +95,7 @@ def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loa
     known = list_keys()
     values: dict[str, Any] = {}
     origins = {name: Origin("default") for name in known}
+    warnings = list(_warn_of_unknown_variables(known))
     layers: list[tuple[str, Path]] = []
     with contextlib.suppress(ConfigError):  # without a home directory there is no user's file
         layers.append(("user", user_file()))
@@ -106,10 +107,10 @@ def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loa
             where = _locate(path, text, names)
             key = _find_key(_join_names(names), known, where)
             if key.user_only and kind == "project":
-                raise ConfigError(
-                    f"{where}: {key.name} can only be set in the user's file",
-                    hint=f"remove it here and use kedge config set --user {key.name} VALUE",
+                warnings.append(
+                    f"{where}: {key.name} is ignored: it can only be set in the user's file"
                 )
+                continue
             values[key.name] = validate(key, value, where)
             origins[key.name] = Origin(kind, where)
     for key in known.values():
@@ -121,7 +122,7 @@ def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loa
         if value is not None:
             values[name] = validate(known[name], value, "the command line")
             origins[name] = Origin("flag")
-    return Loaded(_build(values), origins, _warn_of_unknown_variables(known))
+    return Loaded(_build(values), origins, tuple(warnings))
 
 
 def find_key(name: str) -> Key:

@@ -45,6 +45,16 @@ def _check_frequency(value: str) -> str | None:
     return None if ok else "must be a number of iterations, or on-drift"
 
 
+def _check_command(value: str) -> str | None:
+    import shlex
+
+    try:
+        shlex.split(value)
+    except ValueError as error:
+        return f"is not a command line: {str(error).lower()}"
+    return None
+
+
 _check_tokens = _check_range(MIN_TOKENS, MAX_TOKENS)
 _check_prompt_tokens = _check_range(MIN_PROMPT_TOKENS, MAX_TOKENS)
 _check_count = _check_range(0, 10_000)
@@ -163,6 +173,13 @@ class DriftSettings:
         "off; observe to record only; advise to correct, and to ask before something forbidden; "
         "enforce to deny what strays too far",
         choices=("off", "observe", "advise", "enforce"),
+    )
+    judge: str = _setting(
+        "",
+        "what reads your messages for limits, aside from the agent's work: claude, codex, or a "
+        "command that reads JSON and answers JSON; empty for nobody",
+        check=_check_command,
+        user_only=True,
     )
 
 

@@ -41,6 +41,7 @@ class ProjectTasks:
     def __init__(self, edge: Edge) -> None:
         self.project = edge.project()
         loaded = config.load(self.project, edge.settings)
+        edge.warn(*loaded.warnings)
         self.settings = loaded.settings.tasks
         self.board = Board(choose.open_backend(self.project, self.settings))
         self.edge = edge

@@ -74,7 +74,7 @@ def check_settings(project: Project) -> Iterator[Diagnosis]:
         yield Diagnosis("settings", "problem", error.message, error.hint or "correct that line")
         return
     for warning in loaded.warnings:
-        yield Diagnosis("settings", "note", warning, "unset the variable")
+        yield Diagnosis("settings", "note", warning, "remove that setting")
 
 
 def check_sections(project: Project, wanted: Settings) -> Iterator[Diagnosis]:
