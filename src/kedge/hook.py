@@ -23,11 +23,15 @@ RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
 WAIT = 0.5  # seconds to wait for a lock, or for a database that others write to
 TASK = "KEDGE_TASK"  # names the task that the session is bound to
 RUN = "KEDGE_RUN"  # set by `kedge run`, whose prompts are not the user's words
+JUDGE = "KEDGE_JUDGE"  # set for a judge that kedge itself started
 
 
 def main(agent: str) -> int:
     """Answer the event on standard input within the limit, or not at all."""
     event: dict[str, Any] = {}
+    if os.environ.get(JUDGE):
+        sys.stdin.buffer.read(_LARGEST)
+        return 0
     try:
         signal.signal(signal.SIGALRM, _time_out)
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
@@ -121,7 +125,15 @@ def _watch_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dic
 
 def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> None:
     """Do the work that the answer does not have to wait for."""
-    name = event.get("hook_event_name")
+    name, session_id = event.get("hook_event_name"), str(event.get("session_id") or "")
+    if name in ("UserPromptSubmit", "SessionEnd") and session_id:
+        from kedge.drift.watch import aside
+
+        if name == "SessionEnd":
+            aside.end(home, session_id)
+        else:
+            run = bool(os.environ.get(RUN))
+            aside.start(root, home, agent, session_id, unattended=run)
     if name == "SessionStart":
         _watch_event(root, home, agent, event)
         if event.get("source") != "compact":  # a session that starts reads the map next
@@ -131,7 +143,7 @@ def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> No
     elif name in ("Stop", "SessionEnd") and os.environ.get(TASK):
         from kedge.drift.watch import sensor
 
-        sensor.label_task(_find_project(root), str(event.get("session_id") or ""))
+        sensor.label_task(_find_project(root), session_id)
 
 
 def _record_error(agent: str, event: dict[str, Any], error: Exception) -> None:

@@ -1,0 +1,116 @@
+"""Start and end the process that works aside for a session, after a hook has answered.
+
+One process works at a time, for the latest revision of the session's charter. A small file in
+kedge's home names that revision; a process ends itself when its file changes or is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from contextlib import closing
+
+from kedge.host.digest import digest
+from kedge.store import sessions, sqlite
+
+FOLDER = "aside"
+JUDGED = ".judged"  # ending of the file that names the last revision that a judge has read
+LONGEST = 100  # characters of a session's id, as the watch stores it
+_PROGRAM = """\
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from kedge.drift.watch import aside_process
+aside_process.main(sys.argv[1:])
+"""
+# what clients set for their own session: a client that a judge starts is not part of it
+_OF_THE_SESSION = (
+    "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_SESSION_ATTENDED",
+    "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_ENV_FILE", "CLAUDE_PID",
+    "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "CODEX_THREAD_ID", "KEDGE_RUN", "KEDGE_TASK",
+)  # fmt: skip
+
+
+def start(root: str, home: str, agent: str, session: str, *, unattended: bool) -> None:
+    """Start the process, unless it has worked on this revision of the charter already.
+
+    It is detached: a client waits for its hooks, and for everything that holds their pipes.
+    """
+    name = session[:LONGEST]
+    revision = _find_revision(home, name)
+    if not revision or not _change_turn(locate_turn(home, name), revision):
+        return
+    sources = os.path.realpath(__file__).removesuffix("/kedge/drift/watch/aside.py")
+    kind = "unattended" if unattended else "attended"
+    argv = [sys.executable, "-I", "-c", _PROGRAM, sources]
+    argv += [root, home, agent, name, str(revision), kind]
+    os.posix_spawn(
+        sys.executable,
+        argv,
+        {key: value for key, value in os.environ.items() if key not in _OF_THE_SESSION},
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM),
+    )
+
+
+def end(home: str, session: str) -> None:
+    """End the session's process: it notices that its file is gone."""
+    path = locate_turn(home, session[:LONGEST])
+    for name in (path, path + JUDGED):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def locate_turn(home: str, session: str) -> str:
+    """Return the file that names the revision to work on."""
+    return os.path.join(home, FOLDER, digest([session.encode("utf-8", "replace")])[:16])
+
+
+def read_number(path: str) -> int | None:
+    """Return the revision in a file; None if there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        return int(os.read(fd, 20))
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(fd)
+
+
+def write_number(path: str, number: int) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    fd = os.open(path, flags, 0o600)
+    try:
+        os.ftruncate(fd, os.write(fd, b"%d" % number))
+    finally:
+        os.close(fd)
+
+
+def _find_revision(home: str, session: str) -> int:
+    """Return the revision of the charter of a session that is watched; 0 if there is none."""
+    with closing(sqlite.connect(home)[0]) as db:
+        row = sessions.get(db, session)
+    if row is None or row["policy"] == "off" or row["status"] != "active" or not row["engine"]:
+        return 0
+    return int(json.loads(row["engine"])["charter"]["revision"])
+
+
+def _change_turn(path: str, revision: int) -> bool:
+    """Set the revision to work on; return False if it is worked on already."""
+    if read_number(path) == revision:
+        return False
+    write_number(path, revision)
+    return True

@@ -1,0 +1,220 @@
+"""The process that works aside for a session: ranks files for the goal, and asks the judge.
+
+It has a minute, is the only one of its session, and ends itself when a newer message comes or the
+session ends. Its faults are recorded as guard errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kedge import __version__, config
+from kedge.drift import charter, judge
+from kedge.drift.language.prompts import kind, users_words
+from kedge.drift.limits.limit import Limit
+from kedge.drift.watch import aside
+from kedge.errors import KedgeError
+from kedge.host import clock, project
+from kedge.host.redact import redact
+from kedge.store import sessions, sqlite
+
+SECONDS = 60.0
+TICK = 0.1  # seconds between two looks at the session's file
+_CLEAN_UP = 5  # seconds
+_NICENESS = 10
+_OLD = 30 * 24 * 3600.0  # seconds after which files of sessions that never ended are removed
+_MOST_MESSAGES = 5
+_ERROR = 2_000  # characters
+_EVENT = "aside"
+
+
+class Job(NamedTuple):
+    """The session and the revision of its charter that the process works on."""
+
+    root: str
+    home: str
+    agent: str
+    session: str
+    revision: int
+    unattended: bool
+
+    @property
+    def turn(self) -> str:
+        return aside.locate_turn(self.home, self.session)
+
+
+class Ended(BaseException):
+    """The session ended, a newer message came, or the time is up."""
+
+
+def main(args: Sequence[str]) -> None:
+    """Do the work of a job, given by its fields, and end the process."""
+    root, home, agent, session, revision, attended = args
+    job = Job(root, home, agent, session, int(revision), attended == "unattended")
+    os.closerange(3, 256)  # what a client left open in its hook
+    os.nice(_NICENESS)
+    os.chdir(job.root)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS) + _CLEAN_UP))
+    try:
+        with _watch_turn(job), _hold_lock(job.turn):
+            _remove_old_files(Path(job.turn).parent)
+            ranking = threading.Thread(target=_run_part, args=(job, rank_files), daemon=True)
+            ranking.start()
+            if not job.unattended:
+                _run_part(job, judge_messages)
+            ranking.join()
+    except Ended as ended:
+        if str(ended):
+            _record(job, str(ended))
+    os._exit(0)  # the ranking may still be at work
+
+
+def rank_files(job: Job) -> None:
+    """Rank the repository's files for the goal."""
+    try:
+        from kedge.drift import expected_scope  # type: ignore[attr-defined]
+    except ImportError:
+        return
+    expected_scope.save(project.find(Path(job.root)), job.session)
+
+
+def judge_messages(job: Job) -> None:
+    """Ask the judge about the messages that it has not read, and add the limits that it finds."""
+    setting = config.load(project.find(Path(job.root))).settings.drift.judge
+    if not setting.strip():
+        return
+    judged = job.turn + aside.JUDGED
+    last = aside.read_number(judged)
+    if last is None:
+        last = job.revision - 1
+        aside.write_number(judged, last)
+    with closing(sqlite.connect(job.home)[0]) as db:
+        message = _join_messages(sessions.charters(db, job.session), last)
+        engine = _load_engine(db, job)
+    if not message or engine is None:
+        return
+    known = charter.parse(engine["charter"])
+    try:
+        limits, faults = judge.judge_message(setting, message, known.goal, known.limits, job.root)
+    except KedgeError:
+        aside.write_number(judged, job.revision)
+        raise
+    with closing(sqlite.connect(job.home)[0]) as db:
+        add_limits(db, job, limits)
+    aside.write_number(judged, job.revision)
+    for fault in faults:
+        _record(job, fault)
+
+
+def add_limits(db: sqlite3.Connection, job: Job, limits: Sequence[Limit]) -> None:
+    """Add limits to the session's charter, if it is still the one that was judged."""
+    with sessions.transaction(db):
+        engine = _load_engine(db, job)
+        if engine is None:
+            return
+        known = charter.parse(engine["charter"])
+        same = {(each.kind, each.subject, each.exceptions) for each in known.limits}
+        new = [each for each in limits if (each.kind, each.subject, each.exceptions) not in same]
+        if not new:
+            return
+        kept = (*known.limits, *new)[-charter.MOST_LIMITS :]
+        engine["charter"] = known._replace(limits=kept).data()
+        sessions.change(db, job.session, engine=engine, limits=[each.quote for each in kept])
+        for row in sessions.charters(db, job.session):
+            if row["revision"] == job.revision:
+                row["limits"] = [{"kind": each.kind, "quote": each.quote} for each in kept]
+                sessions.add_charter(db, row.pop("session"), **row)
+
+
+def _load_engine(db: sqlite3.Connection, job: Job) -> dict[str, Any] | None:
+    """Return the session's engine; None if the session ended or its charter was revised."""
+    row = sessions.get(db, job.session)
+    if row is None or row["status"] != "active" or row["policy"] == "off" or not row["engine"]:
+        return None
+    engine: dict[str, Any] = json.loads(row["engine"])
+    return engine if engine["charter"]["revision"] == job.revision else None
+
+
+def _join_messages(rows: Sequence[dict[str, Any]], judged: int) -> str:
+    """Return the user's words in the messages after the last one that was judged."""
+    texts = [row["said"] for row in rows if row["revision"] > judged]
+    wanted = [text for text in texts if kind(text) not in ("machine", "go-on")]
+    return "\n\n".join(users_words(text) for text in wanted[-_MOST_MESSAGES:])
+
+
+def _run_part(job: Job, part: Callable[[Job], None]) -> None:
+    """Run a part of the work, and record its fault."""
+    try:
+        part(job)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the session goes on without
+        _record(job, f"{type(error).__name__}: {error}")
+
+
+def _record(job: Job, fault: str) -> None:
+    """Record a guard error, once for each session."""
+    message = redact(fault)[:_ERROR]
+    with contextlib.suppress(KedgeError, sqlite3.Error), closing(sqlite.connect(job.home)[0]) as db:
+        known = {one["error"] for one in sessions.errors(db) if one["session"] == job.session}
+        if message not in known:
+            origin = {"agent": job.agent[:100], "session": job.session, "event": _EVENT}
+            sessions.add_error(db, at=clock.now(), kedge=__version__, error=message, **origin)
+
+
+@contextlib.contextmanager
+def _watch_turn(job: Job) -> Iterator[None]:
+    """Raise Ended in the block as soon as the work is not wanted any more."""
+    deadline = time.monotonic() + SECONDS
+    late = f"the work aside took more than {SECONDS:g} s"
+
+    def look(*_: object) -> None:
+        # A signal that `proc` holds back while it starts a program.
+        if time.monotonic() > deadline or aside.read_number(job.turn) != job.revision:
+            signal.raise_signal(signal.SIGTERM)
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, _CLEAN_UP)
+        raise Ended(late if time.monotonic() > deadline else "")
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+    look()
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, _CLEAN_UP)
+
+
+@contextlib.contextmanager
+def _hold_lock(path: str) -> Iterator[None]:
+    """Wait until the process of an earlier message has ended."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _remove_old_files(folder: Path) -> None:
+    """Remove the files of sessions that ended without notice."""
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < time.time() - _OLD:
+                path.unlink()
