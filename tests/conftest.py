@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ _MARK = "TESTS_OF_KEDGE"
 
 _RAM_DISK = Path("/dev/shm")
 _ENOUGH = 4 << 30  # bytes
+_LAST_WORK = 10.0  # seconds for what the last hooks started aside
 
 
 def _is_usable(directory: Path) -> bool:
@@ -76,6 +78,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workerinput"):
         return
     top = Path(os.environ[_MARK])
+    late = time.monotonic() + _LAST_WORK
+    while _processes() and time.monotonic() < late:
+        time.sleep(0.1)
     left = _processes() + _files(top)
     shutil.rmtree(top, ignore_errors=True)
     if left:

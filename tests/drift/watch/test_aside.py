@@ -408,3 +408,19 @@ def test_secrets_do_not_reach_the_judge(agent: Agent) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
     agent.says(f"{GOAL} The token is {secret}.")
     assert secret not in json.dumps(agent.judge.wait_for_request())
+
+
+def test_work_that_takes_too_long_is_given_up_and_recorded(agent: Agent) -> None:
+    agent.says(GOAL)
+    agent.judge.wait_for_request()
+    (turn,) = (path for path in (agent.home / "aside").iterdir() if not path.suffix)
+    code = (
+        "import sys; from kedge.drift.watch import aside_process as aside; aside.SECONDS = 1.0\n"
+        "aside.main(sys.argv[1:])"
+    )
+    # The same job once more: it waits for the first one until its own time is up.
+    job = [str(agent.repo), str(agent.home), "claude", "s1", turn.read_text(), "attended"]
+    done = subprocess.run([sys.executable, "-c", code, *job], env=agent.env, timeout=PATIENCE)
+    assert done.returncode == 0
+    assert agent.judge.requests == 1
+    assert agent.errors() == ["the work aside took more than 1 s"]
