@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -397,6 +398,7 @@ def test_nothing_of_the_client_is_inherited(agent: Agent) -> None:
     )
     os.close(write)
     agent.judge.wait_for_request()
+    assert select.select([read], [], [], PATIENCE)[0], "the pipe is still open"
     assert os.read(read, 1) == b""
     os.close(read)
     groups = {os.getsid(process) for process in agent.processes()}
