@@ -128,6 +128,21 @@ def test_exceptions_belong_to_the_limit() -> None:
     assert (limit.kind, limit.exceptions, limit.standing) == ("no_new_dependencies", ("zod",), True)
 
 
+@pytest.mark.parametrize(
+    ("message", "quote", "found"),
+    [
+        (GOAL, "i’d RATHER the  login\tcode stayed", True),
+        (GOAL, "I'd rather the auth code stayed as it is", False),
+        (GOAL, "tokens", False),
+        (GOAL, "", False),
+        ("No push!", "no push", True),
+        ("ログインのコードには触らないで。期限だけ直して。", "触らないで", True),
+    ],
+)
+def test_a_quote_is_in_the_message(message: str, quote: str, found: bool) -> None:
+    assert judge.has_quote(message, quote) is found
+
+
 # The real clients
 
 

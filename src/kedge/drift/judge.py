@@ -27,10 +27,12 @@ SECONDS = 30.0
 LARGEST = 1 << 16  # bytes of an answer
 MOST_LIMITS = 10
 LONGEST_QUOTE = 500  # characters
-SHORTEST_QUOTE = 4
+SHORTEST_QUOTE = 8  # characters, unless the quote is the whole message
 VARIABLE = "KEDGE_JUDGE"  # set for the judge: hooks of kedge do nothing there
 _MOST_OPTIONS = 40
 _TAIL = 300  # characters of a judge's standard error in a message
+_WIDE = 0x2E80  # from here on, scripts in which a character is a syllable or a word
+_QUOTES = str.maketrans(dict.fromkeys("\"'`“”„‟‘’‚‛«»‹›「」『』＂＇", ""))
 
 
 def judge_message(
@@ -74,8 +76,13 @@ def parse_answer(answer: str, message: str, root: str) -> tuple[list[Limit], lis
 
 
 def has_quote(message: str, quote: str) -> bool:
-    """True if the message contains the quote; case and white space do not count."""
-    return _normalise(quote) in _normalise(message)
+    """True if the message contains the quote; case, white space and quotation marks do not count.
+
+    A quote of a few letters is in many a message by chance.
+    """
+    wanted, words = _normalise(quote), _normalise(message)
+    length = sum(2 if ord(sign) >= _WIDE else 1 for sign in wanted)
+    return bool(wanted) and (wanted == words or (length >= SHORTEST_QUOTE and wanted in words))
 
 
 def _parse_entry(entry: Any, message: str, root: str) -> list[Limit]:
@@ -86,15 +93,15 @@ def _parse_entry(entry: Any, message: str, root: str) -> list[Limit]:
     if len(options) > _MOST_OPTIONS or not all(isinstance(each, str) for each in options):
         raise ValueError(f"its options must be at most {_MOST_OPTIONS} strings")
     quote = " ".join(quote.split())
-    if not SHORTEST_QUOTE <= len(quote) <= LONGEST_QUOTE:
-        raise ValueError(f"a quote has {SHORTEST_QUOTE} to {LONGEST_QUOTE} characters")
+    if len(quote) > LONGEST_QUOTE:
+        raise ValueError(f"its quote has more than {LONGEST_QUOTE} characters")
     if not has_quote(message, quote):
         raise ValueError(f"the user did not write {quote[:80]!r}")
     return parse_options(options, quote, "judge", root=root)
 
 
 def _normalise(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return " ".join(text.translate(_QUOTES).casefold().split()).strip(" .,;:!?…")
 
 
 def _describe_limit(limit: Limit) -> dict[str, Any]:

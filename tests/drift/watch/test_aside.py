@@ -223,7 +223,7 @@ def test_only_limits_that_the_user_wrote_are_taken(agent: Agent) -> None:
         "the judge's limit was dropped: unknown act 'thinking'",
         "the judge's limit was dropped: the options set no limit",
         "the judge's limit was dropped: '**' names no path in the project",
-        "the judge's limit was dropped: a quote has 4 to 500 characters",
+        "the judge's limit was dropped: the user did not write 'Fix'",
         "the judge's limit was dropped: it needs a list of options and a quote",
     ]
 

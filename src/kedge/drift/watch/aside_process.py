@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kedge import __version__, config
-from kedge.drift import charter, judge
+from kedge.drift import judge
+from kedge.drift.charter import MOST_LIMITS
+from kedge.drift.engine import Session
 from kedge.drift.language.prompts import kind, users_words
 from kedge.drift.limits.limit import Limit
-from kedge.drift.watch import aside
+from kedge.drift.watch import aside, session_log
 from kedge.errors import KedgeError
 from kedge.host import clock, project
 from kedge.host.redact import redact
@@ -103,10 +105,10 @@ def judge_messages(job: Job) -> None:
         aside.write_number(judged, last)
     with closing(sqlite.connect(job.home)[0]) as db:
         message = _join_messages(sessions.charters(db, job.session), last)
-        engine = _load_engine(db, job)
-    if not message or engine is None:
+        session = _load_session(db, job)
+    if not message or session is None:
         return
-    known = charter.parse(engine["charter"])
+    known = session.charter
     try:
         limits, faults = judge.judge_message(setting, message, known.goal, known.limits, job.root)
     except KedgeError:
@@ -122,30 +124,29 @@ def judge_messages(job: Job) -> None:
 def add_limits(db: sqlite3.Connection, job: Job, limits: Sequence[Limit]) -> None:
     """Add limits to the session's charter, if it is still the one that was judged."""
     with sessions.transaction(db):
-        engine = _load_engine(db, job)
-        if engine is None:
+        session = _load_session(db, job)
+        if session is None:
             return
-        known = charter.parse(engine["charter"])
-        same = {(each.kind, each.subject, each.exceptions) for each in known.limits}
+        known = session.charter.limits
+        same = {(each.kind, each.subject, each.exceptions) for each in known}
         new = [each for each in limits if (each.kind, each.subject, each.exceptions) not in same]
         if not new:
             return
-        kept = (*known.limits, *new)[-charter.MOST_LIMITS :]
-        engine["charter"] = known._replace(limits=kept).data()
-        sessions.change(db, job.session, engine=engine, limits=[each.quote for each in kept])
-        for row in sessions.charters(db, job.session):
-            if row["revision"] == job.revision:
-                row["limits"] = [{"kind": each.kind, "quote": each.quote} for each in kept]
-                sessions.add_charter(db, row.pop("session"), **row)
+        kept = (*known, *new)[-MOST_LIMITS:]
+        session.charter = session.charter._replace(limits=kept)
+        session_log.save_session(db, job.session, session)
+        for row in sessions.charters(db, job.session)[-1:]:
+            session_log.save_charter(db, job.session, session, row["said"])
 
 
-def _load_engine(db: sqlite3.Connection, job: Job) -> dict[str, Any] | None:
+def _load_session(db: sqlite3.Connection, job: Job) -> Session | None:
     """Return the session's engine; None if the session ended or its charter was revised."""
     row = sessions.get(db, job.session)
     if row is None or row["status"] != "active" or row["policy"] == "off" or not row["engine"]:
         return None
-    engine: dict[str, Any] = json.loads(row["engine"])
-    return engine if engine["charter"]["revision"] == job.revision else None
+    session = Session(row["project"])
+    session.parse(json.loads(row["engine"]))
+    return session if session.charter.revision == job.revision else None
 
 
 def _join_messages(rows: Sequence[dict[str, Any]], judged: int) -> str:
