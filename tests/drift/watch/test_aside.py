@@ -426,3 +426,27 @@ def test_work_that_takes_too_long_is_given_up_and_recorded(agent: Agent) -> None
     assert done.returncode == 0
     assert agent.judge.requests == 1
     assert agent.errors() == ["the work aside took more than 1 s"]
+
+
+def test_a_fault_of_the_ranking_is_a_guard_error_and_the_judge_goes_on(agent: Agent) -> None:
+    agent.use_judge("")
+    agent.says(GOAL)
+    agent.wait_for_end()
+    agent.use_judge(agent.judge.command)
+    agent.judge.let_go()
+    (turn,) = (agent.home / "aside").iterdir()
+    code = """
+import sys, types
+from kedge import drift
+from kedge.drift.watch import aside_process
+
+def save(project, session):
+    raise RuntimeError(f"no map of {project.root.name} for {session}")
+
+drift.expected_scope = sys.modules["kedge.drift.expected_scope"] = types.SimpleNamespace(save=save)
+aside_process.main(sys.argv[1:])
+"""
+    job = [str(agent.repo), str(agent.home), "claude", "s1", turn.read_text(), "attended"]
+    subprocess.run([sys.executable, "-c", code, *job], env=agent.env, check=True, timeout=PATIENCE)
+    assert agent.errors() == ["RuntimeError: no map of repo for s1"]
+    assert len(agent.limits()) == 1
