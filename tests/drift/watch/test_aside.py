@@ -285,6 +285,14 @@ def test_a_project_cannot_name_a_judge(agent: Agent) -> None:
     assert agent.errors() == []
 
 
+def test_settings_that_cannot_be_read_are_recorded_by_the_hook_alone(agent: Agent) -> None:
+    (agent.repo / ".kedge").mkdir()
+    (agent.repo / ".kedge" / "config.toml").write_text("[drift\n")
+    agent.says(GOAL)
+    agent.wait_for_end()
+    assert len(agent.errors()) == 1
+
+
 def test_the_judge_gets_the_users_environment_and_an_empty_directory(agent: Agent) -> None:
     agent.env |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s1", "KEDGE_MAP_TOKENS": "900"}
     agent.env |= {"ANTHROPIC_API_KEY": "sk-dummy", "CLAUDE_CODE_USE_BEDROCK": "1"}

@@ -27,7 +27,7 @@ from kedge.drift.engine import Session
 from kedge.drift.language.prompts import kind, users_words
 from kedge.drift.limits.limit import Limit
 from kedge.drift.watch import aside, session_log
-from kedge.errors import KedgeError
+from kedge.errors import ConfigError, KedgeError
 from kedge.host import clock, project
 from kedge.host.redact import redact
 from kedge.store import sessions, sqlite
@@ -95,7 +95,10 @@ def rank_files(job: Job) -> None:
 
 def judge_messages(job: Job) -> None:
     """Ask the judge about the messages that it has not read, and add the limits that it finds."""
-    setting = config.load(project.find(Path(job.root))).settings.drift.judge
+    try:
+        setting = config.load(project.find(Path(job.root))).settings.drift.judge
+    except ConfigError:  # recorded by the hook, at every message
+        return
     if not setting.strip():
         return
     judged = job.turn + aside.JUDGED
