@@ -34,6 +34,7 @@ judged = st.builds(
     soft=st.booleans(),
     changes=st.booleans(),
     returns=st.booleans(),
+    declared=st.booleans(),
 )
 events = st.lists(
     st.one_of(judged, judged, judged, st.just(UserSpoke()), st.just(DeliveryDue())), max_size=60
@@ -49,6 +50,10 @@ def run(*events: Event) -> Course:
 
 def bad(score: int = 3, action: str = "a") -> ActionJudged:
     return ActionJudged(action, score)
+
+
+def breach(score: int = 5, action: str = "a") -> ActionJudged:
+    return ActionJudged(action, score, declared=True)
 
 
 def good(score: int = 10, action: str = "a") -> ActionJudged:
@@ -72,6 +77,17 @@ def good(score: int = 10, action: str = "a") -> ActionJudged:
         ((bad(), bad(), bad()), UserSpoke(), NORMAL),
         ((bad(4),), UserSpoke(), NORMAL),
         ((bad(4),), DeliveryDue(), DRIFTED),
+        ((breach(),), breach(), NORMAL),
+        ((breach(), breach(6)), breach(), DRIFTED),
+        ((breach(), breach()), bad(5), NORMAL),
+        ((breach(), breach()), breach(7), NORMAL),
+        ((breach(), good(), breach()), breach(), NORMAL),
+        ((breach(), breach(), UserSpoke()), breach(), NORMAL),
+        ((breach(), ActionJudged("b", 10, changes=False), breach()), breach(), DRIFTED),
+        ((breach(), breach()), ActionJudged("b", 6, changes=False, declared=True), NORMAL),
+        ((breach(), breach(), breach()), breach(), FORCED),
+        ((breach(), breach(), breach()), good(8), NORMAL),
+        ((breach(), breach(), breach()), bad(5), NORMAL),
     ],
 )
 def test_transitions(before: tuple[Event, ...], event: Event, after: str) -> None:
@@ -274,6 +290,7 @@ def test_a_course_survives_json(taken: list[Event]) -> None:
         {"state": "LOST"},
         {**data(Course()), "state": "LOST"},
         {**data(Course()), "pending": [1]},
+        {**data(Course()), "run": "many"},
         {**data(Course()), "pending": [["a", "shout", 0]]},
     ],
 )

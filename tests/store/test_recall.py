@@ -72,10 +72,11 @@ def test_a_file_does_not_match_a_folder_or_a_word(db: sqlite3.Connection) -> Non
 
 
 def test_steps_that_strayed_are_left_out(db: sqlite3.Connection) -> None:
-    for score in (4, 5):
+    for score in (4, 5, 7, 8):
         add(db, f"file-{score}", files=["a"], score=score)
         add(db, f"decision-{score}", decision=True, score=score)
-    assert names(recall(db, "s1", files=["a"])) == ["file-5", "decision-5"]
+    found = names(recall(db, "s1", files=["a"]))
+    assert found == ["file-8", "file-7", "file-5", "decision-8"]
 
 
 def test_the_own_session_comes_first_then_the_latest(db: sqlite3.Connection) -> None:

@@ -5,6 +5,9 @@
       └──── score 5 or more ──────┘                           │
       └──── the goal is taken up again, or the user speaks ───┘
 
+Changes against the declared scope or a limit that each score 5 or 6 are drift from the third in a
+row on, although one of them is not.
+
 A correction is queued when an action is judged, delivered once when text can next be given to the
 agent, dropped when it is too old, and forgotten when the user speaks. A score of 8 or more is never
 corrected. An action that only reads is neither drift nor recovery.
@@ -24,9 +27,12 @@ if TYPE_CHECKING:
 
 NORMAL, DRIFTED, FORCED = "NORMAL", "DRIFTED", "FORCED"
 LEVELS: tuple[Level, ...] = ("none", "nudge", "correct", "intervene", "halt")
+ON_COURSE = 8  # lowest score of a step that did not stray
 MOST_CORRECTIONS = 3  # per message of the user
 EXPIRES = 8  # actions after which an undelivered correction is dropped
 _FORCED_AT = 3  # escalation
+_RUN = 3  # declared breaches in a row that are drift
+_BREACH = 6  # highest score of a step in such a run
 _MOST_ESCALATION = 5
 _FALL, _RISE = 0.35, 0.1  # how far one action pulls the course's score towards its own
 
@@ -40,13 +46,15 @@ class PendingCorrection(NamedTuple):
 
 
 class Course(NamedTuple):
-    """`given` counts the corrections since the user last spoke."""
+    """`given` counts the corrections since the user last spoke, `run` the changes in a row that
+    broke a declared scope or limit."""
 
     state: str = NORMAL
     escalation: int = 0
     score: float = 10.0
     pending: tuple[PendingCorrection, ...] = ()
     given: int = 0
+    run: int = 0
 
 
 class ActionJudged(NamedTuple):
@@ -54,7 +62,7 @@ class ActionJudged(NamedTuple):
 
     A `soft` verdict rests on words alone: it is corrected, but never escalates. `changes` is true
     if the action does more than read; `returns` if it takes up the goal again, by reading it or by
-    working on it.
+    working on it; `declared` if the verdict rests on the declared scope or a limit.
     """
 
     action: str
@@ -62,6 +70,7 @@ class ActionJudged(NamedTuple):
     soft: bool = False
     changes: bool = True
     returns: bool = False
+    declared: bool = False
 
 
 class UserSpoke(NamedTuple):
@@ -116,18 +125,26 @@ def _judge_action(course: Course, event: ActionJudged) -> Course:
     if event.changes or event.score < 8:
         pull = _FALL if event.score < score else _RISE
         score = round(score + pull * (event.score - score), 3)
-    state = _choose_state(course, event)
+    run = _count_run(course, event)
+    state = _choose_state(course, event, run)
     if state == NORMAL and course.state == FORCED:
         escalation = 0
     else:
         escalation = _escalate(course.escalation, event)
-    return Course(state, escalation, score, pending, given)
+    return Course(state, escalation, score, pending, given, run)
 
 
-def _choose_state(course: Course, event: ActionJudged) -> str:
+def _count_run(course: Course, event: ActionJudged) -> int:
+    """Return how many changes in a row broke what was declared; reading does not end the run."""
+    if not event.changes:
+        return course.run
+    return course.run + 1 if event.declared and event.score <= _BREACH else 0
+
+
+def _choose_state(course: Course, event: ActionJudged, run: int) -> str:
     if course.state == FORCED:
         return NORMAL if event.returns and event.score >= 8 else FORCED
-    if event.score >= 5:
+    if event.score >= 5 and not (event.changes and run >= _RUN):
         return NORMAL if event.changes else course.state
     if course.state == DRIFTED and _escalate(course.escalation, event) >= _FORCED_AT:
         return FORCED
@@ -153,12 +170,13 @@ def parse(stored: Mapping[str, Any]) -> Course:
     try:
         state, escalation = str(stored["state"]), int(stored["escalation"])
         score, given = float(stored["score"]), int(stored["given"])
+        run = int(stored.get("run", 0))
         pending = tuple(
             PendingCorrection(str(action), str(level), int(age))
             for action, level, age in stored["pending"]
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError("not the course of a session") from error
     if state not in (NORMAL, DRIFTED, FORCED) or any(each.level not in LEVELS for each in pending):
         raise ValueError("not the course of a session")
-    return Course(state, escalation, score, pending, given)
+    return Course(state, escalation, score, pending, given, run)

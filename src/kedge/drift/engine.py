@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
 _TOPIC = "topic"
+_DECLARED = ("scope", "limit")  # rules that rest on what the user or the task declared
 _GOAL_COMMANDS = ("kedge anchor", "kedge prompt")
 
 
@@ -88,12 +89,14 @@ class Session:
             exists=self.exists,
         )
         changes = bool(memory.find_changed_files(action))
+        heaviest = verdict.rules[0].rule if verdict.rules else ""
         event = course.ActionJudged(
             action.id,
             verdict.score,
-            bool(verdict.rules) and verdict.rules[0].rule == _TOPIC,
+            heaviest == _TOPIC,
             changes,
             _returns(action, verdict.score, changes),
+            heaviest in _DECLARED,
         )
         self.course, _ = course.step(self.course, event)
         if verdict.score < 8:

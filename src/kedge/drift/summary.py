@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.course import LEVELS, NORMAL
+from kedge.drift.course import LEVELS, NORMAL, ON_COURSE
 from kedge.store import sessions
 
 TYPE_CHECKING = False
@@ -104,7 +104,8 @@ def _was_done(step: dict[str, Any]) -> bool:
 def _list_decisions(steps: Iterable[dict[str, Any]]) -> list[str]:
     decisions = []
     for step in steps:
-        if step["is_key_decision"] and step["is_validated"] and _was_done(step):
+        on_course = step["drift_score"] >= ON_COURSE
+        if step["is_key_decision"] and on_course and _was_done(step):
             what = f"{step['action_type']} {', '.join(step['files'][:3]) or step['command'][:80]}"
             reasoning = " ".join(step["reasoning"].split())
             decisions.append(f"{what}: {reasoning}"[:_LONGEST] if reasoning else what)

@@ -1,7 +1,7 @@
 """Recall past steps that are relevant to the current one: four queries, at most ten steps.
 
-The queries are: same file, same folder, words of the goal, key decisions. Steps that strayed are
-left out; steps of the same session come first, then the latest. Hook path: types are for checkers
+The queries are: same file, same folder, words of the goal, key decisions. Steps below 5 are left
+out, and decisions below 8; steps of the same session come first, then the latest. Hook path: types are for checkers
 only.
 """
 
@@ -27,7 +27,7 @@ _BY_TERM = (
     " session = ? DESC, number DESC LIMIT ?"
 )
 _DECISIONS = (
-    f"SELECT {_COLUMNS} FROM step WHERE is_key_decision AND drift_score >= 5"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM step WHERE is_key_decision AND drift_score >= 8"  # noqa: S608
     " AND number IN (SELECT number FROM step"
     " WHERE is_key_decision ORDER BY number DESC LIMIT 400) ORDER BY session = ? DESC, number DESC"
     " LIMIT ?"

@@ -388,6 +388,40 @@ def test_a_session_without_a_task_is_a_record_of_its_own(agent: Agent) -> None:
     assert agent.row()["status"] == "active"
 
 
+def test_a_run_of_steps_outside_the_scope_is_drift_and_decides_nothing(agent: Agent) -> None:
+    agent.kedge("task", "add", "Expire tokens", "--id", "k1", "--scope", "src/auth")
+    agent.task = "k1"
+    agent("SessionStart", source="startup")
+    courses = []
+    for number in range(4):
+        given = {"file_path": f"web/charts/chart{number}.ts", "content": "Decided on tides.\n"}
+        agent.does("Write", given)
+        courses.append(agent.row()["course"])
+    assert [step["drift_score"] for step in agent.steps()] == [5, 5, 5, 5]
+    assert courses == ["NORMAL", "NORMAL", "DRIFTED", "FORCED"]
+    assert not any(step["is_key_decision"] for step in agent.steps())
+    agent.does("Write", {"file_path": "src/auth/clock.py", "content": "def now(): ...\n"})
+    assert agent.row()["course"] == "NORMAL"
+    agent("SessionEnd", reason="other")
+    assert agent.row()["summary"]["decisions"] == ["write src/auth/clock.py"]
+
+
+def test_a_choice_that_strayed_is_no_key_decision(agent: Agent, tmp_path: Path) -> None:
+    agent.kedge("task", "add", "Expire tokens", "--id", "k1", "--scope", "src/auth")
+    agent.task = "k1"
+    spoken = {"type": "text", "text": "I put it there instead of here."}
+    for path in ("web/chart.ts", "src/auth/token.py"):
+        agent.before("Edit", edit(path))
+        call = {"type": "tool_use", "id": f"t{agent.count}", "name": "Edit", "input": edit(path)}
+        message = {"role": "assistant", "content": [spoken, call]}
+        transcript = tmp_path / "transcript.jsonl"
+        transcript.write_text(json.dumps({"type": "assistant", "message": message}) + "\n")
+        agent.after("Edit", edit(path), transcript_path=str(transcript))
+    strayed, right = agent.steps()
+    assert "instead" in strayed["reasoning"]
+    assert (strayed["is_key_decision"], right["is_key_decision"]) == (False, True)
+
+
 def test_missing_checks_are_named_and_the_task_is_labelled(agent: Agent) -> None:
     agent.kedge("task", "add", "Expire tokens", "--id", "k1", "--check", "pytest -q")
     agent.kedge("task", "claim", "k1", "--as", "ada")

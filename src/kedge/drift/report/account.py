@@ -14,6 +14,7 @@ from posixpath import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from kedge.drift import summary
+from kedge.drift.course import ON_COURSE
 from kedge.drift.scoring import Penalty
 from kedge.host.redact import redact
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 
 ACTIVE, ABANDONED = "active", "abandoned"
-ON_COURSE = 8  # score
 _PREFIX = 8  # characters of an id, at least
 # fields that are columns of the same name
 _SESSION = "agent task policy course escalation steps needs_review started_at checked_at ended_at"
@@ -149,7 +149,7 @@ class Account:
 
     @property
     def decisions(self) -> list[RecordedStep]:
-        return [each for each in self.steps if each.is_key_decision and each.is_validated]
+        return [each for each in self.steps if each.is_key_decision and each.score >= ON_COURSE]
 
     @property
     def files(self) -> list[str]:

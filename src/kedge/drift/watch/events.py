@@ -303,7 +303,8 @@ class Watch:
 
         spoken = find_reasoning(str(event.get("transcript_path") or ""), step["id"])
         words = redact(spoken)[-_REASONING:] or step["reasoning"]
-        key = step["is_key_decision"] or (step["changes"] and steps.is_choice(words))
+        on_course = step["drift_score"] >= course.ON_COURSE
+        key = step["is_key_decision"] or (on_course and step["changes"] and steps.is_choice(words))
         sessions.change_step(self.db, name, step["id"], ok=ok, reasoning=words, is_key_decision=key)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kedge.drift.course import ON_COURSE
 from kedge.drift.evidence import memory
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ def describe_step(session: Session, action: Action, verdict: Verdict) -> dict[st
         "rules": [list(rule) for rule in verdict.rules],
         "lacks": list(verdict.lacks),
         "changes": bool(memory.find_changed_files(action)),
-        "is_key_decision": is_key_decision(action, action.note),
+        "is_key_decision": verdict.score >= ON_COURSE and is_key_decision(action, action.note),
         "is_validated": verdict.score >= 5,
         "keywords": find_keywords(session, action),
     }
