@@ -56,7 +56,8 @@ class Hook:
     def start(self, **more: Any) -> str:
         """Return the context that a starting session is given."""
         out = self.tell("SessionStart", **more)
-        return json.loads(out)["hookSpecificOutput"]["additionalContext"] if out else ""
+        answer = json.loads(out or "{}").get("hookSpecificOutput", {})
+        return str(answer.get("additionalContext", ""))
 
     def errors(self) -> list[dict[str, Any]]:
         with closing(sqlite.connect(self.home)[0]) as db:
@@ -252,13 +253,13 @@ def test_a_task_whose_session_strayed_is_labelled_at_its_end(
     bound: Hook, kedge: Kedge, monkeypatch: pytest.MonkeyPatch, event: str
 ) -> None:
     force = {"tool_name": "Bash", "tool_input": {"command": "git push --force"}}
-    for name in ("PreToolUse", "PostToolUse"):
-        bound.tell(name, **force, tool_use_id="t1")
     monkeypatch.delenv("KEDGE_TASK")
-    bound.tell(event)
+    for name in ("PreToolUse", "PostToolUse", event):
+        bound.tell(name, **force, tool_use_id="t1", session_id="of no task")
     assert kedge.json("task", "show", "k1")["labels"] == []
     monkeypatch.setenv("KEDGE_TASK", "k1")
-    bound.tell(event)
+    for name in ("PreToolUse", "PostToolUse", event):
+        bound.tell(name, **force, tool_use_id="t1")
     assert kedge.json("task", "show", "k1")["labels"] == ["had-drift", "needs-review"]
 
 

@@ -41,7 +41,8 @@ ALWAYS = names(
     drift.evidence.distance drift.evidence.memory drift.evidence.outward_acts
     drift.evidence.repeats drift.evidence.topic
     drift.limits.limit drift.shell.effects drift.shell.paths
-    drift.watch.answers drift.watch.calls drift.watch.events drift.watch.sensor
+    drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.events
+    drift.watch.sensor
     drift.watch.session_log drift.watch.steps
     host.clock host.digest host.plain_repo host.record host.redact host.secret_shapes
     host.secret_values

@@ -22,6 +22,7 @@ LIMIT = 6.0  # seconds for an answer
 RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
 WAIT = 0.5  # seconds to wait for a lock, or for a database that others write to
 TASK = "KEDGE_TASK"  # names the task that the session is bound to
+_NOTIFIES = ("claude", "codex")  # agents that show their user a line at the start of a session
 RUN = "KEDGE_RUN"  # set by `kedge run`, whose prompts are not the user's words
 JUDGE = "KEDGE_JUDGE"  # set for a judge that kedge itself started
 
@@ -100,16 +101,37 @@ def _parse_event(data: bytes) -> dict[str, Any]:
 def _answer_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
     if event.get("hook_event_name") != "SessionStart":
         return _watch_event(root, home, agent, event)
+    return _start_session(root, home, agent, event)
+
+
+def _start_session(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Return the context for the agent, and the line that tells the user what is watched."""
     from kedge.context import session
+    from kedge.drift import summary
+    from kedge.drift.watch import sensor
     from kedge.knowledge.recall import reminder
 
     source = str(event.get("source") or "startup")
-    name = str(event.get("session_id") or "")
-    task = os.environ.get(TASK)
-    text = session.start(_find_project(root), agent, name, source, task, reminder.recall_for_task)
-    if not text or (os.environ.get(RUN) and source != "compact"):  # the run's prompt has it
-        return None
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+    name = str(event.get("session_id") or "")[:100]
+    named = os.environ.get(TASK)
+    brief = sensor.describe_session(root, home, name, named)
+    text = session.start(
+        _find_project(root),
+        agent,
+        name,
+        source,
+        session.SessionContext(brief.binding, named, brief.goal, brief.limits),
+        reminder.recall_for_task,
+    )
+    run = bool(os.environ.get(RUN))
+    answer: dict[str, Any] = {}
+    if text and (not run or source == "compact"):  # the run's prompt has it
+        context = {"hookEventName": "SessionStart", "additionalContext": text}
+        answer["hookSpecificOutput"] = context
+    notice = summary.write_start_notice(brief.policy, brief.binding)
+    if notice and not run and source != "compact" and agent in _NOTIFIES:
+        answer["systemMessage"] = notice
+    return answer
 
 
 def _watch_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
@@ -140,10 +162,11 @@ def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> No
             from kedge.context import session
 
             session.refresh_map(_find_project(root), agent)
-    elif name in ("Stop", "SessionEnd") and os.environ.get(TASK):
+    elif name in ("Stop", "SessionEnd"):
         from kedge.drift.watch import sensor
 
-        sensor.label_task(_find_project(root), session_id)
+        named = bool(os.environ.get(TASK))
+        sensor.label_task(_find_project(root), session_id, named=named)
 
 
 def _record_error(agent: str, event: dict[str, Any], error: Exception) -> None:

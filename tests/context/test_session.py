@@ -138,7 +138,8 @@ def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:
     at_work("task", "add", "Other", "--id", "o1")
     at_work("task", "claim", "o1", "--as", "bob")
     said = hook(root, start(root)).stdout  # either of the two could be meant
-    assert "2 tasks are in progress: l1, o1. `kedge anchor ID` prints what matters" in said
+    assert "2 tasks are in progress: l1, o1. This session is bound to none of them" in said
+    assert "`kedge task claim ID --again --as NAME` binds it to the one you work on" in said
     for source, says in (("startup", "ID: o1"), ("compact", "o1: Other")):
         said = json.loads(hook(root, start(root, source), KEDGE_TASK="o1").stdout)
         answer = said["hookSpecificOutput"]

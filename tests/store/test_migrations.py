@@ -22,6 +22,7 @@ ADDED = {
     "sessions": "e70b718485591538",
     "map_neighbours": "dd35ba2f3b254423",
     "limits": "088e75d3a5205397",
+    "bindings": "c69a2a6b2cc98d14",
 }
 # A row for a table of each step.
 ROWS = {
@@ -32,6 +33,8 @@ ROWS = {
         " VALUES ('s1', 'claude', '/p', 'advise', '2026', '2026')"
     ),
     "map_neighbours": "INSERT INTO map_near VALUES (1, x'01', x'02')",
+    "limits": "INSERT INTO charter VALUES ('s1', 1, '2026', 'said', 'goal', '[]', '[]')",
+    "bindings": "INSERT INTO claim VALUES ('k1', '/p', 'ada', '2026')",
 }
 
 
@@ -80,7 +83,11 @@ def test_an_older_database_is_migrated_and_keeps_its_rows(
     with closing(migrated), closing(fresh):
         assert warnings == []
         assert schema(migrated) == schema(fresh)
-        assert {name: rows(migrated)[name] for name in before} == before
+        after = rows(migrated)  # a step may add columns at the end
+        assert {
+            name: [row[: len(old)] for row, old in zip(after[name], before[name], strict=True)]
+            for name in before
+        } == before
         names = [name for (name,) in migrated.execute("SELECT name FROM migration ORDER BY rowid")]
         assert names == [step.__name__ for step in migrations.STEPS]
         assert migrated.execute("PRAGMA user_version").fetchone() == (len(migrations.STEPS),)

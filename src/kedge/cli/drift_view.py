@@ -12,6 +12,7 @@ from kedge.drift.report import account
 from kedge.drift.report.account import Account, DriftEpisode, RecordedStep
 from kedge.drift.scoring import Penalty
 from kedge.host.text import count_noun, shorten
+from kedge.tasks.binding import describe_binding
 
 _GOAL = 80
 _PIPED = 400
@@ -40,22 +41,26 @@ def list_sessions(rows: Sequence[Mapping[str, Any]]) -> str:
     headers = ("session", "agent", "task", "state", "score", "steps", "review", "goal")
     shown = []
     for row in rows:
-        name, agent, task, status, course, *figures = _cells(row)
+        name, agent, _, status, course, *figures = _cells(row)
+        task = row["task"] or ""
         state = course if status == account.ACTIVE else status
         shown.append((name, agent, task, state, *figures, shorten(row["goal"], _GOAL)))
-    corrections = [
-        f"{row['short']} was told: {_describe_correction(row['last_correction'])}"
-        for row in rows
-        if row["last_correction"]
-    ]
-    return table(headers, shown) + clean("".join(f"{line}\n" for line in corrections))
+    lines = []
+    for row in rows:
+        binding = describe_binding(row["task"], row["bound"])
+        if binding:
+            lines.append(f"{row['short']} is {binding}")
+        if row["last_correction"]:
+            told = _describe_correction(row["last_correction"])
+            lines.append(f"{row['short']} was told: {told}")
+    return table(headers, shown) + clean("".join(f"{line}\n" for line in lines))
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["short"],
         row["agent"],
-        row["task"] or "",
+        describe_binding(row["task"], row["bound"]) or row["task"] or "",
         row["status"],
         row["course"],
         f"{row['score']:g}",
@@ -89,7 +94,7 @@ def describe_session(record: Account) -> str:
     facts = [
         ("session", head.id),
         ("agent", f"{head.agent}, policy {head.policy}"),
-        ("task", head.task or ""),
+        ("task", describe_binding(head.task, head.bound) or head.task or ""),
         ("status", f"{head.status}, last heard from {_when(head.checked_at)}"),
         ("course", f"{head.course}, {head.score:g} of 10 after {steps}"),
         ("review", review if head.needs_review else ""),

@@ -200,11 +200,18 @@ def update(
 @command.command()
 @click.argument("id_", metavar="ID")
 @click.option("--as", "who", help="Who claims it; by default tasks.actor or your user name.")
-def claim(edge: Edge, id_: str, who: str | None) -> Reply:
-    """Claim a task that is ready, so that nobody else can."""
+@click.option("--again", is_flag=True, help="Also if you have claimed it already.")
+def claim(edge: Edge, id_: str, who: str | None, again: bool) -> Reply:
+    """Claim a task that is ready, so that nobody else can.
+
+    An agent's session in this work tree belongs to the task that it claims.
+    """
+    from kedge.tasks import binding
+
     project_tasks = ProjectTasks(edge)
-    named = bool(who or project_tasks.settings.actor)
-    result = project_tasks.board.claim(task_id(id_), who or project_tasks.actor, again=named)
+    again = again or bool(who or project_tasks.settings.actor)
+    result = project_tasks.board.claim(task_id(id_), who or project_tasks.actor, again=again)
+    edge.warn(*binding.record_claim(project_tasks.project, result.task))
     return task_view.task_reply(result, f"{id_} is yours")
 
 

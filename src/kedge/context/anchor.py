@@ -15,11 +15,19 @@ from kedge.errors import KedgeError, TaskError, TaskNotFound
 from kedge.host import clock, tokens
 from kedge.host.digest import digest
 from kedge.model.attempt import Outcome
+from kedge.model.task import Task
 from kedge.text.fences import FenceReader
 
 HEAD = "## Re-anchoring Context\n\n"
 _FAILED = "This cannot be read now: "
 SMALL = 300  # tokens of the anchor after a compaction
+# where a limit is from
+_SOURCES = {
+    "rules": "the user's message",
+    "agent": "the user's message, recorded by you",
+    "judge": "the user's message",
+    "user": "the user's command",
+}
 # Sources of greater weight keep more of the budget, and are dropped last.
 WEIGHTS = {
     "task": 10,
@@ -55,11 +63,15 @@ class Anchor:
         }
 
 
-def make_full(workspace: Workspace, session: str = "") -> Anchor:
-    """Make the anchor from every source in the settings. With a session, a delta can follow it."""
+def make_full(workspace: Workspace, session: str = "", note: str = "") -> Anchor:
+    """Make the anchor from every source in the settings, with a note at its end.
+
+    With a session, a delta can follow it.
+    """
     parts, warnings = _read_sources(workspace)
     more = _exchange(workspace, session, _digests(parts))[1] if session else []
-    return _assemble(workspace, parts, [*warnings, *more])
+    notes = [TextPart("binding", "", kept=note)] if note else []
+    return _assemble(workspace, [*parts, *notes], [*warnings, *more])
 
 
 def make_delta(workspace: Workspace, session: str) -> Anchor:
@@ -83,29 +95,67 @@ def make_delta(workspace: Workspace, session: str) -> Anchor:
     return replace(delta, unchanged=tuple(same))
 
 
-def make_small(workspace: Workspace) -> Anchor:
-    """Make the anchor for after a compaction: goal, limits, criteria, and commands for the rest."""
+def make_small(
+    workspace: Workspace,
+    goal: str = "",
+    limits: Sequence[tuple[str, str]] = (),
+    session: str = "",
+    note: str = "",
+) -> Anchor:
+    """Make the anchor for after a compaction: goal, limits, criteria, and commands for the rest.
+
+    `goal` and `limits`, each with its source, are those of the session, in the user's words.
+    """
     task = workspace.task
-    if task is None:
+    parts = [
+        *(_describe_small_task(task) if task is not None else ()),
+        *_describe_session(goal, limits, session),
+        TextPart("pointers", "", kept=_point_to_rest(task) if task is not None else note),
+    ]
+    parts = [part for part in parts if part.text or part.kept]
+    if not parts:
         return Anchor("", 0, SMALL, ())
+    weights = {"limits": 4, "criteria": 3, "task": 2, "goal": 1}
+    return _assemble(workspace, parts, [], "", budget=SMALL, weights=weights)
+
+
+def _describe_session(
+    goal: str, limits: Sequence[tuple[str, str]], session: str
+) -> Sequence[TextPart]:
+    """Return the user's goal, and the limits in force, each with the user's words and source."""
+    if not goal and not limits:
+        return ()
+    more = f"kedge drift explain {session[:8]}" if session else "kedge drift explain last"
+    lines = [
+        f"- “{' '.join(quote.split())}” ({_SOURCES.get(source, source)})"
+        for quote, source in limits
+    ]
+    asked = f"“{' '.join(goal.split())}”" if goal else ""
+    return (
+        TextPart("limits", "### Limits in force", "\n".join(dict.fromkeys(lines)), more=more),
+        TextPart("goal", "### The user asked", asked, more=more),
+    )
+
+
+def _describe_small_task(task: Task) -> Sequence[TextPart]:
     lines = [f"{task.id}: {task.title}"]
     lines += [f"Only change: {', '.join(task.scope_in)}"] if task.scope_in else []
     lines += [f"Do not change: {', '.join(task.scope_out)}"] if task.scope_out else []
     lines += [f"Checks: {', '.join(f'`{one}`' for one in task.checks)}"] if task.checks else []
-    pointer = (
-        f"`kedge anchor {task.id}` prints everything, "
-        f"`kedge map --task {task.id} --output -` a map."
-    )
     criteria = anchor_sources.render_criteria(task)
-    parts = [
+    return (
         TextPart(
             "task", "### You are working on", "\n".join(lines), more=f"kedge task show {task.id}"
         ),
         TextPart("criteria", "", criteria, more=f"kedge task show {task.id}"),
-        TextPart("pointers", "", "", pointer),
-    ]
-    parts = [part for part in parts if part.text or part.kept]
-    return _assemble(workspace, parts, [], "", budget=SMALL, weights={"task": 2, "criteria": 3})
+    )
+
+
+def _point_to_rest(task: Task) -> str:
+    return (
+        f"`kedge anchor {task.id}` prints everything, "
+        f"`kedge map --task {task.id} --output -` a map."
+    )
 
 
 def is_due(workspace: Workspace, iteration: int) -> bool:

@@ -8,20 +8,35 @@ import os
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from kedge import __version__, config
 from kedge.context import anchor, installation
 from kedge.context.workspace import Recall, Workspace
-from kedge.errors import FileError, KedgeError, TaskError
+from kedge.errors import FileError, KedgeError
 from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.host.redact import redact
 from kedge.store import sessions, sqlite
+from kedge.tasks.binding import Binding, describe_binding
 
 ERRORS = "hook-errors.jsonl"
 _MAP_SECONDS = 2.0
 PROBE = "KEDGE_PROBE"  # set by the doctor, to recognise its own session
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """What a session belongs to: a task, and the user's goal and limits (words, source).
+
+    `named` is the task that its environment names, which counts where tasks cannot be read.
+    """
+
+    binding: Binding
+    named: str | None = None
+    goal: str = ""
+    limits: tuple[tuple[str, str], ...] = ()
 
 
 def start(
@@ -29,34 +44,29 @@ def start(
     agent: str,
     session: str,
     source: str,
-    task: str | None,
+    about: SessionContext,
     recall: Recall | None = None,
 ) -> str:
     """Return what the session is told: its anchor, or the small one after a compaction.
 
-    Empty without a task: the managed section says how to find one.
+    Without a task, only a compaction needs one: the managed section says how to find a task.
     """
     _record_heartbeat(project, agent, session, source)
     settings = config.load(project).settings
     if not settings.anchor.enabled:
         return ""
-    workspace = Workspace(project, settings, task, recall=recall)
-    if task is None and workspace.known_task is None:
-        return _list_candidates(workspace)
+    task = about.binding.task
+    task_id = task.id if task is not None else about.named if about.binding.how else None
+    workspace = Workspace(project, settings, task_id, recall=recall, guess=False)
     if source == "compact":
-        return anchor.make_small(workspace).text
-    return anchor.make_full(workspace, session).text
-
-
-def _list_candidates(workspace: Workspace) -> str:
-    """Name the tasks in progress where there are several; empty otherwise."""
-    try:
-        _ = workspace.task
-    except TaskError as error:
-        return f"{error.message}. `kedge anchor ID` prints what matters for the one you work on.\n"
-    except KedgeError:
-        return ""
-    return ""
+        limits = [each for each in about.limits if task is None or each[1] != "task"]
+        own = task is None or not about.goal.startswith(task.title)
+        goal = about.goal if own else ""
+        return anchor.make_small(workspace, goal, limits, session, about.binding.choice).text
+    if task_id is None:
+        return f"{about.binding.choice}\n" if about.binding.choice else ""
+    how = describe_binding(task_id, about.binding.how)
+    return anchor.make_full(workspace, session, f"This session is {how}." if how else "").text
 
 
 def read_heartbeat(project: Project, agent: str, *, probe: bool = False) -> dict[str, Any] | None:

@@ -44,12 +44,15 @@ class Workspace:
         *,
         alone: bool = False,
         recall: Recall | None = None,
+        guess: bool = True,
     ) -> None:
+        """Without a task, `guess` takes the one in progress."""
         self.project = project
         self.alone = alone  # nobody can answer questions, as in the run loop
         self.recall = recall
         self.settings = settings
         self._task_id = task_id
+        self._guess = guess
         self.warnings: list[str] = []
 
     @cached_property
@@ -68,6 +71,8 @@ class Workspace:
         """The named task, else the only one in progress, else my only one in progress."""
         if self._task_id is not None:
             return rules.find(self.tasks, self._task_id)
+        if not self._guess:
+            return None
         started = [task for task in self.tasks.values() if task.status is Status.IN_PROGRESS]
         me = self.settings.tasks.actor
         mine = [task for task in started if me and task.assignee == me]

@@ -147,6 +147,34 @@ def charter_for_task(task: Any) -> Charter:
     )
 
 
+def join_task(charter: Charter, task: Charter) -> Charter:
+    """Return the charter of a session that is bound to a task from now on.
+
+    The user's messages count most: a goal of their own stays, and the task's words weigh less.
+    """
+    charter = leave_task(charter)
+    faded = FADING if charter.specific else 1.0
+    weights = {word: weight * faded for word, weight in task.words} | dict(charter.words)
+    words = sorted(weights.items(), key=lambda pair: -pair[1])[:MOST_WORDS]
+    named = _limit_names(dict.fromkeys((*charter.named, *task.named)))
+    goal = charter.goal if charter.specific else task.goal
+    return charter._replace(
+        goal=goal,
+        limits=_keep_latest((*task.limits, *charter.limits)),
+        named=named,
+        words=tuple(words),
+        specific=_is_specific(goal, named, tuple(words)),
+        task=task.task,
+        scope=task.scope,
+    )
+
+
+def leave_task(charter: Charter) -> Charter:
+    """Return the charter without the limits and the scope of its task."""
+    limits = tuple(each for each in charter.limits if each.source != "task")
+    return charter._replace(limits=limits, task=None, scope=())
+
+
 def _from_root(paths: Iterable[object]) -> tuple[str, ...]:
     """Anchor the paths of a task at the project's root, so that they match nowhere else."""
     return tuple("/" + str(path).removeprefix("./").lstrip("/") for path in paths)

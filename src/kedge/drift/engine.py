@@ -72,6 +72,15 @@ class Session:
         self.course, _ = course.step(self.course, course.UserSpoke())
         self.evidence = ()
 
+    def bind(self, task: Charter) -> None:
+        """Bind the session to a task, given as a charter, in place of any other task."""
+        self.charter = charter.join_task(self.charter, task)
+        self.memory = self._remember(task.goal, "goal")
+
+    def unbind(self) -> None:
+        """End the binding to a task; what the user said stays."""
+        self.charter = charter.leave_task(self.charter)
+
     def action(self, id: str, tool: str, input: Any) -> Verdict:  # noqa: A002
         """Judge a tool call by what came before it."""
         root = self.root or _UNKNOWN_ROOT

@@ -7,6 +7,7 @@ for loops and for acts that cannot be undone.
 
 from __future__ import annotations
 
+from kedge.drift.charter import find_names
 from kedge.drift.course import choose_level
 from kedge.drift.evidence import distance, outward_acts, repeats
 from kedge.drift.evidence.memory import (
@@ -257,14 +258,20 @@ def _check_loop(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
 def _check_scope(
     charter: Charter, files: tuple[str, ...], code_map: CodeMap | None
 ) -> list[Penalty]:
-    """Penalize files outside the declared scope; less for files that go with those inside."""
+    """Penalize files outside the declared scope; less for files that go with those inside.
+
+    A file that the user's own messages name is in scope.
+    """
     if not charter.scope:
         return []
-    from kedge.drift.language.subjects import covers
+    from kedge.drift.language.subjects import covers, is_path
 
     penalties = []
     for path in files:
         if any(covers(subject, path) for subject in charter.scope):
+            continue
+        asked = (name for text in charter.prompts for name in find_names(text))
+        if any(is_path(name) and covers(name, path) for name in asked):
             continue
         beside = distance.is_companion(path) or distance.is_near(
             path, {distance.find_key(each) for each in charter.scope}, code_map

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from kedge.tasks.binding import Binding
+
 DRIFTED, REVIEW = "had-drift", "needs-review"  # labels of a task
 _ALARM = LEVELS.index("correct")
 _GRAVE = LEVELS.index("intervene")
@@ -76,16 +78,34 @@ def write_notice(session: str, summary: dict[str, Any]) -> str:
     return f"kedge: needs review: {summary['why'][0]}{rest} (kedge drift explain {session[:8]})"
 
 
-def write_reminder(
-    row: dict[str, Any], checks: Iterable[str], steps: Sequence[dict[str, Any]]
-) -> str:
-    """Write a reminder of the checks that did not pass since the last change; "" if all did."""
-    changed = [step["position"] for step in steps if step["changes"] and _was_done(step)]
-    if not changed:
+def write_start_notice(policy: str, binding: Binding) -> str:
+    """Write the line that tells the user what is watched; "" if nothing is."""
+    from kedge.tasks.binding import describe_binding
+
+    if policy == "off":
         return ""
-    passed = [
-        step["command"] for step in steps if step["position"] > changed[-1] and step["ok"] is True
-    ]
+    if binding.task is not None:
+        task = f", {describe_binding(binding.task.id, binding.how)}: {binding.task.title}"
+    elif binding.candidates:
+        names = ", ".join(each.id for each in binding.candidates[:5])
+        task = f", bound to no task: {len(binding.candidates)} are in progress here ({names})"
+    else:
+        task = ""
+    return f"kedge watches this session ({policy}){task}"[:_LONGEST]
+
+
+def write_reminder(
+    row: dict[str, Any], checks: Iterable[str], steps: Sequence[dict[str, Any]], since: str = ""
+) -> str:
+    """Write a reminder of the checks that did not pass since the last change.
+
+    Empty if all passed, or if nothing was changed after the time `since`.
+    """
+    changed = [step for step in steps if step["changes"] and _was_done(step)]
+    if not changed or changed[-1]["at"] < since:
+        return ""
+    last = changed[-1]["position"]
+    passed = [step["command"] for step in steps if step["position"] > last and step["ok"] is True]
     owed = [check for check in checks if not any(check in command for command in passed)]
     if not owed:
         return ""

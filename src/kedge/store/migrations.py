@@ -110,7 +110,24 @@ def expected_scope(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (map_cache, anchors, sessions, map_neighbours, limits, expected_scope)
+def bindings(db: sqlite3.Connection) -> None:
+    """How a session is bound to its task, and the work tree where a task was last claimed."""
+    db.execute("ALTER TABLE session ADD COLUMN bound TEXT NOT NULL DEFAULT ''")
+    db.execute(
+        "CREATE TABLE claim (task TEXT PRIMARY KEY, project TEXT NOT NULL, actor TEXT NOT NULL,"
+        " at TEXT NOT NULL) WITHOUT ROWID"
+    )
+
+
+STEPS: tuple[Step, ...] = (
+    map_cache,
+    anchors,
+    sessions,
+    map_neighbours,
+    limits,
+    expected_scope,
+    bindings,
+)
 
 
 def migrate(db: sqlite3.Connection) -> None:

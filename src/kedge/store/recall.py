@@ -1,8 +1,8 @@
 """Recall past steps that are relevant to the current one: four queries, at most ten steps.
 
 The queries are: same file, same folder, words of the goal, key decisions. Steps below 5 are left
-out, and decisions below 8; steps of the same session come first, then the latest. Hook path: types are for checkers
-only.
+out, and decisions below 8; steps of the same session come first, then the latest. Hook path: types
+are for checkers only.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _LISTS = ("scope", "limits", "keywords", "files", "folders", "rules", "recalled"
           "lacks")  # fmt: skip
 _BOOLEANS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
 _COLUMNS = (
-    "id, agent, project, task, policy, goal, scope, limits, keywords, score, course,"
+    "id, agent, project, task, bound, policy, goal, scope, limits, keywords, score, course,"
     " escalation, steps, status, transcript, needs_review, started_at, checked_at, ended_at,"
     " summary"
 )

@@ -57,8 +57,8 @@ def session(
     steps: list[RecordedStep], said: tuple[str, ...] = ("Make it faster.",), **more: Any
 ) -> Account:
     head = SessionStatus(
-        "3f2a9c1d-01", "3f2a9c1d", "claude", "k-1", "advise", said[-1] if said else "", "active",
-        8.5, "NORMAL", 0, len(steps), False, (), stamp(0), stamp(len(steps)), None,
+        "3f2a9c1d-01", "3f2a9c1d", "claude", "k-1", "", "advise", said[-1] if said else "",
+        "active", 8.5, "NORMAL", 0, len(steps), False, (), stamp(0), stamp(len(steps)), None,
     )  # fmt: skip
     revisions = tuple(CharterRevision(n, stamp(0), text, text) for n, text in enumerate(said, 1))
     events = tuple(event(each) for each in steps if each.score < 8)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 ACTIVE, ABANDONED = "active", "abandoned"
 _PREFIX = 8  # characters of an id, at least
 # fields that are columns of the same name
-_SESSION = "agent task policy course escalation steps needs_review started_at checked_at ended_at"
+_SESSION = """agent task bound policy course escalation steps needs_review started_at checked_at
+ended_at"""
 _STEP = """position at tool command reasoning subagent level decision is_key_decision is_validated
 changes ok"""
 _EVENT = "at score level before after escalation"
@@ -35,12 +36,16 @@ _EVENT = "at score level before after escalation"
 
 @dataclass(frozen=True, slots=True)
 class SessionStatus:
-    """A session. `why` says why it needs review; `short` is a unique prefix of its id."""
+    """A session. `why` says why it needs review; `short` is a unique prefix of its id.
+
+    `task` is the last task that it was bound to, `bound` how it is bound to it.
+    """
 
     id: str
     short: str
     agent: str
     task: str | None
+    bound: str
     policy: str
     goal: str
     status: str
@@ -283,15 +288,15 @@ def _describe_recovery(at: str, back: RecordedStep | None, spoken: Sequence[str]
 
 
 def _find_limits(row: Row, charters: Sequence[Row]) -> tuple[LimitInForce, ...]:
-    """Return the limits after the last message; without messages, those of the task."""
+    """Return the limits in force; those of a task came with no message."""
     came: dict[tuple[str, str], int] = {}
     for each in charters:
         for one in each["limits"]:
             came.setdefault((one["kind"], one["quote"]), each["revision"])
-    if charters:
-        held = [(one["kind"], one["quote"]) for one in charters[-1]["limits"]]
-    else:
-        held = [("", quote) for quote in row["limits"]]
+    last = charters[-1]["limits"] if charters else []
+    held = [(one["kind"], one["quote"]) for one in last if one["quote"] in row["limits"]]
+    spoken = {quote for _, quote in held}
+    held += [("", quote) for quote in row["limits"] if quote not in spoken]
     return tuple(
         LimitInForce(_text(kind), _text(quote), came.get((kind, quote))) for kind, quote in held
     )

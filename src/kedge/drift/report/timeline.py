@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from typing import TYPE_CHECKING
 
-from kedge.drift.course import LEVELS, NORMAL
-from kedge.drift.report.account import ON_COURSE, CharterRevision
+from kedge.drift.course import LEVELS, NORMAL, ON_COURSE
+from kedge.drift.report.account import CharterRevision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

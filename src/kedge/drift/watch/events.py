@@ -12,7 +12,7 @@ import os
 from kedge.drift import course
 from kedge.drift.actions import normalise
 from kedge.drift.engine import Session
-from kedge.drift.watch import answers, session_log, steps
+from kedge.drift.watch import answers, bindings, session_log, steps
 from kedge.drift.watch.answers import ADVISE, DENY, ENFORCE, NONE, OFF
 from kedge.drift.watch.calls import HookCall, as_edit
 from kedge.host import clock
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from kedge.drift.charter import Charter
     from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Verdict
+    from kedge.drift.watch.bindings import SessionTask
 
     Event = dict[str, Any]
     Answer = dict[str, Any]
@@ -39,9 +39,9 @@ _REASONING = 600  # characters of what the agent says
 class Watch:
     """Answers events of a project's sessions.
 
-    `policy` is called at each message; `charter` and `checks` read the session's task, if it has
-    one; `code_map` opens the map for a session. With `unattended`, prompts come from kedge and are
-    not the user's word.
+    `policy` is called at each message. `find_task` returns the task of a session, given its row and
+    the time since when claims are its own; None if tasks cannot be read. `code_map` opens the
+    map for a session. With `unattended`, prompts come from kedge and are not the user's word.
     """
 
     def __init__(
@@ -51,8 +51,7 @@ class Watch:
         agent: str,
         *,
         policy: Callable[[], str],
-        charter: Callable[[], Charter | None],
-        checks: Callable[[], Sequence[str]] = tuple,
+        find_task: Callable[[dict[str, Any], str], SessionTask | None],
         code_map: Callable[[str], CodeMap | None] = lambda _: None,
         unattended: bool = False,
     ) -> None:
@@ -60,8 +59,8 @@ class Watch:
         self.root = root
         self.agent = agent
         self.policy = policy
-        self.charter = charter
-        self.checks = checks
+        self.find_task = find_task
+        self.checks: Sequence[str] = ()  # of the session's task
         self.code_map = code_map
         self.unattended = unattended
         self.faults: list[str] = []
@@ -81,8 +80,8 @@ class Watch:
             row = self._load_row(name, event, policy)
             if event.get("source") != "compact":
                 sessions.change(self.db, name, status="active", ended_at=None, policy=policy)
-            if not row["engine"] and row["task"]:
-                session_log.save_session(self.db, name, self._load_session(row, event))
+            if policy != OFF:
+                self._update_binding(row, event)
 
     def take_prompt(self, name: str, event: Event) -> Answer | None:
         """Revise the charter with a message of the user, and deliver corrections that wait."""
@@ -93,7 +92,7 @@ class Watch:
             if policy == OFF:
                 sessions.change(self.db, name, policy=policy)
                 return None
-            session = self._load_session(row, event)
+            session = self._load_session(row, event, rebind="")
             revision = session.charter.revision
             texts = self._deliver(name, session, None) if policy in (ADVISE, ENFORCE) else []
             if not self.unattended:
@@ -132,7 +131,8 @@ class Watch:
                 self._judge(name, row, call, event, late=True)
                 row = self._load_row(name, event)
                 step = sessions.steps(self.db, name, last=1)[0]
-            session = self._load_session(row, event)
+            claimed = step["at"] if bindings.may_change_task(call) else None
+            session = self._load_session(row, event, rebind=claimed)
             ok = call.ok and not _has_failed(event, call.id)
             session.result(call.id, ok)
             texts = []
@@ -150,12 +150,16 @@ class Watch:
             row = sessions.get(self.db, name)
             if row is None or row["policy"] == OFF:
                 return None
+            self._update_binding(row, event)
             result = summary.summarize(self.db, row)
             sessions.change(self.db, name, needs_review=result["needs_review"])
         if row["policy"] not in (ADVISE, ENFORCE) or event.get("stop_hook_active"):
             return None
-        if row["task"]:
-            reminder = summary.write_reminder(row, self.checks(), sessions.steps(self.db, name))
+        if self.checks:
+            messages = sessions.charters(self.db, name)
+            since = messages[-1]["at"] if messages else ""
+            steps = sessions.steps(self.db, name)
+            reminder = summary.write_reminder(row, self.checks, steps, since)
             if reminder:
                 return answers.block_stop(reminder)
         if result["needs_review"] and not row["needs_review"] and self.agent == "claude":
@@ -190,48 +194,65 @@ class Watch:
         row = sessions.get(self.db, name)
         if row is not None:
             return row
-        charter = self.charter()
         now = clock.now()
         return sessions.add(
             self.db,
             name,
             agent=self.agent,
             project=self.root,
-            task=charter.task if charter is not None else None,
             policy=policy or self.policy(),
             transcript=str(event.get("transcript_path") or "")[:1000],
             started_at=now,
             checked_at=now,
         )
 
-    def _load_session(self, row: dict[str, Any], event: Event) -> Session:
-        """Return the engine as the last event left it."""
+    def _update_binding(self, row: dict[str, Any], event: Event) -> None:
+        """Bind the session to the task that it works on, and store it if that changed."""
+        before = row["task"], row["bound"]
+        session = self._load_session(row, event, rebind="")
+        if (row["task"], row["bound"]) != before:
+            session_log.save_session(self.db, row["id"], session)
+
+    def _load_session(
+        self, row: dict[str, Any], event: Event, *, rebind: str | None = None
+    ) -> Session:
+        """Return the engine as the last event left it, bound to its task.
+
+        The binding of a session is looked up at its first event, and with `rebind`, which is the
+        time since when claims of a task are the session's own, or "".
+        """
         cwd = str(event.get("cwd") or row["project"])
 
         def exists(path: str) -> bool:
             return os.path.lexists(f"{row['project']}/{path}")
 
-        def create(charter: Charter | None = None) -> Session:
-            return Session(
-                row["project"],
-                cwd=cwd,
-                charter_=charter,
-                code_map=self.code_map(row["id"]),
-                exists=exists,
-            )
+        def create() -> Session:
+            code_map = self.code_map(row["id"])
+            return Session(row["project"], cwd=cwd, code_map=code_map, exists=exists)
 
-        session = create()
+        session, restarted = create(), not row["engine"]
         if row["engine"]:
             try:
                 session.parse(json.loads(row["engine"]))
-                return session
             except ValueError as error:
                 self.faults.append(f"session {row['id']} starts again from its goal: {error}")
-        charter = self.charter() if row["task"] else None
-        session = create(charter)
-        if charter is None and row["goal"]:
+                session, restarted = create(), True
+        if restarted and row["goal"]:
             session.prompt(row["goal"])
+        if restarted or rebind is not None:
+            self._bind(row, session, rebind or "")
         return session
+
+    def _bind(self, row: dict[str, Any], session: Session, since: str) -> None:
+        """Bind the session to the task that it works on, or end its binding."""
+        found = self.find_task(row, since)
+        if found is None:
+            return
+        self.checks = found.checks
+        changes = bindings.apply_task(session, row, found)
+        if changes:
+            row.update(changes)
+            sessions.change(self.db, row["id"], **changes)
 
     def _judge(
         self, name: str, row: dict[str, Any], call: HookCall, event: Event, *, late: bool = False

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 
 from kedge.drift.watch.events import Watch
+from kedge.host.record import NamedTuple
 from kedge.store import sqlite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import sqlite3
     from typing import Any
 
-    from kedge.drift.charter import Charter
+    from kedge.drift.watch.bindings import SessionTask
     from kedge.host.project import Project
-    from kedge.model.task import Task
+    from kedge.tasks.binding import Binding
 
 
 def answer_event(
@@ -29,6 +30,7 @@ def answer_event(
 
     context = _Context(root, task)
     db, context.faults = sqlite.connect(home)
+    context.db = db
     with closing(db):
         near = Neighbours(db, root)
         watch = Watch(
@@ -36,13 +38,22 @@ def answer_event(
             root,
             agent,
             policy=context.policy,
-            charter=context.charter,
-            checks=context.checks,
+            find_task=context.find_task,
             code_map=lambda session: StoredMap(db, near, session),
             unattended=unattended,
         )
         answer = watch.answer(event)
     return answer, [*context.faults, *watch.faults, *near.warnings]
+
+
+class SessionBrief(NamedTuple):
+    """What a session belongs to: its binding, the policy, the user's goal, and the limits in force
+    as the user's words with their source."""
+
+    binding: Binding
+    policy: str
+    goal: str = ""
+    limits: tuple[tuple[str, str], ...] = ()
 
 
 class _Context:
@@ -51,7 +62,9 @@ class _Context:
     def __init__(self, root: str, task: str | None) -> None:
         self.root = root
         self.task_id = task
+        self.db: sqlite3.Connection | None = None
         self.faults: list[str] = []
+        self._project: Project | None = None
 
     def policy(self) -> str:
         from kedge import config
@@ -61,56 +74,118 @@ class _Context:
         try:
             return config.load(self._find_project()).settings.drift.policy
         except KedgeError as error:
-            self.faults.append(error.message)
+            self._report(error.message)
             return DriftSettings().policy
 
-    def charter(self) -> Charter | None:
+    def find_task(self, row: dict[str, Any], since: str) -> SessionTask | None:
+        """Return the task of a session; None if the tasks cannot be read."""
         from kedge.drift.charter import charter_for_task
+        from kedge.drift.watch.bindings import SessionTask
 
-        task = self._load_task()
-        return charter_for_task(task) if task is not None else None
+        binding = self.find_binding((row["task"] or "", row["bound"]), since)
+        if binding is None:
+            return None
+        if binding.task is None:
+            return SessionTask()
+        return SessionTask(binding.how, charter_for_task(binding.task), binding.task.checks)
 
-    def checks(self) -> Sequence[str]:
-        task = self._load_task()
-        return task.checks if task is not None else ()
+    def find_binding(self, bound: tuple[str, str], since: str = "") -> Binding | None:
+        """Return the binding of a session, which had the binding `bound` so far.
+
+        Claims after the time `since` are its own. None if the tasks cannot be read.
+        """
+        from kedge import config
+        from kedge.errors import KedgeError
+        from kedge.store import claims
+        from kedge.tasks import binding, choose
+        from kedge.tasks.board import Board
+
+        try:
+            project = self._find_project()
+            settings = config.load(project).settings.tasks
+            tasks = Board(choose.open_backend(project, settings)).tasks()
+            known = claims.read(self.db) if tasks and self.db is not None else {}
+            tree = binding.WorkTree(self.root, settings.actor, known)
+            found = binding.choose_binding(
+                tasks, tree, named=self.task_id, bound=bound, since=since
+            )
+        except KedgeError as error:
+            self._report(error.message)
+            return None
+        if since and found.how == binding.CLAIMED and found.task is not None and self.db:
+            claim = claims.Claim(self.root, found.task.assignee or "", tree.claimed_at(found.task))
+            claims.save(self.db, found.task.id, claim)  # the agent's sandbox may not have let it
+        return found
+
+    def _report(self, fault: str) -> None:
+        if fault not in self.faults:
+            self.faults.append(fault)
 
     def _find_project(self) -> Project:
         from pathlib import Path
 
         from kedge.host import project
 
-        return project.find(Path(self.root))
-
-    def _load_task(self) -> Task | None:
-        from kedge import config
-        from kedge.errors import KedgeError
-        from kedge.tasks import choose
-        from kedge.tasks.board import Board
-
-        if self.task_id is None:
-            return None
-        try:
-            settings = config.load(self._find_project()).settings.tasks
-            return Board(choose.open_backend(self._find_project(), settings)).get(self.task_id)
-        except KedgeError as error:
-            self.faults.append(error.message)
-            return None
+        if self._project is None:
+            self._project = project.find(Path(self.root))
+        return self._project
 
 
-def label_task(project: Project, session: str) -> None:
-    """Label the task of a session that strayed, so that somebody reviews it."""
+def describe_session(root: str, home: str, name: str, task: str | None) -> SessionBrief:
+    """Return what a session that starts or was compacted belongs to. Reads only, and fails open:
+    the event itself, which is recorded afterwards, reports the same faults."""
+    import json
+    import sqlite3
+
+    from kedge.drift import charter
+    from kedge.errors import KedgeError
+    from kedge.store import sessions
+    from kedge.tasks.binding import NAMED, Binding
+
+    context = _Context(root, task)
+    row = None
+    try:
+        context.db = sqlite.connect(home)[0]
+        row = sessions.get(context.db, name)
+    except (KedgeError, sqlite3.Error):
+        context.db = None
+    found = charter.Charter()
+    if row is not None and row["engine"]:
+        with suppress(KeyError, TypeError, ValueError):
+            found = charter.parse(json.loads(row["engine"])["charter"])
+    bound = (row["task"] or "", row["bound"]) if row is not None else ("", "")
+    binding = context.find_binding(bound)
+    if context.db is not None:
+        context.db.close()
+    return SessionBrief(
+        binding or Binding(how=NAMED if task else ""),
+        context.policy(),
+        found.goal if found.prompts else "",
+        tuple((each.quote, each.source) for each in found.limits),
+    )
+
+
+def label_task(project: Project, session: str, *, named: bool = False) -> None:
+    """Label the task of a session that strayed, so that somebody reviews it.
+
+    A task that the session is no longer bound to is labelled once more, and with `named`, where the
+    environment names it.
+    """
     from dataclasses import replace
 
     from kedge import config
     from kedge.drift import summary
+    from kedge.drift.watch.bindings import ENDED
     from kedge.store import sessions
     from kedge.tasks import choose
     from kedge.tasks.board import Board
 
     with closing(sqlite.connect(project.home())[0]) as db:
         row = sessions.get(db, session)
-        if row is None or not row["task"]:
+        if row is None or not row["task"] or not (row["bound"] or named):
             return
+        if row["bound"] == ENDED:
+            sessions.change(db, session, bound="")
         labels = summary.choose_labels(summary.summarize(db, row))
     if not labels:
         return

@@ -1,0 +1,46 @@
+"""The task that a session is bound to, as the watch uses it. Hook path: no `typing`."""
+
+from __future__ import annotations
+
+from kedge.host.record import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kedge.drift.charter import Charter
+    from kedge.drift.engine import Session
+    from kedge.drift.watch.calls import HookCall
+
+ENDED = "ended"  # of a binding whose task has not got its labels yet
+
+
+class SessionTask(NamedTuple):
+    """The task that a session belongs to and how; without a task, `charter` is None."""
+
+    how: str = ""
+    charter: Charter | None = None
+    checks: tuple[str, ...] = ()
+
+
+def may_change_task(call: HookCall) -> bool:
+    """True if a command may claim, close or release a task; the tasks tell whether it did."""
+    command = call.input.get("command") if isinstance(call.input, dict) else None
+    return isinstance(command, str) and "kedge" in command and "task" in command
+
+
+def apply_task(session: Session, row: dict[str, Any], found: SessionTask) -> dict[str, Any]:
+    """Bind the session to the task found, or unbind it; return the columns that change.
+
+    The column `task` keeps the last task of the session.
+    """
+    task = found.charter.task if found.charter is not None else None
+    if task is None and session.charter.task is None:
+        return {}
+    if found.charter is None:
+        session.unbind()
+        return {"bound": ENDED}
+    if task != session.charter.task:
+        session.bind(found.charter)
+    changes = {"task": task, "bound": found.how}
+    return {name: value for name, value in changes.items() if row[name] != value}
