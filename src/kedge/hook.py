@@ -115,6 +115,8 @@ def _start_session(root: str, home: str, agent: str, event: dict[str, Any]) -> d
     name = str(event.get("session_id") or "")[:100]
     named = os.environ.get(TASK)
     brief = sensor.describe_session(root, home, name, named)
+    for fault in brief.faults:
+        _record_error(agent, event, RuntimeError(fault))
     text = session.start(
         _find_project(root),
         agent,

@@ -82,6 +82,42 @@ def test_after_a_compaction_claude_code_gets_the_small_anchor_once(
     assert "## Re-anchoring Context" not in last.given
 
 
+ASKED = "Make the parser of dates faster. Do not touch package.json."
+
+
+def assert_reminded(said: str) -> None:
+    """The user's goal and limits are in what a session was told after a compaction."""
+    assert (
+        said.count("### Limits in force\n- “Do not touch package.json” (the user's message)") == 1
+    )
+    assert said.count(f"### The user asked\n“{ASKED}”") == 1
+
+
+def test_after_a_compaction_claude_code_is_reminded_of_the_users_words(
+    at_work: Kedge, claude: Claude, play: Play
+) -> None:
+    at_work("task", "close", "l1")
+    with play([BASH, "Done."]) as model:
+        claude(model.url, ASKED, "--allowedTools", "Bash(true)", cwd=at_work.directory)
+    assert len(model.list_requests("compaction")) >= 1
+    first, *_, last = model.list_requests("main")
+    assert "Limits in force" not in first.given
+    assert_reminded(last.given)
+
+
+def test_after_a_compaction_codex_is_reminded_of_the_users_words(
+    at_work: Kedge, codex: Codex, play: Play
+) -> None:
+    at_work("task", "close", "l1")
+    look = {"tool": "exec_command", "input": {"cmd": "true"}, "input_tokens": 50_000}
+    limit = ("-c", "model_auto_compact_token_limit=20000")
+    with play([look, "Done."]) as model:
+        anyway = "--dangerously-bypass-hook-trust"
+        codex(model.url, ASKED, anyway, *limit, cwd=at_work.directory)
+    assert len(model.list_requests("compaction")) == 1
+    assert_reminded(model.list_requests("main")[-1].given)
+
+
 def test_codex_is_anchored_too(at_work: Kedge, codex: Codex, play: Play) -> None:
     expected = now(at_work)
     with play(["Done."]) as model:
@@ -151,6 +187,92 @@ def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:
             "anchor", "o1", "--mode", "delta", "--session", "s", "--sources", "task,git,progress"
         ).out
     )
+
+
+def context(ran: subprocess.CompletedProcess[str]) -> str:
+    """What the hook tells the agent."""
+    answer = json.loads(ran.stdout or "{}").get("hookSpecificOutput", {})
+    return str(answer.get("additionalContext", ""))
+
+
+def test_the_anchor_after_a_compaction_has_the_sessions_limits_beside_the_task(
+    at_work: Kedge,
+) -> None:
+    root = at_work.directory
+    at_work("task", "update", "l1", "--out-of-scope", "db/")
+    hook(root, {**start(root), "hook_event_name": "UserPromptSubmit", "prompt": ASKED})
+    said = context(hook(root, start(root, "compact")))
+    assert "l1: Hash passwords" in said
+    assert "none is plain" in said
+    assert said.count("db/") == 1
+    assert_reminded(said)
+    assert tokens.count(said) <= SMALL
+
+
+def test_the_anchor_after_a_compaction_keeps_to_its_budget(at_work: Kedge) -> None:
+    root = at_work.directory
+    limits = " ".join(f"Don't touch src/part{n}/schema{n}.sql." for n in range(30))
+    for prompt in (f"Make the parser of dates {'much ' * 300}faster.", limits):
+        hook(root, {**start(root), "hook_event_name": "UserPromptSubmit", "prompt": prompt})
+    with_task = context(hook(root, start(root, "compact")))
+    at_work("task", "close", "l1")
+    for said in (with_task, context(hook(root, start(root, "compact")))):
+        assert "Don't touch src/part0/schema0.sql" in said
+        assert "kedge drift explain s" in said
+        assert 200 < tokens.count(said) <= SMALL
+    assert "Hash passwords" in with_task
+
+
+def test_an_empty_session_is_told_nothing_after_a_compaction(at_work: Kedge) -> None:
+    root = at_work.directory
+    at_work("task", "close", "l1")
+    assert hook(root, start(root, "compact")).stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("env", "source", "notice"),
+    [
+        ({}, "startup", "bound to l1 (in progress here): Hash passwords"),
+        ({"KEDGE_TASK": "l1"}, "resume", "bound to l1 (KEDGE_TASK): Hash passwords"),
+        ({}, "compact", None),
+        ({"KEDGE_TASK": "l1", "KEDGE_RUN": "r1"}, "startup", None),
+        ({"KEDGE_DRIFT_POLICY": "off"}, "startup", None),
+    ],
+)
+def test_the_user_sees_what_is_watched(
+    at_work: Kedge, env: dict[str, str], source: str, notice: str | None
+) -> None:
+    root = at_work.directory
+    answer = json.loads(hook(root, start(root, source), **env).stdout or "{}")
+    said = notice and f"kedge watches this session (advise), {notice}"
+    assert answer.get("systemMessage") == said
+
+
+def test_the_user_sees_what_is_watched_without_a_task(at_work: Kedge) -> None:
+    root = at_work.directory
+    at_work("task", "close", "l1")
+    answer = json.loads(hook(root, start(root)).stdout)
+    assert answer == {"systemMessage": "kedge watches this session (advise)"}
+    for name in ("o1", "o2"):
+        at_work("task", "add", "Other", "--id", name)
+        at_work("task", "claim", name)
+    answer = json.loads(hook(root, start(root)).stdout)
+    assert "bound to no task: 2 are in progress here (o1, o2)" in answer["systemMessage"]
+    assert "`kedge task claim ID --again` binds it" in context(hook(root, start(root)))
+
+
+def test_claude_code_shows_the_user_what_is_watched(
+    at_work: Kedge, claude: Claude, play: Play
+) -> None:
+    with play(["Done."]) as model:
+        ran = claude(model.url, "go on", cwd=at_work.directory)
+    (answer,) = [
+        event
+        for event in ran.events
+        if event.get("hook_event") == "SessionStart" and "output" in event
+    ]
+    assert "kedge watches this session" in json.loads(answer["output"])["systemMessage"]
+    assert "kedge watches this session" not in model.requests[-1].given
 
 
 def test_links_outside_a_repository_are_not_followed(tmp_path: Path) -> None:

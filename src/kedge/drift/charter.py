@@ -172,7 +172,9 @@ def join_task(charter: Charter, task: Charter) -> Charter:
 def leave_task(charter: Charter) -> Charter:
     """Return the charter without the limits and the scope of its task."""
     limits = tuple(each for each in charter.limits if each.source != "task")
-    return charter._replace(limits=limits, task=None, scope=())
+    declared = {path[1:] for path in charter.scope}
+    named = tuple(name for name in charter.named if name not in declared)
+    return charter._replace(limits=limits, named=named, task=None, scope=())
 
 
 def _from_root(paths: Iterable[object]) -> tuple[str, ...]:

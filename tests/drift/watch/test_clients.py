@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -244,3 +245,91 @@ def test_a_locked_database_does_not_stop_the_agent(harbour: Harbour, play: Play)
     assert len(model.list_requests()) == 2
     log = harbour.home / "logs" / "hook-errors.jsonl"
     assert "locked" in log.read_text()
+
+
+# Sessions of a claimed task
+
+PROGRAM = Path(sys.executable).with_name("kedge")  # Codex starts a login shell, with its own PATH
+SCOPE = ("--scope", "src/utils/", "--out-of-scope", "src/middleware/")
+OUT, BESIDE = "src/middleware/etag/new.ts", "src/router/trie.ts"
+
+
+@pytest.fixture
+def claimable(harbour: Harbour) -> Harbour:
+    """A project with a task that nobody has claimed."""
+    harbour.kedge("task", "add", "Parse dates faster", "--id", "k1", *SCOPE)
+    return harbour
+
+
+def assert_kept_to_scope(harbour: Harbour, model: FakeModel, how: str) -> None:
+    """What is out of scope was not written; what is merely not in scope was corrected."""
+    assert not (harbour.root / OUT).exists()
+    assert (harbour.root / BESIDE).exists()
+    *_, beside, last = model.list_requests()
+    assert "out of scope: src/middleware/" in beside.results
+    assert "[kedge] This leaves the scope of the task." in last.given
+    assert f"not in the task's scope: {BESIDE}" in last.given
+    *_, refused, corrected = harbour.steps()
+    assert refused["drift_score"] <= 4
+    assert (corrected["drift_score"], corrected["level"]) == (5, "correct")
+    row = harbour.session()
+    assert (row["task"], row["bound"]) == ("k1", how)
+    assert harbour.errors() == []
+
+
+@both
+def test_a_task_that_the_user_claimed_binds_the_session(
+    claimable: Harbour, agent: str, play: Play
+) -> None:
+    claimable.kedge("task", "claim", "k1")
+    calls = [claimable.write(agent, path, "export const x = 1\n") for path in (OUT, BESIDE)]
+    with play([*calls, "Done."]) as model:
+        claimable.run(agent, model, "Make it faster.")
+    assert_kept_to_scope(claimable, model, "in_progress")
+    assert "This session is bound to k1 (in progress here)." in model.list_requests()[0].given
+    (shown,) = claimable.kedge.json("drift", "status", "--all")
+    assert (shown["task"], shown["bound"]) == ("k1", "in_progress")
+    assert "bound to k1 (in progress here)" in claimable.kedge("drift", "status", "--all").out
+
+
+@both
+def test_a_task_that_the_agent_claims_binds_the_session(
+    claimable: Harbour, agent: str, play: Play
+) -> None:
+    calls = [claimable.write(agent, path, "export const x = 1\n") for path in (OUT, BESIDE)]
+    with play([claimable.shell(agent, f"{PROGRAM} task claim k1"), *calls, "Done."]) as model:
+        claimable.run(agent, model, "Take the next task.")
+    assert_kept_to_scope(claimable, model, "claimed")
+    assert "bound to k1 (claimed here)" in claimable.kedge("drift", "explain", "last").out
+
+
+@both
+def test_a_task_that_is_closed_does_not_bind_the_session_any_more(
+    claimable: Harbour, agent: str, play: Play
+) -> None:
+    claimable.kedge("task", "claim", "k1")
+    calls = [
+        claimable.shell(agent, f"{PROGRAM} task close k1"),
+        claimable.write(agent, OUT, "export const x = 1\n"),
+    ]
+    with play([*calls, "Done."]) as model:
+        claimable.run(agent, model, "Make it faster.")
+    assert (claimable.root / OUT).exists()
+    assert "[kedge]" not in "".join(one.given for one in model.list_requests())
+    assert claimable.session()["task"] == "k1"
+    assert claimable.kedge("drift", "explain", "last").out.count("bound to") == 0
+
+
+@both
+def test_the_agent_is_reminded_of_the_checks_of_a_claimed_task(
+    claimable: Harbour, agent: str, play: Play
+) -> None:
+    claimable.kedge("task", "update", "k1", "--check", "true")
+    claimable.kedge("task", "claim", "k1")
+    write = claimable.write(agent, "src/utils/dates.ts", "export const x = 1\n")
+    check = claimable.shell(agent, "true")
+    with play([write, "Done.", check, "Done."]) as model:
+        claimable.run(agent, model, "Make it faster.")
+    reminders = [one for one in model.list_requests() if "is not proven done: `true`" in one.given]
+    assert len(reminders) == 2  # once, and once more as history
+    assert len(model.list_requests()) == 4

@@ -54,6 +54,7 @@ class SessionBrief(NamedTuple):
     policy: str
     goal: str = ""
     limits: tuple[tuple[str, str], ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 class _Context:
@@ -132,8 +133,11 @@ class _Context:
 
 
 def describe_session(root: str, home: str, name: str, task: str | None) -> SessionBrief:
-    """Return what a session that starts or was compacted belongs to. Reads only, and fails open:
-    the event itself, which is recorded afterwards, reports the same faults."""
+    """Return what a session that starts or was compacted belongs to.
+
+    Reads only, and fails open: the event itself, which is recorded afterwards, reports the same
+    faults, except that a damaged database is replaced here.
+    """
     import json
     import sqlite3
 
@@ -144,8 +148,9 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
 
     context = _Context(root, task)
     row = None
+    faults: list[str] = []
     try:
-        context.db = sqlite.connect(home)[0]
+        context.db, faults = sqlite.connect(home)
         row = sessions.get(context.db, name)
     except (KedgeError, sqlite3.Error):
         context.db = None
@@ -162,6 +167,7 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
         context.policy(),
         found.goal if found.prompts else "",
         tuple((each.quote, each.source) for each in found.limits),
+        tuple(faults),
     )
 
 
