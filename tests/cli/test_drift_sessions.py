@@ -118,6 +118,28 @@ def test_status_warns_of_guard_errors(kedge: Kedge, record: Recorded) -> None:
     assert KEY not in told
 
 
+def test_a_binding_is_shown(kedge: Kedge, record: Recorded, repo: Path) -> None:
+    record.session(task="k-1", bound="claimed", limits=["out of scope: db/"])
+    record.live()
+    assert (kedge.json("drift", "status")[0]["bound"]) == "claimed"
+    line = "bound to k-1 (claimed here)"
+    assert f"\t{line}\t" in kedge("drift", "status").out
+    assert f"{FIRST[:8]} is {line}\n" in terminal(repo, "drift", "status")
+    described = kedge("drift", "explain", "last").out
+    assert f"task:      {line}\n" in described
+    assert "In force:\n- “out of scope: db/”\n" in described
+    sessions.change(record.db, FIRST, bound="ended")
+    assert "task:      k-1\n" in kedge("drift", "explain", "last").out
+
+
+def test_limits_of_a_task_come_and_go_between_messages(kedge: Kedge, record: Recorded) -> None:
+    record.session(task="k-1", bound="claimed")
+    record.add_message(GOAL, forbids=[("no_touch", QUOTE), ("no_touch", "out of scope: db/")])
+    sessions.change(record.db, FIRST, limits=[QUOTE, "out of scope: src/"])
+    held = [each["quote"] for each in kedge.json("drift", "explain", "last")["limits"]]
+    assert held == [QUOTE, "out of scope: src/"]
+
+
 def test_status_on_a_terminal(record: Recorded, repo: Path) -> None:
     record.add_drift()
     record.live()

@@ -117,6 +117,18 @@ def test_claims_exclude_each_other(kedge: Kedge) -> None:
     kedge("task", "reopen", "T-1")
     ran = kedge("task", "claim", "T-1", "--json", env={"KEDGE_TASKS_ACTOR": "env-actor"})
     assert ran.data["assignee"] == "env-actor"
+    kedge("task", "reopen", "T-1")
+    kedge("task", "claim", "T-1")
+    assert_clear(kedge("task", "claim", "T-1", code=1), code=1, says="already claimed")
+    kedge("task", "claim", "T-1", "--again")
+
+
+def test_a_claim_whose_place_cannot_be_recorded_is_a_claim(kedge: Kedge, tmp_path: Path) -> None:
+    add(kedge, "T-1")
+    (tmp_path / "file").write_text("")
+    ran = kedge("task", "claim", "T-1", env={"KEDGE_HOME": str(tmp_path / "file" / "home")})
+    assert "the work tree of this claim was not recorded" in ran.err
+    assert kedge.json("task", "show", "T-1")["status"] == "in_progress"
 
 
 def test_close_block_reopen_and_the_ledger(kedge: Kedge) -> None:

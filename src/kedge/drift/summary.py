@@ -80,9 +80,10 @@ def write_notice(session: str, summary: dict[str, Any]) -> str:
 
 def write_start_notice(policy: str, binding: Binding) -> str:
     """Write the line that tells the user what is watched; "" if nothing is."""
+    from kedge.drift.watch.answers import OFF
     from kedge.tasks.binding import describe_binding
 
-    if policy == "off":
+    if policy == OFF:
         return ""
     if binding.task is not None:
         task = f", {describe_binding(binding.task.id, binding.how)}: {binding.task.title}"

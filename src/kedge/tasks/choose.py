@@ -35,17 +35,23 @@ def task_project(project: Project) -> Project:
     return Project(repo.root, repo) if ours else project
 
 
-def open_backend(project: Project, settings: TaskSettings) -> Backend:
-    """Return the backend that the settings name, or the one detected for `auto`."""
+def open_backend(
+    project: Project, settings: TaskSettings, *, patience: float | None = None
+) -> Backend:
+    """Return the backend that the settings name, or the one detected for `auto`.
+
+    `patience` limits the seconds that another program may take to list its tasks.
+    """
     project = task_project(project)
     name = (detect(project) or "jsonl") if settings.backend == "auto" else settings.backend
     timeout = settings.lock_timeout
     if name == "beads":
         import shutil
 
-        from kedge.tasks.beads.backend import Beads
+        from kedge.tasks.beads.backend import TIMEOUT, Beads
 
-        return Beads(project.root, program=shutil.which(settings.bd), lock_timeout=timeout)
+        program, most = shutil.which(settings.bd), patience or TIMEOUT
+        return Beads(project.root, program=program, lock_timeout=timeout, timeout=most)
     if name == "task_yaml":
         from kedge.tasks.task_yaml.backend import TaskYaml
 

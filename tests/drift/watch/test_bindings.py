@@ -11,7 +11,7 @@ import pytest
 from support import Kedge, git
 
 from kedge.drift.watch import sensor
-from kedge.store import sessions, sqlite
+from kedge.store import claims, sessions, sqlite
 
 GOAL = "Make the parser of dates faster. Don't touch package.json."
 CLAIM = "kedge task claim k1"
@@ -150,6 +150,20 @@ def test_a_task_that_the_agent_claims_binds_at_once(agent: Agent, command: str) 
     assert agent.row["goal"].startswith("Parse dates faster")
 
 
+def test_a_claim_that_a_sandbox_kept_from_the_database_binds_too(
+    agent: Agent, tmp_path: Path
+) -> None:
+    agent.says(GOAL)
+    call = {"tool_name": "Bash", "tool_input": {"command": CLAIM}, "tool_use_id": "t1"}
+    agent("PreToolUse", **call)
+    agent.kedge("task", "claim", "k1", "--as", "ada", env={"KEDGE_HOME": str(tmp_path / "home")})
+    agent("PostToolUse", **call)
+    assert agent.bound == ("k1", "claimed")
+    with closing(sqlite.connect(agent.home)[0]) as db:
+        claim = claims.read(db)["k1"]
+    assert (claim.project, claim.actor) == (str(agent.root), "ada")
+
+
 def test_a_claim_that_fails_binds_to_nothing(agent: Agent) -> None:
     agent.kedge("task", "claim", "k1", "--as", "bob")
     agent.kedge("task", "claim", "k2", "--as", "eve")
@@ -254,6 +268,19 @@ def test_tasks_that_cannot_be_read_leave_a_binding_as_it_is(agent: Agent) -> Non
     assert agent.bound == ("k1", "in_progress")
     assert asks(agent.writes(OUT))
     assert len(agent.faults) == 1
+
+
+def test_a_program_that_is_slow_to_list_tasks_does_not_lose_a_message(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "bd"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("KEDGE_TASKS_BACKEND", "beads")
+    monkeypatch.setenv("KEDGE_TASKS_BD", str(slow))
+    agent.says(GOAL)
+    assert agent.row["goal"] == GOAL
+    assert any("bd export took longer than 1.5 s" in fault for fault in agent.faults)
 
 
 # What the user says counts most

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kedge.tasks.binding import Binding
 
 
+_PATIENCE = 1.5  # seconds to wait for a program that lists tasks; a hook has six
+
+
 def answer_event(
     root: str, home: str, agent: str, event: dict[str, Any], task: str | None, *, unattended: bool
 ) -> tuple[dict[str, Any] | None, list[str]]:
@@ -104,7 +107,7 @@ class _Context:
         try:
             project = self._find_project()
             settings = config.load(project).settings.tasks
-            tasks = Board(choose.open_backend(project, settings)).tasks()
+            tasks = Board(choose.open_backend(project, settings, patience=_PATIENCE)).tasks()
             known = claims.read(self.db) if tasks and self.db is not None else {}
             tree = binding.WorkTree(self.root, settings.actor, known)
             found = binding.choose_binding(
@@ -142,6 +145,7 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
     import sqlite3
 
     from kedge.drift import charter
+    from kedge.drift.watch.answers import OFF
     from kedge.errors import KedgeError
     from kedge.store import sessions
     from kedge.tasks.binding import NAMED, Binding
@@ -154,8 +158,8 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
         row = sessions.get(context.db, name)
     except (KedgeError, sqlite3.Error):
         context.db = None
-    found = charter.Charter()
-    if row is not None and row["engine"]:
+    policy, found = context.policy(), charter.Charter()
+    if policy != OFF and row is not None and row["engine"]:
         with suppress(KeyError, TypeError, ValueError):
             found = charter.parse(json.loads(row["engine"])["charter"])
     bound = (row["task"] or "", row["bound"]) if row is not None else ("", "")
@@ -164,7 +168,7 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
         context.db.close()
     return SessionBrief(
         binding or Binding(how=NAMED if task else ""),
-        context.policy(),
+        policy,
         found.goal if found.prompts else "",
         tuple((each.quote, each.source) for each in found.limits),
         tuple(faults),
