@@ -49,7 +49,8 @@ class Scored(NamedTuple):
     @property
     def half(self) -> str:
         """Return the half of the session that the prompts are from, so that none is in both."""
-        source = str(self.case["id"]).rpartition("/")[2].partition("+")[0]
+        name = str(self.case["id"]).partition("/")[2]
+        source = name[: name.rfind("+")] if self.case["id"].startswith("s") else name
         return "first" if sha256(source.encode()).digest()[0] % 2 else "second"
 
     def has_alarm(self, most: int) -> bool:

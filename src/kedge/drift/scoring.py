@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Exists: TypeAlias = Callable[[str], bool]
 
 # log-odds from which distance from the goal costs one, two and three points
-_DISTANT, _FAR, _FARTHER, _FARTHER_SHORT = 0.75, 1.25, 2.25, 2.0
+_DISTANT, _FAR, _FARTHER, _FARTHER_SHORT = 0.75, 1.25, 2.25, 2.1
 _LOST = 3.25  # for several changes in a row, worth a correction
 _AWAY, _AWAY_SHORT = 2.0, 3.0  # distance from the work so far, from which it costs three points
 _SHORT = 14  # a request with fewer pairs of words is short

@@ -168,8 +168,9 @@ def measure(
 
 # The following log-odds were fitted to sessions on their goal and on another goal, with and without
 # a map, and rounded (docs/design/drift.md). The longer a goal is and the more it names, the more of
-# it must be mentioned; the shorter it is, the more the map's ranking counts. A word of the goal
-# that occurs in a path is mentioned by any work in that place, and does not count.
+# it must be mentioned; the shorter it is, the more the map's ranking counts. A word of a long goal
+# that occurs in a path is mentioned by any work in that place, and does not count; with a short
+# goal it is the best sign there is.
 
 
 def _measure_goal(memory: SessionMemory, names: int) -> Odds:
@@ -178,13 +179,14 @@ def _measure_goal(memory: SessionMemory, names: int) -> Odds:
     met = len(memory.reached_words.keys() - memory.placed.keys())
     expected = -1.5  # nothing is known about the files
     if memory.expected is not None:
-        expected = (0.5 + 0.5 * short) * _find_surprise(memory.expected)
+        expected = (0.5 + 0.35 * short) * _find_surprise(memory.expected)
     return _add_up(
         ("size of the request", 1.25 * log1p(min(len(memory.pairs), _LARGEST))
          + 1.75 * log1p(min(names, _MOST_NAMES)) + 2.25 * (words + short) - 7.25),
         ("changes so far", 0.75 * log1p(memory.modified)),
         ("its words met", -2.25 * log1p(met) - 1.5 * log1p(len(memory.reached_pairs))
-         - 2.25 * log1p(min(len(memory.reached_names), _MOST_NAMES))),
+         - 2.25 * log1p(min(len(memory.reached_names), _MOST_NAMES))
+         - 2.0 * short * log1p(len(memory.placed))),
         ("files expected for it", expected),
     )  # fmt: skip
 
@@ -222,6 +224,8 @@ def _departs(memory: SessionMemory, code: Sequence[str], code_map: CodeMap | Non
     Only a map can tell: without one, every first visit to another folder would look like this.
     """
     if code_map is None or not code or not memory.on_course or not memory.window:
+        return False
+    if not memory.reached_words:  # the work before says nothing about the request either
         return False
     step = memory.window[-1]
     if step.relevance is None or step.relevance > _UNEXPECTED:
