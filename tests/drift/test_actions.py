@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kedge.drift import actions
 from kedge.drift.actions import Action, Effects, normalise
 from kedge.drift.evidence.weakened_checks import find_weakened_checks
-from kedge.drift.shell.effects import MOST, MOST_TEXT
+from kedge.drift.shell.effects import MOST, MOST_TEXT, VcsCommand
 
 ROOT = "/home/dev/project"
 PATCH = """*** Begin Patch
@@ -36,7 +36,10 @@ def act(tool: str, given_input: Any, cwd: str = ROOT) -> Action:
 
 
 def effects_of(action: Action) -> dict[str, Any]:
-    return {kind: value for kind, value in action.effects._asdict().items() if value}
+    """The effects, without the paths that must have existed: they are among the others."""
+    found = {kind: value for kind, value in action.effects._asdict().items() if value}
+    found.pop("existing", None)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -123,7 +126,7 @@ def test_payloads_of_hooks(payload: dict[str, Any], kind: str, expected: dict[st
         ("mcp__github__get_file_contents", {"owner": "o", "repo": "r", "path": "a.py"}, "mcp", {}),
         ("mcp__github__create_or_update_file", {"owner": "o", "repo": "r", "path": "a.py",
                                                 "content": "x"}, "mcp",
-         {"network": ("mcp:github",)}),
+         {"vcs": (VcsCommand("push", (), outward=True),), "network": ("mcp:github",)}),
         ("mcp__linear-server__create_issue", {"title": "t", "team": "x"}, "mcp",
          {"network": ("mcp:linear-server",)}),
         ("mcp__linear-server__list_projects", {"query": "q"}, "mcp", {}),

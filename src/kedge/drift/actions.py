@@ -5,15 +5,15 @@ Nothing is run and no file is read. An unknown tool counts as one that only read
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
+from kedge.drift.draft import PATHS, ActionDraft, is_mapping, list_strings, pair_texts
 from kedge.drift.shell.effects import Change, Effects, EffectsBuilder
-from kedge.drift.shell.paths import project_paths
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any, Literal, TypeAlias
 
     Kind: TypeAlias = Literal[
@@ -25,6 +25,7 @@ __all__ = ["Action", "Change", "Effects", "normalise"]
 
 _SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash")
 _SHORT = 200  # characters of a command that is likely to be run again
+_NO_TEXTS: dict[str, str] = {}
 _MOST_COMMAND = 20_000  # characters of a command, a note or a prompt that are kept
 
 
@@ -46,39 +47,6 @@ class Action(NamedTuple):
     changes: tuple[Change, ...] = ()
 
 
-class _Draft:
-    """An action while its input is being read."""
-
-    __slots__ = ("command", "cwd", "effects", "input", "paths", "tool")
-
-    def __init__(self, tool: str, given: Mapping[str, Any], root: str, cwd: str) -> None:
-        self.tool = tool
-        self.input = given
-        self.paths = project_paths(root)
-        self.cwd = self.paths.absolute(cwd or ".", self.paths.root)
-        self.effects = EffectsBuilder()
-        self.command = ""
-
-    def text(self, *names: str) -> str:
-        """Return the first of the named inputs that is a non-empty string."""
-        for name in names:
-            value = self.input.get(name)
-            if isinstance(value, str) and value:
-                return value
-        return ""
-
-    def add(self, kind: str, path: str) -> str:
-        """Record an effect on a path; return the displayed path, or "" if it is not known."""
-        shown = self.paths.display(path.removeprefix("file://"), self.cwd) if path else None
-        if shown is None:
-            return ""
-        path, outside = shown
-        self.effects.add(kind, path)
-        if outside:
-            self.effects.add("outside", path)
-        return path
-
-
 def normalise(
     tool: str,
     input: Any,  # noqa: A002 - the word that agents use
@@ -86,11 +54,15 @@ def normalise(
     root: str,
     cwd: str,
     id: str = "",  # noqa: A002
+    texts: Mapping[str, str] = _NO_TEXTS,
 ) -> Action:
-    """Return the action of a tool call. Never raises, whatever the input."""
+    """Return the action of a tool call. Never raises, whatever the input.
+
+    `texts` are scripts and patches that the session wrote, by path: a command may run them.
+    """
     tool = tool if isinstance(tool, str) else ""
-    given: Mapping[str, Any] = input if _is_mapping(input) else {"input": input}
-    draft = _Draft(tool, given, root, cwd)
+    given: Mapping[str, Any] = input if is_mapping(input) else {"input": input}
+    draft = ActionDraft(tool, given, root, cwd, texts)
     kind = _find_reader(tool)(draft)
     effects = draft.effects
     return Action(
@@ -106,87 +78,74 @@ def normalise(
     )
 
 
-def _is_mapping(value: object) -> bool:
-    return hasattr(value, "get") and hasattr(value, "keys")
-
-
-def _find_reader(tool: str) -> Callable[[_Draft], Kind]:
+def _find_reader(tool: str) -> Callable[[ActionDraft], Kind]:
     if tool.startswith("mcp__"):
         return _mcp
     name = tool.rpartition(".")[2]  # Codex: `functions.shell`
     return _TOOLS.get(name.lower(), _make_reader("unknown"))
 
 
-_PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "filename", "file",
-          "relative_path", "target_file", "uri")  # fmt: skip
-_TEXTS = ("_string", "String", "_str", "Text", "_text")
-
-
-def _read(draft: _Draft) -> Kind:
-    draft.add("read", draft.text(*_PATHS, "dir_path", "directory"))
-    for path in _strings(draft.input.get("paths")):
+def _read(draft: ActionDraft) -> Kind:
+    draft.add("read", draft.text(*PATHS, "dir_path", "directory"))
+    for path in list_strings(draft.input.get("paths")):
         draft.add("read", path)
     return "read"
 
 
-def _search(draft: _Draft) -> Kind:
+def _search(draft: ActionDraft) -> Kind:
     draft.add("read", draft.text("path", "dir_path", "directory"))
     draft.command = draft.text("pattern", "query", "glob")
     return "read"
 
 
-def _write(draft: _Draft) -> Kind:
-    shown = draft.add("written", draft.text(*_PATHS))
+def _write(draft: ActionDraft) -> Kind:
+    shown = draft.add("written", draft.text(*PATHS))
     draft.effects.add_change(
         shown, draft.text("content", "contents", "text", "file_text"), whole=True
     )
     return "write"
 
 
-def _edit(draft: _Draft) -> Kind:
-    shown = draft.add("written", draft.text(*_PATHS))
-    old, new = _pair(draft.input)
+def _edit(draft: ActionDraft) -> Kind:
+    old, new = pair_texts(draft.input)
+    add = draft.add_edit if old or "edits" in draft.input else partial(draft.add, "written")
+    shown = add(draft.text(*PATHS))
     draft.effects.add_change(shown, new, old)
-    _add_edits(draft, shown)
+    draft.add_edits(shown)
     return "edit"
 
 
-def _add_edits(draft: _Draft, shown: str) -> None:
-    for edit in _list(draft.input.get("edits")):
-        if _is_mapping(edit):
-            old, new = _pair(edit)
-            draft.effects.add_change(shown, new, old)
-
-
-def _pair(edit: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the old and the new text of an edit."""
-    old, new = ([edit.get(side + tail) for tail in _TEXTS] for side in ("old", "new"))
-    return next(_strings(old), ""), next(_strings(new), "")
-
-
-def _notebook(draft: _Draft) -> Kind:
-    shown = draft.add("written", draft.text(*_PATHS))
+def _notebook(draft: ActionDraft) -> Kind:
+    shown = draft.add_edit(draft.text(*PATHS))
     source = draft.text("new_source")
     if draft.text("edit_mode") != "delete":
         draft.effects.add_change(shown, source)
     return "edit"
 
 
-def _shell(draft: _Draft) -> Kind:
+def _shell(draft: ActionDraft) -> Kind:
     cwd = draft.text("workdir", "cwd", "dir_path", "directory")
     if cwd:
         draft.cwd = draft.paths.absolute(cwd, draft.cwd)
     draft.command = _command(draft.input)
-    read = _interpret_cached if len(draft.command) <= _SHORT else _interpret
-    draft.effects = read(draft.command, draft.paths.root, draft.cwd or ".")
+    used = {
+        path: text for path, text in draft.texts.items() if path.rpartition("/")[2] in draft.command
+    }
+    place = draft.paths.root, draft.cwd or "."
+    if used or len(draft.command) > _SHORT:
+        draft.effects = _interpret(draft.command, *place, used)
+    else:
+        draft.effects = _interpret_cached(draft.command, *place)
     return _choose_kind(draft.effects)
 
 
-def _interpret(command: str, root: str, cwd: str) -> EffectsBuilder:
+def _interpret(
+    command: str, root: str, cwd: str, texts: Mapping[str, str] = _NO_TEXTS
+) -> EffectsBuilder:
     from kedge.drift.shell.interpreter import read_command
 
     effects = EffectsBuilder()
-    read_command(command, effects, root=root, cwd=cwd)
+    read_command(command, effects, root=root, cwd=cwd, texts=texts)
     return effects
 
 
@@ -199,7 +158,7 @@ def _command(given: Mapping[str, Any]) -> str:
         value = given.get(name)
         if isinstance(value, str):
             return value
-        words = list(_strings(value))
+        words = list(list_strings(value))
         if len(words) == 3 and words[0] in _SHELLS and words[1] in ("-c", "-lc", "-lic", "-ic"):
             return words[2]
         if words:
@@ -220,7 +179,7 @@ def _choose_kind(effects: EffectsBuilder) -> Kind:
     return "read" if effects.plain else "shell"
 
 
-def _patch(draft: _Draft) -> Kind:
+def _patch(draft: ActionDraft) -> Kind:
     from kedge.drift.shell.patches import parse_patch
 
     text = draft.text("input", "patch", "command", "content")
@@ -233,9 +192,11 @@ def _patch(draft: _Draft) -> Kind:
         if each.kind == "delete":
             shown = draft.add("deleted", each.path)
         elif each.target:
-            shown = _move(draft, each.path, each.target)
+            shown = draft.move(each.path, each.target)
             if each.added or each.removed:
                 draft.add("written", each.target)
+        elif each.kind == "update":
+            shown = draft.add_edit(each.path)
         else:
             shown = draft.add("written", each.path)
         draft.effects.add_change(shown, each.added, each.removed, each.kind == "add")
@@ -247,37 +208,22 @@ def _patch(draft: _Draft) -> Kind:
     return "write" if kinds == {"add"} else "edit"
 
 
-def _move(draft: _Draft, source: str, target: str) -> str:
-    old, new = draft.paths.display(source, draft.cwd), draft.paths.display(target, draft.cwd)
-    if not old or not new:
-        return ""
-    draft.effects.add("moved", (old[0], new[0]))
-    for path, outside in (old, new):
-        if outside:
-            draft.effects.add("outside", path)
-    return new[0]
-
-
-def _fetch(draft: _Draft) -> Kind:
-    from kedge.drift.shell.call import strip_secrets
-
-    draft.command = draft.text("url", "query", "prompt", "q")
-    url = draft.text("url")
-    draft.effects.add("network", strip_secrets(url) if url else "web search")
+def _fetch(draft: ActionDraft) -> Kind:
+    draft.fetch()
     return "network"
 
 
-def _make_reader(kind: Kind, *names: str) -> Callable[[_Draft], Kind]:
+def _make_reader(kind: Kind, *names: str) -> Callable[[ActionDraft], Kind]:
     """Return a reader of tools that do nothing to the tree; the command is one of these inputs."""
 
-    def read(draft: _Draft) -> Kind:
+    def read(draft: ActionDraft) -> Kind:
         draft.command = draft.text(*names)
         return kind
 
     return read
 
 
-def _stdin(draft: _Draft) -> Kind:
+def _stdin(draft: ActionDraft) -> Kind:
     """Read the text that is sent to a running program, which may be a shell."""
     draft.command = draft.text("chars")
     if draft.command.strip():
@@ -285,77 +231,20 @@ def _stdin(draft: _Draft) -> Kind:
     return "shell" if draft.command.strip() else "read"
 
 
-_WRITES = "write edit create update replace insert append patch save modify put set add copy"
-_VERBS = {
-    **dict.fromkeys(_WRITES.split(), "written"),
-    **dict.fromkeys(("delete", "remove", "unlink"), "deleted"),
-    **dict.fromkeys(("move", "rename"), "moved"),
-}
-_ELSEWHERE = ("owner", "repo", "repository", "project_id", "branch", "bucket", "page_id")
+def _mcp(draft: ActionDraft) -> Kind:
+    from kedge.drift.mcp_calls import read_call, runs_command
 
-
-def _mcp(draft: _Draft) -> Kind:
-    """Read a call of an MCP tool: its paths are read unless the tool's name says that it writes.
-
-    A path that comes with a repository or a bucket belongs there, not to this tree.
-    """
-    _, server, name = [*draft.tool.split("__", 2), "", ""][:3]
-    words = name.replace("-", "_").lower().split("_")
-    act = next((_VERBS[word] for word in words if word in _VERBS), "read")
-    shells = {"shell", "bash", "command", "exec", "terminal"}
-    if draft.text("command", "cmd") and not shells.isdisjoint(words):
+    if runs_command(draft):
         _shell(draft)
-        return "mcp"
-    if draft.text("url"):
-        _fetch(draft)
-    if not any(key in draft.input for key in _ELSEWHERE):
-        _read_mcp_paths(draft, act, words)
-    if act != "read" and not any(
-        draft.effects.has(kind) for kind in ("written", "deleted", "moved", "directories")
-    ):
-        draft.effects.add("network", f"mcp:{server}")
+    else:
+        read_call(draft)
     return "mcp"
-
-
-def _read_mcp_paths(draft: _Draft, act: str, words: list[str]) -> None:
-    source = draft.text("source", "from", "old_path")
-    target = draft.text("destination", "to", "new_path")
-    if act == "moved":
-        if source and target:
-            _move(draft, source, target)
-        return
-    if target and "copy" in words:
-        draft.add("read", source)
-        draft.add("written", target)
-        return
-    folder = act == "written" and not {"directory", "folder", "dir"}.isdisjoint(words)
-    kind = "directories" if folder else act
-    paths = [draft.text(*_PATHS, "directory"), *_strings(draft.input.get("paths"))]
-    shown = [draft.add(kind, path) for path in paths if _is_path(path)]
-    if act == "written" and any(shown):
-        old, new = _pair(draft.input)
-        text = new or draft.text("content", "contents", "text", "body", "file_text")
-        draft.effects.add_change(shown[0], text, old, whole="write" in words or "create" in words)
-        _add_edits(draft, shown[0])
-
-
-def _is_path(text: str) -> bool:
-    return bool(text) and "\n" not in text and not text.startswith(("http://", "https://"))
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield the strings of a list."""
-    return (each for each in _list(value) if isinstance(each, str))
-
-
-def _list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else ()
 
 
 _agent = _make_reader("agent", "prompt", "message", "task")
 _plan = _make_reader("plan", "plan", "subject", "query", "skill", "question")
 _quiet = _make_reader("read", "query", "skill", "task_id", "bash_id", "chars")
-_TABLE: tuple[tuple[Callable[[_Draft], Kind], str], ...] = (
+_TABLE: tuple[tuple[Callable[[ActionDraft], Kind], str], ...] = (
     (_read, "Read NotebookRead LS view_image read_file list_directory read_many_files list"),
     (_search, "Glob Grep search_file_content codesearch grep_search file_search"),
     (_write, "Write write_file create_file"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         def run_text(self, source: str, state: ShellState, stdin: Output = NOTHING) -> Output: ...
         def run_program(self, argv: list[Value], state: ShellState, stdin: Output) -> Output: ...
         def resolve_directory(self, value: Value, state: ShellState) -> str | None: ...
+        def find_text(self, value: Value, state: ShellState) -> str | None: ...
 
 
 __all__ = ["ANYTHING", "NOTHING", "Output", "ProgramCall", "Value"]
@@ -113,10 +114,18 @@ class ProgramCall:
         for path in self._add_paths("written", [value]):
             self.effects.add_change(path, (text or "").replace(UNKNOWN, "…"), "", whole)
 
+    def append_text(self, value: Value, text: str | None) -> None:
+        """Add text at the end of a file."""
+        path = self.resolve(value)
+        if path:
+            self.effects.add_existing("written", path)
+            self.effects.add_change(path, (text or "").replace(UNKNOWN, "…"))
+
     def edit(self, values: Iterable[Value], added: str = "", removed: str = "") -> None:
         """Change files in place."""
         self.effects.in_place = True
-        for path in self._add_paths("written", values):
+        for path in [path for value in values if (path := self.resolve(value))]:
+            self.effects.add_existing("written", path)
             self.effects.add_change(path, added, removed)
 
     def delete(self, *values: Value) -> None:
@@ -125,11 +134,23 @@ class ProgramCall:
     def move(self, source: Value, target: Value) -> None:
         old, new = self.resolve(source), self.resolve(target)
         if old and new:
+            self.copy_text(source, target)
             self.effects.add("moved", (old, new))
         elif old:
             self.effects.add("deleted", old)
         elif new:
             self.effects.add("written", new)
+
+    def find_text(self, value: Value) -> str | None:
+        """Return the content of a file that the command or the session wrote, if it is known."""
+        return self.shell.find_text(value, self.state)
+
+    def copy_text(self, source: Value, target: Value) -> None:
+        """Record the text that a copy or a move puts into the target, if it is known."""
+        text = self.find_text(source)
+        path = self.resolve(target, report=False) if text else None
+        if text and path:
+            self.effects.add_change(path, text, "", whole=True)
 
     def make_directory(self, *values: Value) -> None:
         self.state.made.update(self._add_paths("directories", values))
@@ -146,9 +167,16 @@ class ProgramCall:
         self._add_paths("made_executable", values)
 
     def add_vcs(
-        self, verb: str, args: Sequence[str] = (), destructive: bool = False, outward: bool = False
+        self,
+        verb: str,
+        args: Sequence[str] = (),
+        destructive: bool = False,
+        outward: bool = False,
+        paths: Iterable[Value] = (),
     ) -> None:
-        act = VcsCommand(verb, _show(args), destructive, outward, self.is_outside)
+        """Record an act; `paths` are those that it discards or destroys."""
+        shown = tuple(path for value in paths if (path := self.resolve(value, report=False)))
+        act = VcsCommand(verb, _show(args), destructive, outward, self.is_outside, shown[:50])
         self.effects.add("vcs", act)
 
     def add_install(

@@ -20,6 +20,7 @@ class VcsCommand(NamedTuple):
     destructive: bool = False
     outward: bool = False
     away: bool = False  # run in a directory outside the root
+    paths: tuple[str, ...] = ()  # what it discards or destroys, as far as the command names it
 
 
 class Install(NamedTuple):
@@ -51,8 +52,9 @@ class Change(NamedTuple):
 class Effects(NamedTuple):
     """Paths are relative to the root; those outside of it are absolute or start with `~`.
 
-    `outside` and `patterns` repeat paths of the other fields that lie outside the root, or that
-    stand for every path they match. `unread` is true if a part of the command was not read.
+    `outside`, `patterns` and `existing` repeat paths of the other fields that lie outside the root,
+    that stand for every path they match, or that must exist before the action. `unread` is true if
+    a part of the command was not read.
     """
 
     read: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class Effects(NamedTuple):
     patterns: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
     unread: bool = False
+    existing: tuple[str, ...] = ()
 
 
 class EffectsBuilder:
@@ -93,10 +96,22 @@ class EffectsBuilder:
     def add(self, kind: str, entry: object) -> None:
         """Add an entry to a field of `Effects`, unless the field is full."""
         entries = self.kinds.setdefault(kind, {})
+        if kind in _CREATES and entry not in entries and self._is_used(entry):
+            self.add("existing", entry)
         if len(entries) < MOST:
             entries[entry] = None
         elif entry not in entries:
             self.full = True
+
+    def add_existing(self, kind: str, path: str) -> None:
+        """Add a path that the action changes where it is, unless the action itself created it."""
+        if path not in self.kinds.get("written", ()):
+            self.add("existing", path)
+        self.add(kind, path)
+
+    def _is_used(self, entry: object) -> bool:
+        """True if the action read or deleted the path before, which must have existed then."""
+        return any(entry in self.kinds.get(kind, ()) for kind in ("read", "deleted"))
 
     def has(self, kind: str) -> bool:
         return kind in self.kinds
@@ -137,4 +152,5 @@ class EffectsBuilder:
         return _NO_EFFECTS._replace(unread=self.unread, **entries)
 
 
+_CREATES = ("written", "directories")
 _NO_EFFECTS = Effects()

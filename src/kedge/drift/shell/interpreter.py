@@ -25,7 +25,7 @@ from kedge.drift.shell.values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kedge.drift.shell.paths import ProjectPaths
     from kedge.drift.shell.syntax import Node, Word
@@ -36,9 +36,22 @@ DEEPEST = 48
 _LONGEST_VALUE = 20_000  # characters of a variable
 
 
-def read_command(command: str, effects: EffectsBuilder, *, root: str, cwd: str) -> None:
-    """Record everything that a command does. Never raises."""
-    interpreter = Interpreter(effects, project_paths(root))
+_NO_TEXTS: dict[str, str] = {}
+
+
+def read_command(
+    command: str,
+    effects: EffectsBuilder,
+    *,
+    root: str,
+    cwd: str,
+    texts: Mapping[str, str] = _NO_TEXTS,
+) -> None:
+    """Record everything that a command does. Never raises.
+
+    `texts` are files whose content is known, such as scripts that the session wrote.
+    """
+    interpreter = Interpreter(effects, project_paths(root), texts)
     paths = interpreter.paths
     state = ShellState(paths.absolute(cwd or ".", paths.root))
     try:
@@ -52,11 +65,14 @@ def read_command(command: str, effects: EffectsBuilder, *, root: str, cwd: str) 
 class Interpreter:
     """Runs a command without doing anything; all its shells share the effects and the limits."""
 
-    __slots__ = ("effects", "level", "paths", "steps")
+    __slots__ = ("effects", "level", "paths", "steps", "texts")
 
-    def __init__(self, effects: EffectsBuilder, paths: ProjectPaths) -> None:
+    def __init__(
+        self, effects: EffectsBuilder, paths: ProjectPaths, texts: Mapping[str, str] = _NO_TEXTS
+    ) -> None:
         self.effects = effects
         self.paths = paths
+        self.texts = texts
         self.level = 0
         self.steps = 0
 
@@ -96,6 +112,17 @@ class Interpreter:
         if not value.known or value.glob:
             return None
         return self.paths.absolute(value.text or ".", state.cwd)
+
+    def find_text(self, value: Value, state: ShellState) -> str | None:
+        """Return the content of a file that this command or the session wrote, if it is known."""
+        shown = self.paths.display(value.text, state.cwd) if value.known and value.text else None
+        if shown is None:
+            return None
+        path = shown[0]
+        for change in reversed(self.effects.changes):
+            if change.path == path:
+                return change.added if change.whole else None
+        return self.texts.get(path)
 
     def _run_block(self, block: CommandBlock, state: ShellState, stdin: Output) -> Output:
         files: list[tuple[Redirect, Value]] = []
@@ -199,7 +226,8 @@ class Interpreter:
                 continue
             elif each.op in ("<", "<>"):
                 ProgramCall(self, state, each.op, [], NOTHING).read(value)
-                stdin = ANYTHING
+                text = self.find_text(value, state)
+                stdin = ANYTHING if text is None else make_output(text)
             else:
                 files.append((each, value))
         return stdin, files
@@ -210,7 +238,10 @@ class Interpreter:
         for each, value in files:
             output = each.fd in ("", "1")
             call = ProgramCall(self, state, each.op, [], NOTHING)
-            call.write_text(value, result.text if output else None, ">>" not in each.op)
+            if ">>" in each.op:
+                call.append_text(value, result.text if output else None)
+            else:
+                call.write_text(value, result.text if output else None, whole=True)
             if output:
                 result = NOTHING
         return result

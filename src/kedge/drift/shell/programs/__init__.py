@@ -58,13 +58,14 @@ checking.read_test | cypress unittest nose2 flake8 pylint mypy pyright basedpyri
 checking.read_test | shellcheck hadolint yamllint actionlint staticcheck vue-tsc svelte-check psalm
 checking.read_test | phpstan stestr trial gotestsum detekt clang-tidy bandit semgrep vulture tap
 checking.read_test | lint-imports bats shunit2 runtests.py
-checking.read_framework | manage.py artisan rails
+checking.read_framework | manage.py django-admin artisan rails
 scripts.read_* | bash
 scripts.read_interpreter | python node ruby php lua Rscript osascript tsx ts-node
 remote.read_* | curl wget docker
 remote.read_http | http https xh
 remote.read_ssh | ssh scp sftp
-remote.read_database | psql mysql redis-cli mongosh sqlite3
+remote.read_database | psql mysql mariadb redis-cli mongosh mongo sqlite3 duckdb
+remote.read_database_tool | dropdb createdb mysqladmin
 remote.read_client | ping dig nslookup nc telnet ftp
 """
 READERS = {

@@ -14,6 +14,8 @@ _CHECKS = re.compile(
     r"|unit|e2e|integration|coverage|vet|clippy|pytest|jest|vitest|mypy|t)(?=$|[:_./-])"
 )
 _WRITES = re.compile(r"(?:^|[:_./-])(?:fmt|format|fix|prettier|codegen|generate)(?=$|[:_./-])")
+_DEPLOYS = re.compile(r"(?:^|[:_./-])(?:deploy|publish)(?=$|[:_./-])")
+_DROPS = re.compile(r"(?:^|[:_./-])db[:_-](?:drop|reset|wipe)(?=$|[:_./-])")
 _CARGO_TAKES = """-p --package --manifest-path --features -F --bin --example --test --bench -j
 --target --target-dir --git --branch --path --rev --tag --vers --version --rename --profile --color
 -Z --exclude"""
@@ -22,7 +24,11 @@ _CARGO_TAKES = """-p --package --manifest-path --features -F --bin --example --t
 def run_target(call: ProgramCall, shown: str, target: str) -> None:
     """Record a target or script of the project, known only by its name."""
     call.add_run(shown)
-    if _WRITES.search(target) and not re.search(r"check|dry", target):
+    if _DEPLOYS.search(target):
+        call.add_vcs(shown, outward=True)
+    elif _DROPS.search(target):
+        call.add_vcs(shown, destructive=True)
+    elif _WRITES.search(target) and not re.search(r"check|dry", target):
         call.add_unclear(f"{target} may rewrite files")
     elif _CHECKS.search(target):
         call.add_check()

@@ -131,6 +131,9 @@ def read_eval(call: ProgramCall) -> Output:
 def read_source(call: ProgramCall) -> Output:
     if call.args and not call.args[0].text.endswith(("/activate", ".env", "rc", "profile")):
         call.add_script(call.args[0])
+        text = call.find_text(call.args[0])
+        if text is not None:
+            call.shell.run_text(text, call.state, call.stdin)
     return NOTHING
 
 

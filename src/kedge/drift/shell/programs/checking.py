@@ -144,6 +144,9 @@ def read_test(call: ProgramCall) -> None:
         call.read(*options.rest)
 
 
+_DROPS = frozenset(("flush", "db:drop", "db:reset", "db:wipe", "migrate:fresh", "migrate:reset"))
+
+
 def read_framework(call: ProgramCall) -> None:
     """`manage.py`, `artisan`, `rails`: verbs that run tests, create files or change data."""
     verb = next((word for word in call.words if not word.startswith("-")), "")
@@ -151,6 +154,11 @@ def read_framework(call: ProgramCall) -> None:
         call.add_check()
     elif verb == "makemigrations":
         call.write(Value("**/migrations/*.py", True))
-    elif verb in ("generate", "g", "startapp", "startproject") or verb.startswith("make:"):
+    elif verb in ("startapp", "startproject"):
+        names = [each for each in call.parse_options("--template").rest if each.text != verb]
+        call.make_directory(*names[:1])
+    elif verb in ("generate", "g") or verb.startswith("make:"):
         call.add_unread(f"{verb} creates files that are not read")
+    elif verb in _DROPS:
+        call.add_vcs(f"{call.name} {verb}", call.words[1:], destructive=True)
     call.add_run(f"{call.name} {verb}".strip())

@@ -168,7 +168,10 @@ def read_awk(call: ProgramCall) -> Output:
 def read_tee(call: ProgramCall) -> Output:
     options = call.parse_options("--output-error")
     for value in options.rest:
-        call.write_text(value, call.stdin.text, not options.any("-a", "--append"))
+        if options.any("-a", "--append"):
+            call.append_text(value, call.stdin.text)
+        else:
+            call.write_text(value, call.stdin.text, whole=True)
     return call.stdin
 
 
@@ -190,10 +193,10 @@ def read_patch(call: ProgramCall) -> Output:
         here.edit(options.rest[:1])
         call.read(*options.rest[1:])
         return NOTHING
-    call.read(*options.get("-i", "--input"))
-    if call.stdin.text:
-        apply_patch(here, call.stdin.text)
-    else:
+    given = options.get("-i", "--input")
+    call.read(*given)
+    text = call.find_text(given[0]) if given else call.stdin.text
+    if not (text and apply_patch(here, text)):
         call.add_unread("the files that the patch changes are not read")
     return NOTHING
 
@@ -218,6 +221,8 @@ def apply_patch(call: ProgramCall, text: str) -> bool:
             call.move(path, target)
             if each.added or each.removed:
                 call.write(target)
+        elif each.kind == "update":
+            call.edit([path])
         else:
             call.write(path)
         shown = call.resolve(target if each.target else path)

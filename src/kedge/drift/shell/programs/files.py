@@ -53,6 +53,7 @@ def read_cp(call: ProgramCall) -> Output:
     for source, target in pair_targets(call, options):
         call.read(source)
         call.write(target)
+        call.copy_text(source, target)
     return NOTHING
 
 

@@ -103,7 +103,17 @@ def _change(call: ProgramCall, verb: str, args: list[Value]) -> None:
     if destructive is not None:
         destructive = destructive or options.any(*destroys.split())
         outward = verb in ("push", "send-email")
-        call.add_vcs(verb, [value.text for value in args], destructive, outward)
+        words = [value.text for value in args]
+        call.add_vcs(verb, words, destructive, outward, _find_discarded(verb, options, args))
+
+
+def _find_discarded(verb: str, options: Options, args: list[Value]) -> list[Value]:
+    """Return the paths that a command discards, as far as it names them."""
+    if verb == "checkout":
+        return _find_checked_out(options, args)
+    if verb == "worktree" and options.verb == "remove":
+        return options.rest[1:2]
+    return options.rest if verb in ("restore", "clean") else []
 
 
 def _read(call: ProgramCall, verb: str, args: list[Value]) -> Output:
@@ -168,6 +178,12 @@ def _clone(call: ProgramCall, options: Options, _args: list[Value]) -> bool | No
 
 
 def _checkout(call: ProgramCall, options: Options, args: list[Value]) -> bool:
+    paths = _find_checked_out(options, args)
+    call.edit(paths)
+    return bool(paths) and not options.any("--ours", "--theirs", "-m", "--merge")
+
+
+def _find_checked_out(options: Options, args: list[Value]) -> list[Value]:
     paths = _after_dashes(args)
     creates = options.any("-b", "-B", "--orphan", "--track", "-t")
     if not paths and Value("--") not in args and not creates:
@@ -175,8 +191,7 @@ def _checkout(call: ProgramCall, options: Options, args: list[Value]) -> bool:
         operands = options.rest
         if operands and (len(operands) > 1 or _is_path(operands[0].text)):
             paths = operands if _is_path(operands[0].text) else operands[1:]
-    call.write(*paths)
-    return bool(paths) and not options.any("--ours", "--theirs", "-m", "--merge")
+    return paths
 
 
 def _is_path(text: str) -> bool:
@@ -187,12 +202,14 @@ def _is_path(text: str) -> bool:
 def _restore(call: ProgramCall, options: Options, _args: list[Value]) -> bool:
     tree = options.any("-W", "--worktree") or not options.any("-S", "--staged")
     if tree:
-        call.write(*options.rest)
+        call.edit(options.rest)
     return tree
 
 
-def _stash(_call: ProgramCall, _options: Options, args: list[Value]) -> bool | None:
+def _stash(call: ProgramCall, _options: Options, args: list[Value]) -> bool | None:
     verb = args[0].text if args else "push"
+    if verb in ("pop", "apply"):
+        call.add_unread(f"the files that stash {verb} changes are not read")
     return None if verb in ("list", "show") else verb in ("drop", "clear")
 
 
@@ -221,21 +238,20 @@ def _mv(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
     return False if len(options.rest) > 1 else None
 
 
-def _am(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
-    call.read(*options.rest)
-    return None if options.any("--check", "--stat", "--numstat", "--summary") else False
-
-
-def _apply(call: ProgramCall, options: Options, args: list[Value]) -> bool | None:
+def _apply(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
+    """Record what `git apply` and `git am` do to files, if the text of the patch is known."""
     from kedge.drift.shell.programs.editing import apply_patch
 
-    changes = _am(call, options, args)
-    if changes is None or options.any("--cached"):
-        return changes
-    if not (call.stdin.text and apply_patch(call, call.stdin.text)):
+    call.read(*options.rest)
+    if options.any("--check", "--stat", "--numstat", "--summary", "--abort", "--quit"):
+        return None
+    if options.any("--cached"):
+        return False
+    texts = [call.find_text(each) for each in options.rest] or [call.stdin.text]
+    if not all(text and apply_patch(call, text) for text in texts):
         call.edit([pattern_under(each.text, "**") for each in options.get("--directory")])
         call.add_unread("the files that the patch changes are not read")
-    return changes
+    return False
 
 
 def _worktree(call: ProgramCall, options: Options, _args: list[Value]) -> bool | None:
@@ -274,6 +290,6 @@ def _gc(_call: ProgramCall, _options: Options, args: list[Value]) -> bool:
 _EFFECTS: dict[str, Effect] = {
     "push": _push, "fetch": _fetch, "pull": _fetch, "clone": _clone, "checkout": _checkout,
     "restore": _restore, "stash": _stash, "branch": _branch, "rebase": _rebase, "rm": _rm,
-    "mv": _mv, "am": _am, "apply": _apply, "worktree": _worktree, "config": _config,
+    "mv": _mv, "am": _apply, "apply": _apply, "worktree": _worktree, "config": _config,
     "remote": _remote, "reflog": _remote, "submodule": _remote, "notes": _remote, "gc": _gc,
 }  # fmt: skip

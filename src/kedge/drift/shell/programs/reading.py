@@ -54,6 +54,10 @@ def read_other(call: ProgramCall) -> Output:
     if call.name not in _QUIET.split():
         if "/" in call.typed:
             call.add_run(call.resolve(Value(call.typed), report=False) or call.typed)
+            if call.find_text(Value(call.typed)) is not None:
+                from kedge.drift.shell.programs.scripts import run_file
+
+                run_file(call, Value(call.typed))
         elif not call.args or call.words[0] not in _ASKS:
             call.add_run(" ".join([call.typed, *call.words[:1]]))
     return ANYTHING

@@ -16,6 +16,12 @@ _SENDS = ("-d", "-F", "-T", "--data", "--data-raw", "--data-binary", "--data-url
           "--upload-file", "--json")  # fmt: skip
 _LOCAL = re.compile(r"(?:\w{1,9}://)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|host\.docker)")
 _CHANGES = re.compile(r"(?i)\b(?:drop|delete|truncate|update|insert|alter|create|grant)\s")
+_DROPS = re.compile(
+    r"(?i)\b(?:drop\s{1,9}(?:table|database|schema|collection|view|index|user|role|owned)\b"
+    r"|truncate\s|delete\s{1,9}from\s{1,9}[\w.\"`]{1,99}\s{0,9}(?:;|$|[\"']))"
+    r"|\b(?:dropdatabase|drop|deletemany)\s{0,9}\("
+)
+_FLUSHES = re.compile(r"(?i)\bflush(?:all|db)\b")
 
 
 def read_curl(call: ProgramCall) -> None:
@@ -96,8 +102,9 @@ def read_docker(call: ProgramCall) -> None:
     words = options.words
     if words[:1] == ["compose"]:
         words = parse_options(options.rest[1:], takes, stop=True).words
-    verb = words[0] if words else ""
-    verb = words[1] if verb in ("container", "image", "volume", "system") and words[1:] else verb
+    kind = words[0] if words else ""
+    grouped = kind in ("container", "image", "volume", "system") and len(words) > 1
+    verb = words[1] if grouped else kind
     if verb in ("run", "exec", "cp"):
         call.add_unread(f"what {verb} does in the container is not read")
     elif verb == "push":
@@ -108,7 +115,8 @@ def read_docker(call: ProgramCall) -> None:
     elif verb in ("rm", "rmi", "prune", "kill") or (
         verb == "down" and {"-v", "--volumes"} & set(words)
     ):
-        call.add_vcs(f"docker {verb}", words[1:], destructive=True)
+        shown = f"docker {kind} {verb}" if grouped else f"docker {verb}"
+        call.add_vcs(shown, words[2 if grouped else 1 :], destructive=True)
     elif verb in ("build", "up", "start", "stop", "restart", "down", "create", "buildx"):
         call.add_run(f"docker {verb}")
 
@@ -119,16 +127,33 @@ def read_client(call: ProgramCall) -> None:
 
 
 def read_database(call: ProgramCall) -> None:
-    """Read a SQL statement: one that drops or deletes is destructive."""
+    """Read a SQL statement: one that drops tables or empties them is destructive."""
     call.effects.plain = False
-    text = " ".join([*call.words, call.stdin.text or ""])[:20_000]
+    options = call.parse_options(
+        "-cmd -separator -h -p -U -d -f -c -e -D -u -P -n -a --eval --file"
+    )
+    scripts = [each for each in options.get("-f", "--file") if each.known]
+    texts = [call.find_text(each) or "" for each in scripts]
+    for each in scripts:
+        call.add_script(each)
+    text = " ".join([*call.words, call.stdin.text or "", *texts])[:20_000]
     change = _CHANGES.search(text)
-    if call.name == "sqlite3":
-        files = call.parse_options("-cmd -separator").rest[:1]
-        (call.write if change else call.read)(*files)
-    if call.name == "redis-cli" and re.search(r"(?i)\bflush(?:all|db)\b", text):
-        call.add_vcs("redis-cli flush", call.words, destructive=True)
-    if change:
-        verb = change[0].strip().lower()
-        thrown = verb in ("drop", "delete", "truncate")
-        call.add_vcs(f"{call.name} {verb}", (), destructive=thrown)
+    files = options.rest[:1] if call.name == "sqlite3" else []
+    (call.write if change else call.read)(*files)
+    if call.name == "redis-cli":
+        if _FLUSHES.search(text):
+            call.add_vcs("redis-cli flush", call.words, destructive=True)
+        return
+    drop = _DROPS.search(text)
+    if drop or change:
+        verb = (drop or change)[0].split("(")[0].split()[0].lower()  # type: ignore[index]
+        shown = [" ".join(drop[0].split())] if drop else []
+        call.add_vcs(f"{call.name} {verb}", shown, destructive=drop is not None, paths=files)
+
+
+def read_database_tool(call: ProgramCall) -> None:
+    """Read `dropdb`, `createdb`, `mysqladmin drop`."""
+    call.effects.plain = False
+    options = call.parse_options("-h -p -U -u -P --host --port --username --user")
+    drops = call.name == "dropdb" or options.verb == "drop"
+    call.add_vcs(call.name, options.words, destructive=drops)

@@ -63,6 +63,9 @@ def _run_script(call: ProgramCall, script: Value, rest: list[Value]) -> Output:
         return call.shell.run_program([Value(name), *rest], call.state, call.stdin)
     call.read(script)
     call.add_script(script)
+    text = call.find_text(script)
+    if text is not None:
+        read_code(call, "node" if call.name in ("tsx", "ts-node") else call.name, text, rest)
     return ANYTHING
 
 
@@ -124,12 +127,35 @@ def read_bash(call: ProgramCall) -> Output:
     if at < len(args) and args[at].text != "-":
         call.read(args[at])
         call.add_script(args[at])
+        script = call.find_text(args[at])
+        if script is not None:
+            run_shell_text(call, script, args[at + 1 :])
     elif call.stdin.text is not None and call.stdin is not NOTHING:
         call.shell.run_text(call.stdin.text, call.state.copy())
     elif call.stdin.values is None:
         call.add_run(f"{call.name} -")
         call.add_unclear("the commands that it reads are not known")
     return ANYTHING
+
+
+def run_shell_text(call: ProgramCall, text: str, args: list[Value]) -> None:
+    """Record what the commands of a script do."""
+    state = call.state.copy()
+    state.params = tuple(args)
+    call.shell.run_text(text, state, call.stdin)
+
+
+def run_file(call: ProgramCall, script: Value) -> None:
+    """Record what a script does that is run by its path, by the interpreter in its first line."""
+    text = call.find_text(script)
+    if text is None:
+        return
+    head = text.partition("\n")[0]
+    language = next((name for name in _FLAGS if name in head), "")
+    if head.startswith("#!") and language:
+        read_code(call, language, text, call.args)
+    else:
+        run_shell_text(call, text, call.args)
 
 
 def _run_inline(call: ProgramCall, args: list[Value]) -> Output:
