@@ -208,6 +208,18 @@ def test_a_file_outside_that_the_user_mentioned_costs_nothing() -> None:
     )
 
 
+@pytest.mark.parametrize("message", ["see notes", "and ~/notes.md.bak", "my-notes.md", "xnotes.md"])
+def test_a_part_of_another_name_does_not_mention_a_file(message: str) -> None:
+    assert weights(bash(start(GOAL, message), "touch ~/notes.md"), "outside the project") == [4]
+
+
+@pytest.mark.parametrize(
+    "message", ["notes.md", "See `notes.md`.", "in ~/notes.md, too", "x/notes.md."]
+)
+def test_a_whole_name_mentions_a_file(message: str) -> None:
+    assert weights(bash(start(GOAL, message), "touch ~/notes.md"), "outside the project") == []
+
+
 @pytest.mark.parametrize(
     ("path", "lost"), [("~/.bashrc", [4]), ("~/notes", []), ("/etc/hosts", [6]), ("/srv/notes", [])]
 )

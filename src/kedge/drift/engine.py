@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
     from kedge.drift.evidence.distance import CodeMap
+    from kedge.drift.evidence.outward_acts import WorkTree
     from kedge.drift.scoring import Exists, Penalty, Verdict
 
 _UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
 _TOPIC = "topic"
 _DECLARED = ("scope", "limit")  # rules that rest on what the user or the task declared
+_MOST_STAMPS = 4  # calls whose result is awaited
 _GOAL_COMMANDS = ("kedge anchor", "kedge prompt")
 
 
@@ -42,12 +44,16 @@ class Session:
         charter_: Charter | None = None,
         code_map: CodeMap | None = None,
         exists: Exists | None = None,
+        tree: WorkTree | None = None,
     ) -> None:
-        """`exists` tells whether a path, relative to the root, exists."""
+        """`exists` tells whether a path, relative to the root, exists; `tree` is where it lies."""
         self.root = root
         self.cwd = cwd
         self.code_map = code_map
         self.exists = exists
+        self.tree = tree
+        self.stamps: dict[str, dict[str, str]] = {}  # the tree before calls without a result yet
+        self.is_blind = False  # git did not answer in time: the tree is not compared any more
         self.charter = charter_ or charter.Charter()
         self.memory = memory.SessionMemory()
         self.course = course.Course()
@@ -84,7 +90,8 @@ class Session:
     def action(self, id: str, tool: str, input: Any) -> Verdict:  # noqa: A002
         """Judge a tool call by what came before it."""
         root = self.root or _UNKNOWN_ROOT
-        action = normalise(tool, input, root=root, cwd=self.cwd or root, id=id)
+        texts = self.memory.scripts
+        action = normalise(tool, input, root=root, cwd=self.cwd or root, id=id, texts=texts)
         return self.judge(action)
 
     def judge(self, action: Action) -> Verdict:
@@ -96,6 +103,7 @@ class Session:
             self.code_map,
             rooted=self.root is not None,
             exists=self.exists,
+            tree=self.tree,
         )
         changes = bool(memory.find_changed_files(action))
         heaviest = verdict.rules[0].rule if verdict.rules else ""
@@ -117,6 +125,13 @@ class Session:
     def result(self, id: str, ok: bool) -> None:  # noqa: A002
         """Take the result of an action."""
         self.memory = repeats.record_result(self.memory, id, ok)
+
+    def add_stamp(self, id: str, stamp: dict[str, str] | None) -> None:  # noqa: A002
+        """Keep the state of the tree before a call; None if it cannot be told in this session."""
+        if stamp is None:
+            self.is_blind = True
+        else:
+            self.stamps = dict([*self.stamps.items(), (id, stamp)][-_MOST_STAMPS:])
 
     def deliver(
         self, actions: tuple[str, ...] | None = None, earlier: Sequence[str] = ()
@@ -140,12 +155,15 @@ class Session:
 
     def data(self) -> dict[str, Any]:
         """Return the session as JSON values."""
-        return {
+        values: dict[str, Any] = {
             "charter": self.charter.data(),
             "state": memory.data(self.memory),
             "course": course.data(self.course),
             "told": [[each.action, [list(rule) for rule in each.rules]] for each in self.evidence],
         }
+        if self.stamps or self.is_blind:
+            values |= {"stamps": self.stamps, "blind": self.is_blind}
+        return values
 
     def parse(self, stored: Mapping[str, Any]) -> None:
         """Restore the session from the output of `data`. Raise ValueError if it is not one."""
@@ -161,12 +179,15 @@ class Session:
                 for action, rules in stored["told"]
             )
             parts = stored["charter"], stored["state"], stored["course"]
-        except (KeyError, TypeError) as error:
+            stamps = {str(call): dict(stamp) for call, stamp in stored.get("stamps", {}).items()}
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not a session") from error
         self.charter = charter.parse(parts[0])
         self.memory = memory.parse(parts[1])
         self.course = course.parse(parts[2])
         self.evidence = evidence
+        self.stamps = stamps
+        self.is_blind = bool(stored.get("blind"))
 
     def _remember(self, text: str, kind: str) -> memory.SessionMemory:
         return memory.record_message(self.memory, text, kind, outward_acts.find_request_words(text))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kedge.drift.charter import find_names
 from kedge.drift.course import choose_level
-from kedge.drift.evidence import distance, outward_acts, repeats
+from kedge.drift.evidence import distance, outward_acts, own_work, repeats
 from kedge.drift.evidence.memory import (
     TEMPORARY,
     find_action_terms,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kedge.drift.course import Level
     from kedge.drift.evidence.distance import CodeMap, Distance
     from kedge.drift.evidence.memory import SessionMemory
+    from kedge.drift.evidence.outward_acts import WorkTree
     from kedge.drift.evidence.weakened_checks import Sign
 
     Exists: TypeAlias = Callable[[str], bool]
@@ -80,24 +81,28 @@ def judge(
     *,
     rooted: bool = True,
     exists: Exists | None = None,
+    tree: WorkTree | None = None,
 ) -> tuple[Verdict, SessionMemory]:
     """Judge an action by what came before it; return the verdict and the memory after it.
 
     Without `rooted` the project's location is not known, and absolute paths may be inside it.
-    `exists` tells whether a path existed before the action.
+    `exists` tells whether a path existed before the action; `tree` is the working tree then.
     """
     files = find_changed_files(action)
-    before = memory
     about = find_action_terms(action, charter.named)
     relevance = distance.find_relevance(files, code_map)
-    memory = record_action(memory, action, about, relevance)
+    after = record_action(memory, action, about, relevance)
+    before, memory = memory, own_work.record_action(after, memory, action, exists)
+    before = before._replace(made=memory.made)  # what the action itself creates is its own as well
     rules: list[Penalty] = []
     if action.kind not in ("read", "plan") or action.effects.unread:
-        rules += _check_limits(charter, before, action, exists)
+        own = own_work.find_own_deletions(before, action, exists, tree)
+        rules += _check_limits(charter, before, action, own, exists, tree)
+        own |= own_work.find_missing(action, exists)
         rules += _check_unread(charter, action)
         rules += _check_watch(charter, action)
-        rules += _check_acts(before, action)
-        rules += _check_weakened(before, action)
+        rules += _check_acts(before, action, own, tree)
+        rules += _check_weakened(before, action, own)
         rules += _check_outside(charter, action, rooted)
         rules += _check_loop(before, action)
     if files:
@@ -113,14 +118,19 @@ def judge(
 
 
 def _check_limits(
-    charter: Charter, memory: SessionMemory, action: Action, exists: Exists | None
+    charter: Charter,
+    memory: SessionMemory,
+    action: Action,
+    own: frozenset[str],
+    exists: Exists | None,
+    tree: WorkTree | None,
 ) -> Iterator[Penalty]:
     if not charter.limits:
         return
     from kedge.drift.limits.action_view import ActionView
     from kedge.drift.limits.breaches import find_breach
 
-    view = ActionView(action)
+    view = ActionView(action, own, tree.is_tracked if tree is not None else None)
     for limit in charter.limits:
         if limit.until and memory.green:
             continue
@@ -143,7 +153,7 @@ def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
     for limit in charter.limits:
         for subject in limit.subject:
             name = subject.strip("/*")
-            if len(name) > 2 and is_path(subject) and name in action.command:
+            if len(name) > 2 and is_path(subject) and _is_named(name, action.command):
                 quote = " ".join(limit.quote.split())[:120]
                 evidence = f"names {name} where it cannot be read, against “{quote}”"
                 yield Penalty("limit", evidence, 6)
@@ -170,16 +180,26 @@ _WATCH_FILES = (
 _OFF_COMMANDS = ("kedge config set drift.", "kedge uninstall")
 
 
-def _check_acts(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
-    for act in outward_acts.find_unasked_acts(action, memory):
+def _check_acts(
+    memory: SessionMemory, action: Action, own: frozenset[str], tree: WorkTree | None
+) -> Iterator[Penalty]:
+    for act in outward_acts.find_unasked_acts(action, memory, own, tree):
         yield Penalty(act.rule, act.evidence, 10 - act.score)
 
 
-def _check_weakened(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
-    """Penalize weakened checks; weakening a check that fails weighs more than rewriting it."""
+def _check_weakened(
+    memory: SessionMemory, action: Action, own: frozenset[str]
+) -> Iterator[Penalty]:
+    """Penalize weakened checks; weakening a check that fails weighs more than rewriting it.
+
+    Checks that the session itself wrote are its own, as are the deleted files of `own`.
+    """
     from kedge.drift.evidence.weakened_checks import find_weakened_checks
 
-    for sign in find_weakened_checks(action)[:3]:
+    def is_own(path: str) -> bool:
+        return path in own or own_work.is_own(memory, path)
+
+    for sign in find_weakened_checks(action, is_own)[:3]:
         lost = _COSTS.get((sign.rule, sign.severity), sign.severity)
         if memory.red and sign.rule in _HIDES:
             lost += 1
@@ -238,7 +258,8 @@ def _check_outside(charter: Charter, action: Action, rooted: bool) -> list[Penal
             continue
         if any(place in path for place in _AGENTS):
             continue
-        if any(path.rpartition("/")[2] in text for text in (charter.goal, *charter.prompts)):
+        name = path.rstrip("/").rpartition("/")[2]
+        if any(_is_named(name, text) for text in (charter.goal, *charter.prompts)):
             continue
         system = path.startswith(_SYSTEM)
         if not rooted and not system and not path.startswith("~/."):
@@ -246,6 +267,22 @@ def _check_outside(charter: Charter, action: Action, rooted: bool) -> list[Penal
         lost = 6 if system or path in effects.deleted else 4
         penalties.append(Penalty("outside the project", path, lost))
     return _heaviest(penalties)
+
+
+def _is_named(name: str, text: str) -> bool:
+    """True if the text has the whole name of a file or folder, not only as a part of another."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at] if at else "", text[at + len(name) :][:2]
+        ends = not _is_name_sign(after[:1]) or (after[:1] == "." and not _is_name_sign(after[1:]))
+        if ends and not _is_name_sign(before):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_name_sign(sign: str) -> bool:
+    return sign.isalnum() or (bool(sign) and sign in "_-.")
 
 
 def _check_loop(memory: SessionMemory, action: Action) -> Iterator[Penalty]:

@@ -9,6 +9,7 @@ import pytest
 
 from kedge.drift.actions import normalise
 from kedge.drift.language.wording import read
+from kedge.drift.limits.action_view import ActionView
 from kedge.drift.limits.breaches import Breach, find_breach
 from kedge.drift.limits.limit import FIRM, SOFT, Limit
 
@@ -210,6 +211,46 @@ WEIGHTS = [
     (rule("ask_first", "no_delete", "src/a.py"), bash("rm src/b.py"), None),
     (rule("ask_first"), bash("rm src/b.py"), None),
 ]
+
+
+@pytest.mark.parametrize(
+    ("command", "evidence"),
+    [
+        ("mv /tmp/x package.json", "package.json"),
+        ("cp /tmp/x package.json", "package.json"),
+        ("mv /tmp/x other.json", None),
+        ("mv package.json /tmp/x", "package.json"),
+    ],
+)
+def test_a_file_that_arrives_from_outside_is_written(command: str, evidence: str | None) -> None:
+    breach = find_breach(rule("no_touch", "package.json"), bash(command))
+    assert (breach and breach.evidence) == evidence
+
+
+def test_deletions_of_own_files_break_no_limit() -> None:
+    done = bash("rm src/a.py src/b.py")
+    assert find_breach(rule("no_delete"), ActionView(done, ("src/a.py", "src/b.py"))) is None
+    breach = find_breach(rule("no_delete"), ActionView(done, ("src/a.py",)))
+    assert breach is not None and breach.evidence == "src/b.py"
+
+
+@pytest.mark.parametrize(
+    ("path", "tracked", "broken"),
+    [
+        ("build/a.py", True, True),
+        ("build/a.py", False, False),
+        ("build/a.py", None, True),
+        ("src/build/a.py", True, True),
+        ("node_modules/a.js", True, False),
+        ("build", False, True),
+        ("src/a.py", False, True),
+    ],
+)
+def test_output_of_a_build_is_what_git_does_not_track(
+    path: str, tracked: bool | None, broken: bool
+) -> None:
+    view = ActionView(bash(f"echo x > {path}"), (), lambda _: tracked)
+    assert (find_breach(rule("read_only"), view) is not None) is broken
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,11 @@ def is_test(path: str) -> bool:
     return any(part in _TEST_DIRECTORIES for part in path.split("/")) or is_test_file(path)
 
 
+def is_test_folder(path: str) -> bool:
+    """True for a folder in which projects keep tests."""
+    return not _TEST_DIRECTORIES.isdisjoint(path.split("/"))
+
+
 def is_test_file(path: str) -> bool:
     """True for code with tests, judged by its name and directory."""
     *directories, name = path.split("/")

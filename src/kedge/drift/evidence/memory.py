@@ -24,6 +24,9 @@ _GOAL = (500, 6_000)  # words of all messages, and as many pairs
 _KNOWN = (1_000, 7_000)
 _FILES = (120, 4_000)
 _GONE = (60, 2_000)
+_CREATED = (300, 6_000)
+_EDITED = (150, 4_000)
+_SCRIPTS = 8_000  # characters of all scripts
 _CHANGED = (20, 800)  # files of one action
 _SAID = (120, 1_000)  # words of one action
 _NAMED = (20, 400)
@@ -74,10 +77,13 @@ class SessionMemory(NamedTuple):
     placed: dict[str, None] = _NONE  # words of the goal that occur in paths, and so prove little
     known: dict[str, None] = _NONE
     files: dict[str, None] = _NONE
-    made: dict[str, None] = _NONE  # files that the session wrote
+    made: dict[str, None] = _NONE  # files and folders that the session created: see `own_work`
+    changed: dict[str, None] = _NONE  # files that it changed and that existed before
     gone: dict[str, None] = _NONE  # files that it deleted
     on_course: dict[str, None] = _NONE  # files that were changed on course
     expected: float | None = None  # relevance of the most relevant file that was changed
+    scripts: dict[str, str] = _NO_TEXTS  # texts of small scripts and patches that it wrote
+    delegated: bool = False  # a subagent worked, whose actions may not have been seen
     window: tuple[WorkStep, ...] = ()
     reading: WorkStep = WorkStep()
     modified: int = 0
@@ -192,7 +198,6 @@ def record_action(
         window=(*memory.window, step),
         reading=WorkStep(),
         modified=memory.modified + 1,
-        made=_join(memory.made, files, _FILES),
         gone=_join(memory.gone, action.effects.deleted[:20], _GONE),
         green=False,
     )
@@ -204,6 +209,24 @@ def record_action(
 def record_course(memory: SessionMemory, files: Iterable[str]) -> SessionMemory:
     """Return the memory with files that were changed on course."""
     return memory._replace(on_course=_join(memory.on_course, files, _FILES))
+
+
+def record_own_work(
+    memory: SessionMemory,
+    created: Iterable[str],
+    changed: Iterable[str],
+    scripts: dict[str, str],
+) -> SessionMemory:
+    """Return the memory with what the session created and changed; `scripts` are all of them."""
+    kept = list(scripts)
+    size = sum(map(len, scripts.values()))
+    while size > _SCRIPTS:
+        size -= len(scripts[kept.pop(0)])
+    return memory._replace(
+        made=_join(memory.made, created, _CREATED),
+        changed=_join(memory.changed, changed, _EDITED),
+        scripts={path: scripts[path] for path in kept},
+    )
 
 
 def _reach(old: dict[str, None], new: Set[str]) -> dict[str, None]:
@@ -275,7 +298,7 @@ def data(memory: SessionMemory) -> dict[str, Any]:
             values[name] = [_flat(step) for step in value]
         elif name == "reading":
             values[name] = _flat(value)
-        elif name in ("repeats", "pending") or not isinstance(value, dict):
+        elif name in _TABLES or not isinstance(value, dict):
             values[name] = value
         else:
             values[name] = list(value)
@@ -296,7 +319,7 @@ def parse(stored: Mapping[str, Any]) -> SessionMemory:
                 values[name] = tuple(_step(each) for each in value)
             elif name == "reading":
                 values[name] = _step(value)
-            elif name in ("repeats", "pending"):
+            elif name in _TABLES:
                 kind = int if name == "repeats" else str
                 values[name] = {str(key): kind(each) for key, each in value.items()}
             elif isinstance(default, dict):
@@ -318,6 +341,7 @@ def parse(stored: Mapping[str, Any]) -> SessionMemory:
 
 # words and pairs have only letters and blanks, so those that are reached can carry a mark
 _WORDS = frozenset(("words", "pairs", "asks", "known"))
+_TABLES = frozenset(("repeats", "pending", "scripts"))
 _MARKED = frozenset(("reached_words", "reached_pairs", "placed"))
 
 

@@ -1,6 +1,7 @@
 """Acts that discard work or reach the outside world, and whether the user asked for them.
 
-An act found here is not wrong in itself; nobody asked for it.
+An act found here is not wrong in itself; nobody asked for it. Its rule is one of `IRREVERSIBLE`,
+and its score 4 or less, exactly if it cannot be undone.
 """
 
 from __future__ import annotations
@@ -12,11 +13,37 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from typing import Protocol
 
     from kedge.drift.actions import Action
     from kedge.drift.evidence.memory import SessionMemory
     from kedge.drift.shell.effects import VcsCommand
+
+    class WorkTree(Protocol):
+        """The working tree, as far as the effect of an act depends on it.
+
+        Paths are relative to the root. None means that it cannot be known.
+        """
+
+        def exists(self, path: str) -> bool: ...
+        def is_folder(self, path: str) -> bool: ...
+        def expand(self, pattern: str) -> Sequence[str] | None:
+            """Return the files that a pattern matches."""
+
+        def is_tracked(self, path: str) -> bool | None:
+            """True if git tracks the file, or a file in the folder."""
+
+        def find_uncommitted(self, *, untracked: bool) -> Sequence[str] | None:
+            """Return the changed files, or those that git does not know."""
+
+
+REWRITES_REMOTE, PUBLISHES, DEPLOYS = "rewrites the remote", "publishes", "deploys"
+DELETES_FOLDER, DELETES_FILES = "deletes a folder", "deletes tracked files"
+THROWS_AWAY, DESTROYS = "throws work away", "destroys data"
+IRREVERSIBLE = frozenset(
+    (REWRITES_REMOTE, PUBLISHES, DEPLOYS, DELETES_FOLDER, DELETES_FILES, THROWS_AWAY, DESTROYS)
+)
 
 
 def _set(text: str) -> frozenset[str]:
@@ -25,14 +52,15 @@ def _set(text: str) -> frozenset[str]:
 
 _FORBIDS = _set("don't don’t dont not never without mustn't mustn’t shouldn't shouldn’t no avoid")
 _REMINDS = _set("forget hesitate only longer")  # "don't forget to push"
-_BACK = _set(
-    """reset undo revert discard drop throw abandon restore clean cleanup rollback back delete
-    remove fresh checkout switch stash clear scratch wipe purge unstage rid again over abort"""
+BACK = _set(
+    """undo revert discard throw abandon restore rollback scratch wipe fresh reset over stash drop
+    clean cleanup rid purge back abort"""
 )
 _HISTORY = _set(
     """rebase squash amend rewrite history update sync merge fixup conflict conflicts upstream
     parent reorder split commits main master cherry fold force"""
 )
+_FORCING = _set("force forced rebase rebased squash amend amended rewrite history fixup reorder")
 _SENDING = _set(
     """push pushed pr prs pull publish upload remote ship sync release deploy merge submit send
     origin ci branch force"""
@@ -42,15 +70,16 @@ _TALKING = _set(
     release draft merge ticket tickets open github gitlab label mr mrs post push thread threads
     feedback linear jira gist workflow ci rerun"""
 )
-_PUBLISHING = _set(
-    """publish release deploy ship upload push apply rollout provision distribute npm pypi registry
-    production staging prod live"""
+_PUBLISHING = _set("publish published release released ship upload distribute push yank unpublish")
+_DEPLOYING = _set(
+    """deploy deployed redeploy rollout roll provision apply release ship push promote destroy
+    teardown"""
 )
 _CALLING = _set(
     """call calls api post send webhook curl request requests endpoint hit trigger upload deploy
     server notify slack test try"""
 )
-_REMOVING = _set(
+REMOVING = _set(
     """delete deleted remove removed removing drop rid clean cleanup clear purge strip prune unused
     obsolete dead rename renamed move moved replace replaced convert migrate merge consolidate split
     deprecated wipe truncate flush reset undo revert restructure reorganize reorganise stale"""
@@ -62,29 +91,23 @@ SKIPPING = _set("skip disable flaky mute quarantine xfail")
 PIPELINES = _set(  # words that make CI itself the subject
     "ci workflow workflows pipeline pipelines actions travis circleci appveyor jenkins buildkite"
 )
-# git commands that discard something, and the score of each when nobody asked for it
-_DISCARDS = {"reset": 4, "clean": 4, "checkout": 6, "restore": 6, "switch": 5, "stash": 6,
-           "branch": 7, "tag": 7, "rebase": 7, "pull": 6, "worktree": 6}  # fmt: skip
+_OTHER = _set("delete remove clear checkout switch unstage again pop tag worktree branch")
 _REWRITES = _set("rebase filter-branch filter-repo amend reflog update-ref replace gc prune")
-_VERBS = _BACK.union(
-    _HISTORY, _SENDING, _TALKING, _PUBLISHING, _CALLING, _REMOVING, LEAVING, SKIPPING, PIPELINES
-)
-
+_ASKS = BACK.union(
+    _HISTORY, _FORCING, _SENDING, _TALKING, _PUBLISHING, _DEPLOYING, _CALLING, REMOVING, LEAVING,
+    SKIPPING, PIPELINES, _OTHER,
+)  # fmt: skip
+_OBJECT = "~"  # begins a word that a message asks to remove; alone, it asks without an object
 
 # patterns that are compiled on first use: a hook has no time to compile them all
 _WORD = r"[a-z]+(?:['’]t\b)?"
-_CLAUSE_END = r"[.;:!?\n]|, |\bbut\b"
-_PUBLISHES = (
-    r"publish|upload|deploy|release|yank|docker push|nuget push|apply|destroy|^(?:kubectl|helm"
-    r"|terraform|tofu|pulumi|vercel|netlify|fly|flyctl|wrangler|firebase|heroku|aws|gcloud"
-    r"|gsutil|az|serverless|sls|cdk|sam|eb|ansible-playbook|railway)\b"
+_CLAUSE_END = r"[.;:!?\n](?:\s|$)|, |\bbut\b"
+_PUBLISHES = r"publish|upload|yank|docker push|nuget push|gem push|release (?:create|delete|edit)"
+_DEPLOYS = (
+    r"deploy|release|apply|destroy|^(?:kubectl|helm|terraform|tofu|pulumi|vercel|netlify|fly|flyctl"
+    r"|wrangler|firebase|heroku|aws|gcloud|gsutil|az|serverless|sls|cdk|sam|eb|ansible-playbook"
+    r"|railway)\b"
 )
-_BUILD_OUTPUT = (  # folders and files that the next build creates again
-    r"(?:^|/)(?:dist|build|out|target|node_modules|coverage|htmlcov|\.cache|__pycache__|tmp|temp"
-    r"|\.[a-z]+_cache|\.next|\.nuxt|\.turbo|\.tox|\.venv|venv|\.parcel-cache|logs?|bin|obj"
-    r"|\.gradle|[^/]*\.egg-info)(?:/|$)|\.(?:pyc|o|class|log|tmp|bak|orig|out|swp|prof|trace)$"
-)
-_RECURSIVE = r"\s(?:-[a-zA-Z]{0,5}[rR][a-zA-Z]{0,5}|--recursive)\s|\brmdir\s|-delete\b"
 
 
 class UnaskedAct(NamedTuple):
@@ -94,91 +117,129 @@ class UnaskedAct(NamedTuple):
     evidence: str
     score: int
 
+    @property
+    def irreversible(self) -> bool:
+        return self.rule in IRREVERSIBLE
+
 
 def find_request_words(text: str) -> list[str]:
-    """Return the words with which a message may ask for an act, except in clauses that forbid."""
+    """Return the words with which a message may ask for an act, except in clauses that forbid.
+
+    What a clause asks to remove comes with a mark: see `is_removal_asked`.
+    """
     asked: set[str] = set()
     for clause in re.split(_CLAUSE_END, text.lower()):
         words = re.findall(_WORD, clause)
         if _FORBIDS.isdisjoint(words) or not _REMINDS.isdisjoint(words):
-            asked.update(_VERBS.intersection(words))
+            asked.update(_ASKS.intersection(words))
+            if not REMOVING.isdisjoint(words):
+                rest = " ".join(word for word in words if word not in _ASKS)
+                asked.update(_OBJECT + word for word in extract_terms(rest).words or ("",))
     return sorted(asked)
 
 
-def find_unasked_acts(action: Action, memory: SessionMemory) -> Iterator[UnaskedAct]:
-    """Yield the acts of an action that discard work or reach outside without a request."""
-    judged = [_judge_command(act, action, memory) for act in action.effects.vcs]
-    yield from filter(None, (*judged, _judge_deletion(action, memory)))
-
-
-def _judge_command(act: VcsCommand, action: Action, memory: SessionMemory) -> UnaskedAct | None:
-    shown = " ".join((act.verb, *act.args))[:120]
-    asked = memory.asks.keys()
-    allowed: object  # truthy if the user asked for it
-    host = act.verb.startswith(("gh ", "glab ", "hub "))
-    if act.outward and not host and re.search(_PUBLISHES, act.verb):
-        allowed = asked & _PUBLISHING
-        unasked = UnaskedAct("publishes", shown, 3 if act.destructive else 4)
-    elif act.verb == "push" and act.destructive:
-        allowed = asked & (_SENDING | _HISTORY)
-        lease = any(arg.startswith("--force-with-lease") for arg in act.args)
-        unasked = UnaskedAct("rewrites the remote", f"git {shown}", 5 if lease else 4)
-    elif act.verb == "push":
-        allowed = memory.elsewhere or asked & _SENDING
-        unasked = UnaskedAct("pushes", f"git {shown}", 7)
-    elif act.outward:
-        allowed = memory.elsewhere or asked & (_TALKING if host else _CALLING)
-        unasked = UnaskedAct("speaks to others", shown, 5 if act.destructive else 7)
-    elif not act.destructive:
-        return None
-    elif act.verb in _REWRITES:
-        allowed = asked & (_HISTORY | _BACK)
-        unasked = UnaskedAct("rewrites history", f"git {shown}", 7)
-    elif act.verb not in _DISCARDS:  # a database, containers
-        allowed = asked & _REMOVING
-        unasked = UnaskedAct("destroys", shown, 4)
-    else:
-        allowed = asked & _BACK or _is_own_work(action, memory)
-        # a goal that is written elsewhere may have asked for it
-        score = min(_DISCARDS[act.verb] + memory.elsewhere, 7)
-        unasked = UnaskedAct("throws work away", f"git {shown}", score)
-    return None if allowed else unasked
-
-
-def _is_own_work(action: Action, memory: SessionMemory) -> bool:
-    """True if the session itself wrote everything that is discarded."""
-    paths = [*action.effects.written, *action.effects.deleted]
-    return bool(paths) and all(path in memory.made for path in paths)
-
-
-def _judge_deletion(action: Action, memory: SessionMemory) -> UnaskedAct | None:
-    effects = action.effects
-    if not effects.deleted or memory.asks.keys() & _REMOVING:
-        return None
-    outside = set(effects.outside)
-    left = [
-        path
-        for path in effects.deleted
-        if path not in outside and path not in memory.made and not re.search(_BUILD_OUTPUT, path)
-        and not _is_mentioned(path, memory)
-    ]  # fmt: skip
-    if not left:
-        return None
-    folder = next((path for path in left if _is_folder(path, action)), None)
-    if folder is not None:
-        return UnaskedAct("deletes a folder", folder, 4)
-    return UnaskedAct("deletes", ", ".join(left[:3]), 7)
-
-
-def _is_folder(path: str, action: Action) -> bool:
-    if path in action.effects.patterns or path in (".", ".."):
+def is_removal_asked(memory: SessionMemory, path: str) -> bool:
+    """True if the user asked to remove something, and named the path or nothing in particular."""
+    if _OBJECT in memory.asks:
         return True
-    name = path.rstrip("/").rpartition("/")[2].lstrip(".")
-    return "." not in name and re.search(_RECURSIVE, action.command) is not None
+    words = extract_terms(path).words
+    removes = not REMOVING.isdisjoint(memory.asks)
+    return any(_OBJECT + word in memory.asks for word in words) or (
+        removes and is_mentioned(memory, path)
+    )
 
 
-def _is_mentioned(path: str, memory: SessionMemory) -> bool:
-    """True if the user mentioned the path in their own words."""
+def is_mentioned(memory: SessionMemory, path: str) -> bool:
+    """True if the user mentioned the file or folder in their own words."""
     name = extract_terms(path.rstrip("/").rpartition("/")[2])
     met = len(name.words & memory.words.keys())
     return bool(name.pairs & memory.pairs.keys()) or (met > 0 and met * 2 >= len(name.words))
+
+
+def find_unasked_acts(
+    action: Action,
+    memory: SessionMemory,
+    own: frozenset[str] = frozenset(),
+    tree: WorkTree | None = None,
+) -> Iterator[UnaskedAct]:
+    """Yield the acts of an action that discard work or reach outside without a request.
+
+    `own` are the deleted paths that are the session's own: see `own_work`.
+    """
+    for act in action.effects.vcs:
+        found = _judge_command(act, memory, tree)
+        if found is not None:
+            yield found
+    if action.effects.deleted:
+        from kedge.drift.evidence.deletions import judge_deletion
+
+        deletion = judge_deletion(action, memory, own, tree)
+        if deletion is not None:
+            yield deletion
+
+
+def _judge_command(
+    act: VcsCommand, memory: SessionMemory, tree: WorkTree | None
+) -> UnaskedAct | None:
+    shown = " ".join((act.verb, *act.args))[:120]
+    asked = memory.asks.keys()
+    if act.verb == "push":
+        return _judge_push(act, memory, f"git {shown}")
+    if act.outward:
+        return _judge_outward(act, memory, shown)
+    if not act.destructive:
+        return None
+    allowed: object  # truthy if the user asked for it
+    if act.verb in _REWRITES:
+        allowed = asked & (_HISTORY | BACK)
+        unasked = UnaskedAct("rewrites history", f"git {shown}", 7)
+    elif act.verb.startswith("docker "):
+        data = "volume" in shown or "-v" in act.args
+        allowed = asked & REMOVING
+        unasked = UnaskedAct(*((DESTROYS, shown, 4) if data else ("removes containers", shown, 7)))
+    else:
+        from kedge.drift.evidence import deletions
+
+        if act.verb in deletions.DISCARDS:
+            return deletions.judge_discard(act, memory, tree, f"git {shown}")
+        allowed = asked & REMOVING or deletions.is_own_data(act, memory)
+        unasked = UnaskedAct(DESTROYS, shown, 4)
+    return None if allowed else unasked
+
+
+def _judge_push(act: VcsCommand, memory: SessionMemory, shown: str) -> UnaskedAct | None:
+    asked = memory.asks.keys()
+    if not act.destructive:
+        if memory.elsewhere or asked & _SENDING:
+            return None
+        return UnaskedAct("pushes", shown, 7)
+    if any(arg.startswith("--force-with-lease") for arg in act.args):
+        if asked & (_SENDING | _HISTORY):
+            return None
+        return UnaskedAct("force-pushes with a lease", shown, 5)
+    removes = not {"-d", "--delete", "--prune"}.isdisjoint(act.args) or any(
+        arg.startswith(":") for arg in act.args
+    )
+    if asked & (REMOVING if removes else _FORCING):
+        return None
+    return UnaskedAct(REWRITES_REMOTE, shown, 4)
+
+
+def _judge_outward(act: VcsCommand, memory: SessionMemory, shown: str) -> UnaskedAct | None:
+    asked = memory.asks.keys()
+    program, _, verb = act.verb.partition(" ")
+    host = program in ("gh", "glab", "hub")
+    if re.search(_PUBLISHES, act.verb):
+        if asked & _PUBLISHING:
+            return None
+        return UnaskedAct(PUBLISHES, shown, 3 if act.destructive else 4)
+    if host and act.destructive and verb.startswith("repo "):
+        return None if asked & REMOVING else UnaskedAct(DESTROYS, shown, 3)
+    if not host and re.search(_DEPLOYS, act.verb):
+        if asked & _DEPLOYING:
+            return None
+        return UnaskedAct(DEPLOYS, shown, 3 if act.destructive else 4)
+    words = _TALKING if host else _CALLING | _TALKING if program == "mcp" else _CALLING
+    if memory.elsewhere or asked & words:
+        return None
+    return UnaskedAct("speaks to others", shown, 5 if act.destructive else 7)

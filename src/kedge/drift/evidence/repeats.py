@@ -38,7 +38,7 @@ class Loop(NamedTuple):
 def find_loop(memory: SessionMemory, action: Action) -> Loop | None:
     """Return the loop that the action continues, if any."""
     if find_changed_files(action):
-        edits = _mark_edits(action.changes)
+        edits = _find_edits(action)
         times = 1 + max((_count_failures(memory.repeats, edit) for edit, _ in edits), default=0)
         if times >= _FIRST:
             return Loop("the same edit", ", ".join(find_changed_files(action)[:2]), times)
@@ -69,7 +69,7 @@ def record_action(memory: SessionMemory, action: Action) -> SessionMemory:
     if find_changed_files(action):
         # something changes, so a command that failed may work now
         repeats = {each: count for each, count in repeats.items() if each[0] != "c"}
-        edits = _mark_edits(action.changes)
+        edits = _find_edits(action)
         for edit, undone in edits:
             repeats[edit] = _count_failures(repeats, edit) + 1
             repeats.pop(_WORKED + undone, None)
@@ -112,17 +112,27 @@ def _drop_oldest(repeats: dict[str, int]) -> dict[str, int]:
     return dict(list(repeats.items())[-_MOST:])
 
 
+def _find_edits(action: Action) -> tuple[tuple[str, str], ...]:
+    """Return the marks of the edits; a script that runs again makes the same ones every time."""
+    return () if action.effects.runs else _mark_edits(action.changes, action.command)
+
+
 @lru_cache(1)  # asked twice for each action
-def _mark_edits(changes: tuple[Change, ...]) -> tuple[tuple[str, str], ...]:
-    """Return the mark of each edit, and the mark of the edit that would undo it."""
-    return tuple(
+def _mark_edits(changes: tuple[Change, ...], command: str) -> tuple[tuple[str, str], ...]:
+    """Return the mark of each edit, and the mark of the edit that would undo it.
+
+    Equal edits of one action are one: they are made in several places. Those of a command are the
+    same only if the command is, which says where they are made.
+    """
+    marks = (
         (
-            f"e{_hash(each.path, each.removed, each.added)}",
-            f"e{_hash(each.path, each.added, each.removed)}",
+            f"e{_hash(each.path, each.removed, each.added, command)}",
+            f"e{_hash(each.path, each.added, each.removed, command)}",
         )
         for each in changes[:_MOST_EDITS]
         if each.removed or each.added
     )
+    return tuple(dict.fromkeys(marks))
 
 
 def _hash(*texts: str) -> str:

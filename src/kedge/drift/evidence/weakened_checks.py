@@ -14,9 +14,12 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from kedge.drift.actions import Action, Change
+
+    IsOwn: TypeAlias = Callable[[str], bool]
 
 _LONGEST = 400  # characters of a line that are read
 _MOST_LINES = 8_000
@@ -62,16 +65,27 @@ class ChangedLines:
         return self._compared
 
 
-def find_weakened_checks(action: Action) -> tuple[Sign, ...]:
-    """Return the signs in an action, the most severe first."""
+def _is_never(_: str) -> bool:
+    return False
+
+
+def find_weakened_checks(action: Action, is_own: IsOwn = _is_never) -> tuple[Sign, ...]:
+    """Return the signs in an action, the most severe first.
+
+    `is_own` tells which files the session created: the checks in them are no loss.
+    """
     effects = action.effects
     if not (action.changes or effects.vcs or effects.checks or effects.deleted or effects.moved):
         return ()
     files = [ChangedLines(change) for change in action.changes]
     found = [
-        *_find_in_commands(action), *_find_deleted(action, files), *_find_removed_tests(files),
-    ]  # fmt: skip
+        *_find_in_commands(action),
+        *_find_deleted(action, files, is_own),
+        *_find_removed_tests(files, is_own),
+    ]
     for each in files:
+        if each.path and is_own(each.path):
+            continue
         found += _find_skips(each)
         found += _find_suppressions(each)
         if signs.is_config(each.path):
@@ -126,14 +140,14 @@ def _has_no_verify_flag(args: tuple[str, ...]) -> bool:
     return False
 
 
-def _find_deleted(action: Action, files: list[ChangedLines]) -> Iterator[Sign]:
+def _find_deleted(action: Action, files: list[ChangedLines], is_own: IsOwn) -> Iterator[Sign]:
     effects = action.effects
     outside = set(effects.outside)
     made = 0
     if effects.deleted:
         made = sum(signs.is_test_file(each.path) for each in files if each.whole and each.added)
     for path in effects.deleted:
-        if path in outside:
+        if path in outside or is_own(path):
             continue
         if signs.is_ci(path):
             yield Sign("CI removed", 3, path, f"deletes {path}")
@@ -144,18 +158,21 @@ def _find_deleted(action: Action, files: list[ChangedLines]) -> Iterator[Sign]:
             else:
                 yield Sign("tests deleted", 3 if code else 2, path, f"deletes {path}")
     for old, new in effects.moved:
-        if signs.is_test_file(old) and not signs.is_test(new) and old not in outside:
+        if old in outside or is_own(old):
+            continue
+        if signs.is_test_file(old) and not signs.is_test(new):
             yield Sign("tests deleted", 3, old, f"moves {old} to {new}")
 
 
-def _find_removed_tests(files: list[ChangedLines]) -> Iterator[Sign]:
-    """Yield tests and assertions that are gone, counted across all files."""
+def _find_removed_tests(files: list[ChangedLines], is_own: IsOwn) -> Iterator[Sign]:
+    """Yield tests and assertions that are gone, counted across all files; own ones only add."""
     added: list[str] = []
     removed: list[tuple[str, str]] = []
     for each in files:
         if not each.path or signs.is_test(each.path) or _is_rust_test(each):
             added += each.added
-            removed += [(each.path, line) for line in each.removed]
+            if not each.path or not is_own(each.path):
+                removed += [(each.path, line) for line in each.removed]
     gone = [(path, line) for path, line in removed if signs.is_test_head(line)]
     new = signs.is_test_head.count(added) if gone else 0
     if len(gone) > new:

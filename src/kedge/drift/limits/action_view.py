@@ -6,11 +6,16 @@ from kedge.drift.language.roles import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     from kedge.drift.limits.programs import Program
 
+_BUILD_OUTPUT = word_set(  # folders that only a tool writes to
+    """node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache coverage .coverage .next .nuxt
+    .cache htmlcov .tox .turbo"""
+)
+_MAYBE_OUTPUT = word_set("dist build target out")  # ... unless git tracks them
 _OWN = (".claude/", ".kedge/", ".git/", ".codex/", ".gemini/", ".opencode/", "tmp/", ".tmp/")
 _NO_SHELL = frozenset(("read", "agent", "plan", "edit", "write"))
 _SHELLS = word_set("bash shell run_shell_command exec_command local_shell container.exec")
@@ -19,10 +24,17 @@ _SHELLS = word_set("bash shell run_shell_command exec_command local_shell contai
 class ActionView:
     """The parts of an action, or of its effects, that limits check; missing ones are empty.
 
-    Paths outside the project and the agent's own notes are left out.
+    Paths outside the project and the agent's own notes are left out, as are deletions of `own`
+    files. A file that is moved in from outside counts as written. `is_tracked` tells whether git
+    tracks a file in a folder, or None if it is not known.
     """
 
-    def __init__(self, action: Any) -> None:
+    def __init__(
+        self,
+        action: Any,
+        own: Collection[str] = (),
+        is_tracked: Callable[[str], bool | None] | None = None,
+    ) -> None:
         effects = getattr(action, "effects", action)
         self.action = action
         self.kind: str = getattr(action, "kind", "")
@@ -31,11 +43,14 @@ class ActionView:
         changes = getattr(action, "changes", ())
         self.changes: tuple[Any, ...] = changes if isinstance(changes, tuple) else ()
         outside = frozenset(getattr(effects, "outside", ()))
-        self.written = _inside(getattr(effects, "written", ()), outside)
-        self.deleted = _inside(getattr(effects, "deleted", ()), outside)
-        self.moved: list[tuple[str, str]] = [
-            pair for pair in getattr(effects, "moved", ()) if pair[0] not in outside
+        moved = tuple(getattr(effects, "moved", ()))
+        arrived = (new for old, new in moved if old in outside)
+        self.written = _inside((*getattr(effects, "written", ()), *arrived), outside)
+        self.deleted = [
+            path for path in _inside(getattr(effects, "deleted", ()), outside) if path not in own
         ]
+        self.moved: list[tuple[str, str]] = [pair for pair in moved if pair[0] not in outside]
+        self._is_tracked = is_tracked
         self.vcs: tuple[Any, ...] = tuple(getattr(effects, "vcs", ()))
         self.installs: tuple[Any, ...] = tuple(getattr(effects, "installs", ()))
         self.network: tuple[str, ...] = tuple(getattr(effects, "network", ()))
@@ -54,6 +69,16 @@ class ActionView:
             yield old, "moves"
             if not new.startswith(("/", "~")):
                 yield new, "writes"
+
+    def is_output(self, path: str) -> bool:
+        """True if a build wrote the path: it is in an output folder that git does not track."""
+        parts = path.split("/")
+        if not _BUILD_OUTPUT.isdisjoint(parts):
+            return True
+        at = next((at for at, part in enumerate(parts[:-1]) if part in _MAYBE_OUTPUT), None)
+        if at is None or self._is_tracked is None:
+            return False
+        return self._is_tracked("/".join(parts[: at + 1])) is False
 
     @property
     def programs(self) -> list[Program]:

@@ -243,7 +243,7 @@ def _no_network(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) ->
 
 def _read_only(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     for path, act in action.changed:
-        if not _coverage(each.exceptions, path, tests) and not _BUILD_OUTPUT & set(path.split("/")):
+        if not _coverage(each.exceptions, path, tests) and not action.is_output(path):
             return path, f"{act} {path}", 1.0
     for vcs in action.vcs:
         if vcs.verb in _CHANGING or vcs.verb in ("gh pr create", "gh pr merge"):
