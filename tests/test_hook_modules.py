@@ -37,13 +37,13 @@ def names(text: str) -> set[str]:
 
 ALWAYS = names(
     """errors hook
-    drift.actions drift.charter drift.course drift.engine drift.scoring
+    drift.actions drift.charter drift.course drift.draft drift.engine drift.scoring
     drift.evidence.distance drift.evidence.memory drift.evidence.outward_acts
-    drift.evidence.repeats drift.evidence.topic
+    drift.evidence.own_work drift.evidence.repeats drift.evidence.topic
     drift.limits.limit drift.shell.effects drift.shell.paths
+    drift.code_map drift.expected_scope
     drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.events
-    drift.watch.sensor
-    drift.watch.session_log drift.watch.steps
+    drift.watch.sensor drift.watch.session_log drift.watch.steps drift.watch.work_tree
     host.clock host.digest host.plain_repo host.record host.redact host.secret_shapes
     host.secret_values
     repomap.cache repomap.neighbours
@@ -63,7 +63,10 @@ SHELL = names(
 ANSWERING = names("drift.corrections host.tokens store.recall")
 RESULT = names("drift.watch.transcript_tail")
 # loaded for a few calls only, or with every module of their package
-RARE = names("drift.limits.programs drift.summary text.fences")
+RARE = names(
+    """drift.evidence.deletions drift.limits.programs drift.mcp_calls drift.summary
+    drift.watch.tree_changes text.fences"""
+)
 PACKAGES = ("kedge.drift.language.", "kedge.drift.shell.")
 
 EDIT = {"file_path": "src/auth/token.py", "old_string": "TTL = 60", "new_string": "TTL = 3600"}

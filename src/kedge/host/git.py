@@ -113,6 +113,19 @@ def run_with_messages(
     return done.stdout, [line for line in messages.splitlines() if line.strip()]
 
 
+def disable_filters(cwd: Path, timeout: float = TIMEOUT) -> list[str]:
+    """Return the options with which git runs none of the filters that its settings name."""
+    names = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$")
+    done = _start(cwd, names, None, None, timeout)
+    if done.code not in (0, 1):
+        raise _failure(names, done)
+    words = []
+    for key in split_z(done.stdout):
+        name = key.rpartition(".")[0]
+        words += [f"{name}.clean=", f"{name}.process=", f"{name}.required=false"]
+    return [word for setting in words for word in ("-c", setting)]
+
+
 def is_directory(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises PermissionError
 

@@ -7,7 +7,6 @@ lost. Events are redacted before anything is judged or stored.
 from __future__ import annotations
 
 import json
-import os
 
 from kedge.drift import course
 from kedge.drift.actions import normalise
@@ -15,6 +14,7 @@ from kedge.drift.engine import Session
 from kedge.drift.watch import answers, bindings, session_log, steps
 from kedge.drift.watch.answers import ADVISE, DENY, ENFORCE, NONE, OFF
 from kedge.drift.watch.calls import HookCall, as_edit
+from kedge.drift.watch.work_tree import WorkTree
 from kedge.host import clock
 from kedge.host.redact import redact
 from kedge.store import sessions
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from kedge.drift.actions import Action
     from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Verdict
     from kedge.drift.watch.bindings import SessionTask
@@ -64,6 +65,8 @@ class Watch:
         self.code_map = code_map
         self.unattended = unattended
         self.faults: list[str] = []
+        # the call that was judged may change files that are not known, and commit them
+        self.compares = self.commits = False
 
     def answer(self, event: Event) -> Answer | None:
         """Return the answer to an event, or None if there is nothing to say."""
@@ -116,12 +119,15 @@ class Watch:
                 decision, reason = self._judge(name, row, call, event)
             else:
                 decision, reason = known["decision"], known["correction_given"]
+        if self.compares and decision != DENY:
+            self._stamp_tree(name, call, event)
         return None if decision == NONE else answers.answer_call(decision, reason)
 
     def take_result(self, name: str, event: Event) -> Answer | None:
         """Record the result of a call, and deliver its correction."""
         call = HookCall(event)
         kind = str(event.get("hook_event_name"))
+        stamp = self._stamp_again(name, call)
         with sessions.transaction(self.db):
             row = self._load_row(name, event)
             if row["policy"] == OFF:
@@ -135,6 +141,8 @@ class Watch:
             session = self._load_session(row, event, rebind=claimed)
             ok = call.ok and not _has_failed(event, call.id)
             session.result(call.id, ok)
+            if stamp is not None:
+                self._judge_changes(name, session, call, step, stamp)
             texts = []
             if row["policy"] in (ADVISE, ENFORCE):
                 texts = self._deliver(name, session, call.subagent)
@@ -222,13 +230,13 @@ class Watch:
         time since when claims of a task are the session's own, or "".
         """
         cwd = str(event.get("cwd") or row["project"])
-
-        def exists(path: str) -> bool:
-            return os.path.lexists(f"{row['project']}/{path}")
+        tree = WorkTree(row["project"])
 
         def create() -> Session:
             code_map = self.code_map(row["id"])
-            return Session(row["project"], cwd=cwd, code_map=code_map, exists=exists)
+            return Session(
+                row["project"], cwd=cwd, code_map=code_map, exists=tree.exists, tree=tree
+            )
 
         session, restarted = create(), not row["engine"]
         if row["engine"]:
@@ -259,10 +267,11 @@ class Watch:
     ) -> tuple[str, str]:
         """Score a call and store it as a step; return the decision and its reason."""
         session = self._load_session(row, event)
-        tool, given = as_edit(call, session.root or "/", session.cwd or "/")
-        action = normalise(
-            tool, given, root=session.root or "/", cwd=session.cwd or "/", id=call.id
-        )
+        if late:  # what was there before the call is not known any more
+            session.exists = session.tree = None
+        action = _read_action(session, call)
+        self.compares = not late and not session.is_blind and steps.is_unpredictable(action)
+        self.commits = any(act.verb == "am" for act in action.effects.vcs)
         before = session.course
         remembered = session.memory
         verdict = session.judge(action)
@@ -284,20 +293,48 @@ class Watch:
         step |= {"recalled": recalled, "decision": decision, "correction_given": reason}
         session_log.save_step(self.db, name, step)
         if verdict.score < 8:
-            sessions.add_event(
-                self.db,
-                name,
-                step=call.id,
-                at=clock.now(),
-                score=verdict.score,
-                level=level,
-                before=before.state,
-                after=session.course.state,
-                escalation=session.course.escalation,
-                evidence=step["rules"],
-            )
+            session_log.save_event(self.db, name, session, call.id, verdict, level, before.state)
         session_log.save_session(self.db, name, session, steps=step["position"])
         return decision, reason
+
+    def _stamp_tree(self, name: str, call: HookCall, event: Event) -> None:
+        """Note the state of the working tree before a call whose effects are not known."""
+        from kedge.drift.watch.tree_changes import take_stamp
+
+        stamp = take_stamp(self.root, self.faults, commits=self.commits)
+        with sessions.transaction(self.db):
+            session = self._load_session(self._load_row(name, event), event)
+            session.add_stamp(call.id, stamp)
+            session_log.save_session(self.db, name, session)
+
+    def _stamp_again(self, name: str, call: HookCall) -> dict[str, str] | None:
+        """Return the state of the working tree after a call, if it was noted before."""
+        row = sessions.get(self.db, name)
+        if row is None or '"stamps"' not in row["engine"]:
+            return None
+        from kedge.drift.watch.tree_changes import take_second_stamp
+
+        return take_second_stamp(row["engine"], call.id, self.root, self.faults)
+
+    def _judge_changes(
+        self,
+        name: str,
+        session: Session,
+        call: HookCall,
+        step: dict[str, Any],
+        stamp: dict[str, str],
+    ) -> None:
+        """Judge what a call changed beyond what was known, as a part of its step."""
+        from kedge.drift.watch.tree_changes import judge_changes
+
+        state = session.course.state
+        judged = judge_changes(session, _read_action(session, call), stamp)
+        if judged is None:
+            return
+        action, verdict = judged
+        session_log.extend_step(self.db, name, step, steps.describe_step(session, action, verdict))
+        if verdict.score < 8:
+            session_log.save_event(self.db, name, session, call.id, verdict, verdict.level, state)
 
     def _deliver(self, name: str, session: Session, subagent: str | None) -> list[str]:
         """Return the corrections to give now: to the subagent that acted, or to any with None."""
@@ -340,6 +377,14 @@ _HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
     "PreCompact": Watch.touch_session,
     "SessionEnd": Watch.end_session,
 }
+
+
+def _read_action(session: Session, call: HookCall) -> Action:
+    """Return the action of a call, by what the session wrote before."""
+    root, cwd = session.root or "/", session.cwd or "/"
+    tool, given = as_edit(call, root, cwd)
+    texts = session.memory.scripts
+    return normalise(tool, given, root=root, cwd=cwd, id=call.id, texts=texts)
 
 
 def _has_failed(event: Event, call: str) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kedge.drift.engine import Session
+    from kedge.drift.scoring import Verdict
 
 _EARLIER = 2  # steps to go back to in a correction
 _MESSAGE = 4_000  # characters of a message
@@ -61,6 +62,45 @@ def save_step(db: sqlite3.Connection, name: str, step: dict[str, Any]) -> None:
         sessions.KEYWORD: step["keywords"],
     }
     sessions.add_step(db, name, terms, at=clock.now(), **step)
+
+
+def save_event(
+    db: sqlite3.Connection,
+    name: str,
+    session: Session,
+    step: str,
+    verdict: Verdict,
+    level: str,
+    before: str,
+) -> None:
+    """Save that a step strayed; `before` is the course until then."""
+    sessions.add_event(
+        db,
+        name,
+        step=step,
+        at=clock.now(),
+        score=verdict.score,
+        level=level,
+        before=before,
+        after=session.course.state,
+        escalation=session.course.escalation,
+        evidence=[list(rule) for rule in verdict.rules],
+    )
+
+
+def extend_step(
+    db: sqlite3.Connection, name: str, step: dict[str, Any], found: dict[str, Any]
+) -> None:
+    """Add to a step what was found about it after it was done; the lower score counts."""
+    more: dict[str, Any] = {
+        "files": list(dict.fromkeys((*found["files"], *step["files"]))),
+        "changes": True,
+    }
+    if found["drift_score"] < step["drift_score"]:
+        columns = ("drift_score", "drift_type", "level", "is_validated", "lacks")
+        more |= {column: found[column] for column in columns}
+        more["rules"] = [*found["rules"], *step["rules"]]
+    sessions.change_step(db, name, step["id"], **more)
 
 
 def recall_steps(

@@ -46,6 +46,18 @@ def describe_step(session: Session, action: Action, verdict: Verdict) -> dict[st
     }
 
 
+def is_unpredictable(action: Action) -> bool:
+    """True if an action may change files that it does not name: scripts, generators, make.
+
+    Test runners and linters are taken at their word.
+    """
+    effects = action.effects
+    if effects.unread:
+        return True
+    checks = [" ".join(check.command) for check in effects.checks]
+    return any(not any(check.startswith(run) for check in checks) for run in effects.runs)
+
+
 def list_folders(files: list[str]) -> list[str]:
     """Return the folders of the files; the project's root is `.`."""
     return list(dict.fromkeys(path.rpartition("/")[0] or "." for path in files))

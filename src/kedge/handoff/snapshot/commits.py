@@ -178,17 +178,9 @@ def _find_changed(shadow: ShadowGit, commit: str) -> set[bytes]:
     options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"]
     options += ["--ignore-submodules=dirty", commit, "--"]
     with _index_copy(shadow) as env:
-        out = shadow.repo.git(*_without_filters(shadow.repo), "diff", *options, env=env)
+        filters = git.disable_filters(shadow.repo.root)
+        out = shadow.repo.git(*filters, "diff", *options, env=env)
     return {path for path in out.split(b"\0") if path and not path.startswith(b".kedge/")}
-
-
-def _without_filters(repo: git.Repo) -> list[str]:
-    keys = repo.ask("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$")
-    words = []
-    for key in git.split_z(keys or b""):
-        name = key.rpartition(".")[0]
-        words += [f"{name}.clean=", f"{name}.process=", f"{name}.required=false"]
-    return [word for setting in words for word in ("-c", setting)]
 
 
 @contextlib.contextmanager
