@@ -39,7 +39,8 @@ ALWAYS = names(
     """errors hook
     drift.actions drift.charter drift.course drift.draft drift.engine drift.scoring
     drift.evidence.distance drift.evidence.memory drift.evidence.outward_acts
-    drift.evidence.own_work drift.evidence.repeats drift.evidence.topic
+    drift.evidence.own_work drift.evidence.repeats drift.evidence.requests
+    drift.evidence.topic
     drift.limits.limit drift.shell.effects drift.shell.paths
     drift.code_map drift.expected_scope
     drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.events

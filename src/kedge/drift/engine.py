@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
     from kedge.drift.evidence.distance import CodeMap
-    from kedge.drift.evidence.outward_acts import WorkTree
+    from kedge.drift.evidence.work_tree import WorkTree
     from kedge.drift.scoring import Exists, Penalty, Verdict
 
 _UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known

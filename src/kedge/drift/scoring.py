@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from kedge.drift.course import Level
     from kedge.drift.evidence.distance import CodeMap, Distance
     from kedge.drift.evidence.memory import SessionMemory
-    from kedge.drift.evidence.outward_acts import WorkTree
     from kedge.drift.evidence.weakened_checks import Sign
+    from kedge.drift.evidence.work_tree import WorkTree
 
     Exists: TypeAlias = Callable[[str], bool]
 

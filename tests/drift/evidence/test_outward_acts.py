@@ -225,6 +225,12 @@ def test_a_file_that_the_user_mentioned_may_be_deleted() -> None:
         ("Don't forget to push", ["push"]),
         ("Never push; release it", ["release"]),
         ("Not only push", ["push"]),
+        ("Iterate over the rows", []),
+        ("Start over", ["over"]),
+        ("Send the error back", ["send"]),
+        ("Go back", ["back"]),
+        ("Delete the jsx folder", ["delete", "~folder", "~jsx"]),
+        ("Remove it", ["remove", "~"]),
     ],
 )
 def test_words_that_ask_for_an_act(text: str, words: list[str]) -> None:

@@ -28,6 +28,7 @@ class Agent:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.count = 0
+        self.env = ENV
 
     def tell(self, event: str, **more: Any) -> str:
         told = {"session_id": "s", "cwd": str(self.root), "hook_event_name": event, **more}
@@ -35,7 +36,7 @@ class Agent:
             [sys.executable, "-I", "-S", hook_file.__file__, "claude"],
             input=json.dumps(told).encode(),
             cwd=self.root,
-            env=ENV,
+            env=self.env,
             capture_output=True,
             timeout=60,
             check=True,
@@ -330,3 +331,13 @@ def test_a_git_that_fails_is_recorded_once(agent: Agent) -> None:
     assert agent.bash("bash gen.sh") == ""
     assert len(agent.errors()) == 1
     assert "not compared" in agent.errors()[0]
+
+
+def test_a_git_that_hangs_does_not_hold_the_agent(agent: Agent, tmp_path: Path) -> None:
+    slow = tmp_path / "slow" / "git"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    agent.env = {**ENV, "PATH": f"{slow.parent}:{ENV['PATH']}"}
+    assert agent.bash("bash gen.sh") == ""
+    assert ["took more than 2 s" in error for error in agent.errors()] == [True]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kedge.drift.evidence.outward_acts import (
+from kedge.drift.evidence.own_work import has_changed, list_refs, may_delete
+from kedge.drift.evidence.requests import (
     BACK,
     DELETES_FILES,
     DELETES_FOLDER,
@@ -15,7 +16,6 @@ from kedge.drift.evidence.outward_acts import (
     is_mentioned,
     is_removal_asked,
 )
-from kedge.drift.evidence.own_work import has_changed, list_refs, may_delete
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kedge.drift.actions import Action
     from kedge.drift.evidence.memory import SessionMemory
-    from kedge.drift.evidence.outward_acts import WorkTree
+    from kedge.drift.evidence.work_tree import WorkTree
     from kedge.drift.shell.effects import VcsCommand
 
 # git commands that discard something, and the score of each when nobody asked for it

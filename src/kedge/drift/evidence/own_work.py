@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kedge.drift.actions import Action, Change
     from kedge.drift.evidence.memory import SessionMemory
-    from kedge.drift.evidence.outward_acts import WorkTree
+    from kedge.drift.evidence.work_tree import WorkTree
 
     Exists: TypeAlias = Callable[[str], bool]
 
