@@ -269,7 +269,7 @@ def test_what_a_script_changed_is_judged_with_its_result(agent: Agent) -> None:
 
 @pytest.mark.parametrize(
     "prepare",
-    ["git stash pop", "git am < /tmp/kedge.mbox", "git apply k.diff", "make it"],
+    ["git stash pop", "git am < ../k.mbox", "git apply k.diff", "make it"],
 )
 def test_what_git_and_make_changed_is_judged_with_the_result(agent: Agent, prepare: str) -> None:
     root = agent.root
@@ -288,7 +288,7 @@ def test_what_git_and_make_changed_is_judged_with_the_result(agent: Agent, prepa
         mail = subprocess.run(
             ["git", "format-patch", "-1", "--stdout"], cwd=root, capture_output=True, check=True
         )
-        Path("/tmp/kedge.mbox").write_bytes(mail.stdout)
+        (root.parent / "k.mbox").write_bytes(mail.stdout)
         git(root, "checkout", "-q", "-")
     assert "db/schema.sql" in agent.bash(prepare)
     assert agent.score() == 3
