@@ -53,7 +53,7 @@ ALWAYS = names(
 )
 JUDGING = names(
     """drift.evidence.check_signs drift.evidence.weakened_checks
-    drift.language.roles drift.language.subjects
+    drift.limits.paths drift.limits.roles
     drift.limits.action_view drift.limits.breaches drift.limits.manifests"""
 )
 SHELL = names(
@@ -65,8 +65,8 @@ ANSWERING = names("drift.corrections host.tokens store.recall")
 RESULT = names("drift.watch.transcript_tail")
 # loaded for a few calls only, or with every module of their package
 RARE = names(
-    """drift.evidence.deletions drift.limits.programs drift.mcp_calls drift.summary
-    drift.watch.tree_changes text.fences"""
+    """drift.evidence.deletions drift.limits.lifting drift.limits.programs drift.mcp_calls
+    drift.summary drift.watch.tree_changes text.fences text.prose"""
 )
 PACKAGES = ("kedge.drift.language.", "kedge.drift.shell.")
 

@@ -84,9 +84,9 @@ def open_charter(text: str) -> Charter:
 
 def revise(charter: Charter, text: str) -> Charter:
     """Return the charter after one more message; machine text changes nothing."""
-    from kedge.drift.language.lifting import remaining
     from kedge.drift.language.prompts import kind, users_words
     from kedge.drift.language.wording import read
+    from kedge.drift.limits.lifting import remaining
 
     words = users_words(text)
     message = kind(text)
@@ -207,7 +207,7 @@ def parse(data: Mapping[str, Any]) -> Charter:
 @lru_cache(1)  # asked several times for one message
 def find_names(text: str) -> tuple[str, ...]:
     """Return the files, folders and identifiers that a text names, in order."""
-    from kedge.drift.language.subjects import is_path
+    from kedge.drift.limits.paths import is_path
 
     names: dict[str, None] = {}
     for match in re.finditer(_NAME, text[: 1 << 16]):
@@ -236,8 +236,8 @@ def _is_camel_case(name: str) -> bool:
 @lru_cache(1)
 def _find_words(text: str) -> tuple[str, ...]:
     """Return the significant words of a text, each once and in order."""
-    from kedge.drift.language.roles import word_set
     from kedge.drift.language.vocabulary import FILLER, GOING_ON
+    from kedge.drift.limits.roles import word_set
 
     common = word_set(_COMMON)
     found = re.findall(r"[A-Za-z][A-Za-z0-9']{2,40}", text[:8_000])

@@ -148,7 +148,7 @@ def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
     """Penalize a command that was not read whole and that names something the user ruled out."""
     if not action.effects.unread:
         return
-    from kedge.drift.language.subjects import is_path
+    from kedge.drift.limits.paths import is_path
 
     for limit in charter.limits:
         for subject in limit.subject:
@@ -218,7 +218,7 @@ def _limit_penalty(sign: Sign, memory: SessionMemory, action: Action) -> int:
     ):
         return 1
     if sign.rule == "tests deleted":  # together with the code they test
-        from kedge.drift.language.subjects import is_test
+        from kedge.drift.limits.paths import is_test
 
         gone = (*memory.gone, *(path for path in action.effects.deleted if not is_test(path)))
         if distance.find_key(sign.path) in map(distance.find_key, gone):
@@ -301,7 +301,7 @@ def _check_scope(
     """
     if not charter.scope:
         return []
-    from kedge.drift.language.subjects import covers, is_path
+    from kedge.drift.limits.paths import covers, is_path
 
     penalties = []
     for path in files:

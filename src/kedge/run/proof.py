@@ -12,7 +12,7 @@ from kedge.drift.charter import charter_for_task
 from kedge.drift.engine import Session
 from kedge.drift.evidence.outward_acts import LEAVING
 from kedge.drift.evidence.weakened_checks import find_weakened_checks
-from kedge.drift.language.subjects import is_test
+from kedge.drift.limits.paths import is_test
 from kedge.errors import KedgeError, SecretFound
 from kedge.handoff.evidence_records import record_check as run_check
 from kedge.handoff.operations import HandoffOperations

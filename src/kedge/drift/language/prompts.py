@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kedge.drift.language.roles import word_set
 from kedge.drift.language.vocabulary import ASKING, CHANGING, FILLER, GOING_ON, LOOKING, POLITE
+from kedge.drift.limits.roles import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ _ELSEWHERE = word_set(
     conflicts errors failures problems everything others changes first second third last next
     bugs bug tasks task nits notes description story epic document doc"""
 )
+_NO_REQUESTS = ("give", "let", "get", "do", "make")
 _LINK = re.compile(r"https?://\S+")
 
 
@@ -118,7 +119,9 @@ def requests(words: str) -> bool:
         rest = found[place : place + 6]
         if not rest:
             continue
-        if rest[0] in ("give", "let", "get", "do") and rest[1:2] and rest[1] in ("me", "us", "not"):
+        if rest[0] in _NO_REQUESTS and rest[1:2] and rest[1] in ("me", "us", "not", "no", "you"):
+            continue
+        if rest[0] == "don't" and rest[1:2] != ["we"]:
             continue
         if rest[0] in CHANGING:
             return True

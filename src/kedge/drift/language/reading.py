@@ -1,154 +1,151 @@
-"""What a message forbids and allows: the result, and the part of it that was read so far."""
+"""What a message forbids and allows, collected while its sentences are read."""
 
 from __future__ import annotations
 
-from kedge.drift.language.phrases import Things, leading, named, things
+from collections.abc import Iterable, Sequence
+
+from kedge.drift.language.acts import Kinds
+from kedge.drift.language.clauses import is_request
+from kedge.drift.language.objects import Objects, find_paths, low, read_exceptions, read_objects
 from kedge.drift.language.prompts import requests
-from kedge.drift.language.roles import word_set
-from kedge.drift.language.subjects import covers, is_path, role
 from kedge.drift.limits.limit import FIRM, PASSING, SOFT, Limit
+from kedge.drift.limits.paths import covers, is_path, role
+from kedge.drift.limits.roles import word_set
 from kedge.host.record import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from kedge.drift.language.opposites import Kinds
-    from kedge.drift.language.prose import Sentence, Word
+from kedge.text.prose import Sentence, Word
 
 MOST = 100  # limits of one message
-MOST_QUOTED = 240
-
-_HEDGES = word_set("try ideally prefer preferably rather possible avoid bother")
+_MOST_QUOTED = 240
+_HEDGES = word_set("try ideally prefer preferably rather possible bother")
 _FOR_GOOD = word_set("never always ever session throughout anymore generally")
-_WRITTEN = word_set(
-    "plan outline propose proposal planning document report design designs spec rfc"
-)
-_BE = word_set("is are was were look looks seem seems must should have has need needs")
+_CHECKS = word_set("test tests ci check checks build builds green suite lint")
+_WRITTEN = word_set("plan outline propose proposal planning document report design spec rfc")
+_BE = word_set("is are must should stays = - — – : , has")
+_ADDING = word_set("add write update extend cover adjust create")
+_NEGATED = word_set("don't never not or to mustn't shouldn't")
 
 
 class Grant(NamedTuple):
     """What is asked for or allowed, as the limits that it is the opposite of."""
 
     kinds: Kinds
-    about: Things
+    about: Objects
     explicit: bool  # "you may", "feel free to": more than a request
 
 
 class Reading(NamedTuple):
-    """`named` has the paths, in their order."""
+    """`named` lists all paths of the message in their order."""
 
     forbidden: tuple[Limit, ...] = ()
     allowed: tuple[Grant, ...] = ()
     named: tuple[str, ...] = ()
 
 
-class PartialReading:
-    """What was read so far; knows the paths that were named, for "it" and "anything else"."""
+class Collector:
+    """Collects limits and grants, and the paths that "it" and "nothing else" refer to."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.is_changing = requests(text)
         self.forbidden: list[Limit] = []
         self.allowed: list[Grant] = []
-        self.named: list[str] = []
-        self.taken: set[str] = set()  # paths that are named only to forbid them
-        self._changing: bool | None = None
+        self._named: list[str] = []
+        self._requested: list[str] = []  # paths and roles that are to be changed
+        self._last: tuple[str, ...] = ()  # the paths of the sentence before
 
-    @property
-    def changing(self) -> bool:
-        """Whether the message asks for a change at all."""
-        if self._changing is None:
-            self._changing = requests(self.text)
-        return self._changing
+    def note(self, sentence: Sentence) -> None:
+        """Remember what a sentence names; call this after its limits were read."""
+        words, paths = sentence.words, find_paths(sentence.words)
+        self._named += paths
+        self._last = () if is_request(words) else paths
+        if not is_request(words):
+            return
+        forbidden = {path for each in self.forbidden for path in each.subject}
+        self._requested += [path for path in paths if path not in forbidden]
+        for at, word in enumerate(words):
+            if word.low in _ADDING and low(words, at - 1) not in _NEGATED:
+                heads = read_objects(words, at + 1).heads
+                name = role(heads[-1]) if heads else None
+                self._requested += [name] if name else []
 
-    def put(
-        self, sentence: Sentence, at: int, end: int, kinds: Iterable[tuple[str, tuple[str, ...]]],
-        about: Things, *, ask: bool = False, soft: bool = False, until: str = "",
+    def forbid(
+        self, sentence: Sentence, at: int, kinds: Iterable[tuple[str, tuple[str, ...]]],
+        about: Objects, *, ask: bool = False,
     ) -> int:  # fmt: skip
-        """Keep what a rule found between two places; answers with the end, 0 for nothing found."""
-        words = sentence.words
-        lows = {word.low for word in words[max(0, at - 4) : end + 3]}
-        count = len(self.forbidden)
-        ahead = leading(words).subjects if at else ()
-        if ahead:
-            about = about._replace(exceptions=(*about.exceptions, *ahead))
-        for told, things_ in kinds:
-            kind, subjects = told, things_
-            if ahead and kind == "read_only":  # "apart from a.py don't change anything"
-                kind = "only_under"
-            if subjects == ("it",):
-                subjects = self.meant(words, at, kind)
-                bare = kind == "no_touch" and about.empty and words[-1].low != ":"
-                if not subjects and bare and not self.changing:
-                    kind = "read_only"  # "look, but don't touch"
-                elif not subjects:
+        """Add limits; return the end of the object, or 0 if there was nothing to add."""
+        words, end, count = sentence.words, max(about.end, at + 1), len(self.forbidden)
+        near = {word.low for word in words[max(0, at - 4) : end + 3]}
+        waits = {"until", "before"} & near and _CHECKS & {word.low for word in words[end:]}
+        free, ahead = read_exceptions(words, 0)
+        exceptions = (*about.exceptions, *(free if 0 < ahead <= at else ()))
+        for said, about_ in kinds:
+            kind, subject, left = said, about_, exceptions
+            if subject == ("it",):
+                subject = self.refer(words, at, scripts=kind == "no_run")
+                if not subject:
                     continue
-            strength = SOFT if soft or (lows & _HEDGES and kind != "read_only") else FIRM
-            standing = kind not in PASSING or bool(lows & _FOR_GOOD)
-            exceptions = about.exceptions
-            if kind == "only_under":
-                exceptions, subjects = (), tuple(dict.fromkeys((*subjects, *exceptions)))
-            else:
-                self.taken.update(path for path in subjects if is_path(path))
-            if ask:
-                kind, subjects, standing = "ask_first", (kind, *subjects), True
-            quote = self._quote(words, at, sentence)
-            self.forbidden.append(
-                Limit(kind, subjects, quote, exceptions, strength, standing, until)
-            )
-        return max(end, at + 1) if len(self.forbidden) > count else 0
+            if kind == "only_under" or (kind == "read_only" and exceptions and ahead):
+                kind, subject, left = "only_under", (*subject, *exceptions), ()
+            strength = SOFT if near & _HEDGES and kind != "read_only" else FIRM
+            standing = ask or kind not in PASSING or bool(near & _FOR_GOOD)
+            kind, subject = ("ask_first", (kind, *subject)) if ask else (kind, subject)
+            quote, until = self._quote(sentence, at), "checks" if waits else ""
+            subject = tuple(dict.fromkeys(subject))
+            self.forbidden.append(Limit(kind, subject, quote, left, strength, standing, until))
+        return end if len(self.forbidden) > count else 0
 
-    def grant(self, kinds: Kinds, about: Things, *, explicit: bool) -> None:
-        if len(self.allowed) < MOST:
-            self.allowed.append(Grant(kinds, about, explicit))
+    def grant(self, kinds: Kinds, about: Objects, *, explicit: bool) -> None:
+        self.allowed += [Grant(kinds, about, explicit)] if len(self.allowed) < MOST else []
 
-    def reading(self) -> Reading:
-        """With what "anything else" is other than, and what a later clause allows after all."""
-        free = tuple(path for path in dict.fromkeys(self.named) if path not in self.taken)
-        out: list[Limit] = []
-        words = self.text[:4000].lower().replace(",", " ").replace(".", " ").split()
-        planned = not _WRITTEN.isdisjoint(words)
-        for each in dict.fromkeys(self.forbidden):
-            if each.kind == "only_under" and not each.subject:
-                if free:
-                    out.append(each._replace(subject=free))
-            elif each.kind == "read_only" and planned and not each.exceptions:
-                out.append(each._replace(exceptions=("docs",)))  # a plan may be written down
-            elif each.kind == "no_touch":
-                out.append(self._excepted(each))
-            else:
-                out.append(each)
-        return Reading(tuple(dict.fromkeys(out)), tuple(self.allowed), tuple(self.named))
+    def finish(self) -> Reading:
+        """The reading of the whole message: requested and granted work is free."""
+        found = (self._free(each) for each in dict.fromkeys(self.forbidden))
+        limits = tuple(dict.fromkeys(each for each in found if each is not None))
+        return Reading(limits, tuple(self.allowed), tuple(self._named))
 
-    def _excepted(self, each: Limit) -> Limit:
-        free = [path for grant in self.allowed if grant.explicit for path in grant.about.subjects]
-        free += [path for one in self.forbidden if one.kind == "only_under" for path in one.subject]
-        more = tuple(
-            path
-            for path in free
-            if is_path(path) and path not in each.subject
-            and any(covers(subject, path) for subject in each.subject)
-        )  # fmt: skip
-        return each._replace(exceptions=(*each.exceptions, *more)) if more else each
+    def _free(self, each: Limit) -> Limit | None:
+        """The limit without what the same message asks for or allows."""
+        asked = [path for path in self._requested if is_path(path)]
+        granted = [grant.about for grant in self.allowed if grant.explicit]
+        free = [*asked, *(name for about in granted for name in about.subjects)]
+        if each.kind == "only_under":
+            if not each.subject and not asked:
+                return None
+            more = (*free, *self._requested, *(() if each.subject else ("tests",)))
+            return each._replace(subject=tuple(dict.fromkeys((*each.subject, *more))))
+        if each.kind == "no_touch":
+            if role(each.subject[0]) == "tests" and "tests" in self._requested:
+                return each._replace(kind="keep_tests", subject=())
+            confined = (one.subject for one in self.forbidden if one.kind == "only_under")
+            free += [path for paths in confined for path in paths]
+            inner = [
+                path for path in dict.fromkeys(free)
+                if path not in each.subject and any(covers(one, path) for one in each.subject)
+            ]  # fmt: skip
+            return each._replace(exceptions=(*each.exceptions, *inner))
+        if each.kind == "read_only" and not each.exceptions:
+            words = self.text[:4000].lower().replace(",", " ").replace(".", " ").split()
+            return each._replace(exceptions=("docs",)) if _WRITTEN & set(words) else each
+        if each.kind == "no_new_dependencies":
+            names = [name for about in granted for name in about.heads]
+            return each._replace(exceptions=(*each.exceptions, *names))
+        return each
 
-    def meant(self, words: Sequence[Word], at: int, kind: str) -> tuple[str, ...]:
-        """What "it" or "them" stands for: the last path, or what the sentence began with."""
-        before = named(words[:at])
+    def refer(self, words: Sequence[Word], at: int, *, scripts: bool = False) -> tuple[str, ...]:
+        """What "it" or "them" stands for: what the sentence or the one before it is about."""
+        before = find_paths(words[:at])
         if before:
-            return (before[-1],)
-        first = things(words[:at], 0, exceptions=False)
-        following = words[first.end].low if first.end < at else ""
-        spoken = following in _BE or following in (":", "=", "-", "—", "–")
-        if first.subjects and spoken and role(first.subjects[0].split()[-1]):
-            return first.subjects
-        if self.named:
-            return (self.named[-1],)
-        scripts = "script" in {word.low for word in words}
-        return ("script",) if kind == "no_run" and scripts else ()
+            return before[-1:]
+        for start in (0, *(spot + 1 for spot in range(at) if words[spot].low == ",")):
+            first = read_objects(words[:at], start, exceptions=False)
+            if first.subjects and low(words, first.end) in _BE and role(first.heads[-1]):
+                return first.subjects
+        if len(set(self._last)) == 1:
+            return self._last[:1]
+        return ("script",) if scripts and "script" in {word.low for word in words} else ()
 
-    def _quote(self, words: Sequence[Word], at: int, sentence: Sentence) -> str:
-        """The user's own words: the sentence, or what is around a place of a long one."""
+    def _quote(self, sentence: Sentence, at: int) -> str:
         start, end = sentence.start, sentence.end
-        if end - start > MOST_QUOTED and words[at].start >= start:
-            start = max(start, words[max(0, at - 6)].start)
-        return " ".join(self.text[start : min(end, start + MOST_QUOTED)].split())
+        if end - start > _MOST_QUOTED and sentence.words[at].start >= start:
+            start = max(start, sentence.words[max(0, at - 6)].start)
+        return " ".join(self.text[start : min(end, start + _MOST_QUOTED)].split())

@@ -1,57 +1,397 @@
-"""The rules by which a word may begin something that forbids or allows."""
+"""The rules that read limits, as patterns over the words of a clause.
+
+In the text that they match, EDIT stands for any verb of changing and EDITED for its participle.
+A pattern ends where an object begins; the rule's function reads the object and adds the limits.
+"""
 
 from __future__ import annotations
 
-from kedge.drift.language import allowing, asking, confining, forbidding, negating, passives
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
+from kedge.drift.language import acts
+from kedge.drift.language.acts import CHANGES, Order, read_order
+from kedge.drift.language.clauses import MARKS, ends_well, is_order, needs_asking, part_start
+from kedge.drift.language.objects import (
+    Objects,
+    find_paths,
+    low,
+    read_exceptions,
+    read_objects,
+    read_phrase,
+)
+from kedge.drift.language.reading import Collector
+from kedge.drift.language.vocabulary import BASE, DOING, DONE
+from kedge.drift.limits.paths import is_path, role
+from kedge.drift.limits.roles import word_set
+from kedge.text.prose import Sentence, Word
 
-    from kedge.drift.language.prose import Sentence
-    from kedge.drift.language.reading import PartialReading
-
-    Rule: TypeAlias = Callable[[PartialReading, Sentence, int], int]
-
-
-def _by_word(*pairs: tuple[Rule, str]) -> dict[str, list[Rule]]:
-    table: dict[str, list[Rule]] = {}
-    for rule_, words in pairs:
-        for word in words.split():
-            table.setdefault(word, []).append(rule_)
-    return table
-
-
-_AUXILIARIES = """is are must should may can shall has have stays stay remains
-remain gets get shouldn't mustn't can't cannot isn't aren't needs need"""
-_RULES = _by_word(
-    (negating.none, "no zero"),
-    (forbidding.kept, "leave keep leaving keeping hands stay steer"),
-    (forbidding.listed, "off off-limits out frozen locked forbidden prohibited"),
-    (forbidding.listed, "read-only non-goals non-goal don'ts"),
-    (forbidding.spared, "nothing"),
-    (forbidding.excluded, "not"),
-    (passives.passive, _AUXILIARIES),
-    (confining.only, "only just solely exclusively purely"),
-    (confining.keep, "keep"),
-    (confining.nothing, "nothing nowhere"),
-    (confining.stay, "stay stick work be made belong go happen remain"),
-    (confining.limit, "limit restrict confine limited restricted confined"),
-    (asking.ask, "ask check confirm get run"),
-    (asking.instead, "use"),
-    (asking.phrase, "read-only readonly offline minimal smallest answer skip i'll i wait keep"),
-    (allowing.granted, "can may is are"),
-)  # fmt: skip
+_KEPT = (
+    r"(?:exactly |completely |entirely |just )?(?:alone|untouched|unchanged|unmodified|intact|as-is"
+    r"|be|stable|frozen|as is|as (?:it|they) (?:is|are)|the same|the way (?:it|they) (?:is|are)) "
+)
+_WORK = r"(?:(?:your|the|all|any|this|my) )*(?:changes|edits|work|diff|scope|task|fix|EDIT)"
+_IN = r"(?:to|in|inside|within|under|on)"
+_CHANGED = r"(?:should|may|must|can|is to|are to) (?:EDIT|be EDITED) "
+_STATES = (
+    r"(?:mustn't|shouldn't|can't|mayn't|isn't to|aren't to) (?:be \w+|EDIT) "
+    r"|(?:is|are) (?:strictly )?(?:off-limits|off limits|frozen|untouchable|read-only|forbidden"
+    r"|out of scope|out of bounds) "
+    r"|(?:(?:must|should|has to|have to|needs to|shall) )?(?:stays?|remains?|be left|be kept) "
+    + _KEPT
+)
+_STATE_TAILS = word_set("please though and but so because any under today yet for")
+_WIDE = frozenset(("wide",))
 
 
-def rule(found: PartialReading, sentence: Sentence, at: int) -> int:
-    """Tries the rules of the word at a place; answers with the end of what one of them read."""
-    end = negating.negated(found, sentence, at)
-    if end:
-        return end
-    for each in _RULES.get(sentence.words[at].low, ()):
-        end = each(found, sentence, at)
+class Clause:
+    """A place in a sentence where a rule matched, and the place after the match."""
+
+    def __init__(self, found: Collector, sentence: Sentence, at: int, end: int) -> None:
+        self.found, self.sentence, self.words = found, sentence, sentence.words
+        self.at, self.end = at, end
+
+    def forbid(self, about: Objects, kind: str, *subject: str) -> int:
+        return self.found.forbid(self.sentence, self.at, ((kind, subject),), about)
+
+    def match(self, pattern: str, at: int) -> int:
+        """Return the end of a pattern that matches at a place, or 0."""
+        match = _compile(pattern).match(spell(self.words[at : at + 12]))
+        return at + match[0].count(" ") if match else 0
+
+    def put(self, order: Order | None) -> int:
+        """Forbid what an order tells, if it ends in a way that leaves it an order."""
+        kinds = acts.name_kinds(order) if order else ()
+        if order is None or not kinds:
+            return 0
+        about, kind = order.about, kinds[0][0]
+        paths = (*kinds[0][1], *about.outside)
+        sure = bool(paths) and all(is_path(each) or each == "it" for each in paths)
+        ask = needs_asking(self.words, about.end)
+        on = kind == "no_new_dependencies" and low(self.words, about.end) == "on"
+        if not (ask or on or about.exceptions or ends_well(self.words, about.end, sure=sure)):
+            return 0
+        if kind == "read_only" and self.found.is_changing and "wide" not in about.flags:
+            return 0  # "don't fix it" is about something else then
+        return self.found.forbid(self.sentence, self.at, kinds, about, ask=ask)
+
+
+Rule = Callable[[Clause], int]
+
+
+def spell(words: Sequence[Word]) -> str:
+    """The words as the rules match them, each followed by a space."""
+    return "".join(f"{_spell(word)} " for word in words)
+
+
+def _spell(word: Word) -> str:
+    if word.kind != "word":
+        return '"' if word.kind == "quote" else word.low.replace(" ", "_")
+    edits = "edit" in BASE.get(word.low, ()) or ("edit" in DONE.get(word.low, ()) and "EDITED")
+    return "EDIT" if edits is True else edits or word.low
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _tell(clause: Clause, forms: acts.Forms = BASE) -> int:
+    """For "don't touch X"."""
+    words, order = clause.words, read_order(clause.words, clause.end, forms)
+    end = clause.put(order)
+    if (
+        order
+        and low(words, order.about.end) in ("or", "nor")
+        and low(words, order.about.end + 1) in forms
+    ):
+        rest = Clause(clause.found, clause.sentence, clause.at, order.about.end + 1)
+        return (_tell(rest, forms) or end) if end else 0
+    return end
+
+
+def _exclude(clause: Clause) -> int:
+    """For "without touching X", "avoid new dependencies", "neither commit nor push"."""
+    return _tell(clause, {**BASE, **DOING}) or _rule_out(clause)
+
+
+def _rule_out(clause: Clause) -> int:
+    """For "no new dependencies", "no changes to X", "no files should be deleted"."""
+    words, start = clause.words, clause.end
+    core = read_phrase(words, start, places=False)
+    rest = tuple(head for head in core.heads[:-1] if head != "code")
+    if core.heads[-1:] and core.heads[-1] in CHANGES:
+        about = acts.read_changes(words, core.end - 1) or core
+        if rest:  # "no schema changes"
+            about = Objects((" ".join(rest),) if role(rest[-1]) else (), rest, end=core.end)
+        wide = _WIDE & about.flags and not about.subjects and "code" not in core.heads
+        return clause.put(Order(("edit",), about)) if not (wide and clause.found.is_changing) else 0
+    if low(words, start) in DOING:  # "no touching of X"
+        order = read_order(words, start, DOING)
+        of = low(words, start + 1) == "of"
+        return clause.put(
+            order._replace(about=read_objects(words, start + 2)) if order and of else order
+        )
+    about = read_objects(words, start)
+    end = clause.match(r"(?:(?:should|may|must|can) (?:be )?)?(?:EDIT|[a-z]+ed|EDITED) ", about.end)
+    families = tuple(DONE.get(low(words, end - 1), ("edit",))) if end else ()
+    if families or ("other" in about.flags and low(words, about.end) in (*MARKS, "")):
+        return clause.put(Order(families or ("edit",), about._replace(end=end or about.end)))
+    if about.outside or (
+        "new" not in about.flags and _WIDE & about.flags and about.heads != ("code",)
+    ):
+        return 0
+    kinds = acts.name_nouns(about) if ends_well(words, about.end, sure=False) else ()
+    return clause.found.forbid(clause.sentence, clause.at, kinds, about)
+
+
+def _keep(clause: Clause, *, off: bool = False) -> int:
+    """For "leave X alone", "keep X as it is", "leave pushing to me"; `off` for "hands off X"."""
+    words, about = clause.words, read_objects(clause.words, clause.end)
+    if low(words, clause.end) in DOING and clause.match("to (?:me|us) ", clause.end + 1):
+        return clause.put(Order(tuple(DOING[low(words, clause.end)]), Objects(end=clause.end + 3)))
+    if "uncommitted" in (low(words, about.end), *about.heads[-1:]):
+        return clause.forbid(about, "no_commit")
+    end = max(about.end, clause.end) if off else clause.match(_KEPT, about.end)
+    return _stay_unchanged(clause, about, end)
+
+
+def _stay_unchanged(clause: Clause, about: Objects, end: int) -> int:
+    free, last = read_exceptions(clause.words, end)
+    about = about._replace(exceptions=(*about.exceptions, *free), end=max(end, last))
+    unclear = "vague" in about.flags and about.subjects
+    rest = about.heads == ("everything",) or (about.heads == ("code",) and clause.found.is_changing)
+    if not end or unclear or (rest and "other" not in about.flags and not about.subjects):
+        return 0
+    return clause.put(Order(("edit",), about))
+
+
+def match_state(found: Collector, sentence: Sentence, at: int) -> int:
+    """For "X must not be changed", "X is off limits", "only X may change", "nothing in X may …"."""
+    words = sentence.words
+    only, nothing = (low(words, at) == each for each in ("only", "nothing"))
+    about = read_objects(words, at + only)
+    clause = Clause(found, sentence, at, about.end)
+    if only or nothing:
+        end = clause.match(r"(?:should|may|must|can|is to|are to) (?:EDIT|be \w+) ", about.end)
+        families = tuple(DONE.get(low(words, end - 1), ("edit",))) if end else ()
+        subject = about.outside or about.exceptions or about.subjects
+        if not subject and nothing and end == at + 4 and "other" not in about.flags:
+            free = "edit" in families and found.is_changing
+            return 0 if free else clause.put(Order(families, Objects(flags=_WIDE, end=end)))
+        kind = "no_touch" if nothing and about.subjects else "only_under"
+        clean = about._replace(exceptions=(), end=end)
+        return clause.forbid(clean, kind, *subject) if "edit" in families and subject else 0
+    end = clause.match(_STATES, about.end)
+    if not end or about.is_empty:
+        return 0
+    after = low(words, end)
+    exceptions = read_exceptions(words, end)[0]
+    sure = bool(about.subjects) and all(map(is_path, about.subjects))
+    if after and after not in MARKS and after not in _STATE_TAILS and not (sure or exceptions):
+        return 0
+    be = low(words, end - 2) == "be" and low(words, end - 1) not in ("untouched", "unchanged")
+    done = DONE.get(low(words, end - 1), ()) if be else ("edit",)
+    if "edit" in done:
+        return _stay_unchanged(clause, about, end)
+    return clause.put(Order(tuple(done), about._replace(end=end))) if about.subjects else 0
+
+
+def _confine(clause: Clause, mode: str = "") -> int:
+    """The work stays in what follows, if all of it can be resolved.
+
+    `mode` is "exact" for "stay in X", "outside" for "nothing outside X", "alone" for "Only X.".
+    """
+    words, start, about = clause.words, clause.end, read_objects(clause.words, clause.end)
+    subject, after = about.subjects, low(words, about.end)
+    if not subject and about.flags & {"wide", "pronoun"} and not about.outside:
+        near = range(start, min(start + 6, len(words)))
+        colon = next((spot for spot in near if words[spot].low == ":"), len(words))
+        subject = find_paths(words[colon:])
+        about = about._replace(end=len(words) if subject else about.end)
+    sure = all(is_path(each) or (each[-1] == "/" and mode == "exact") for each in subject)
+    if mode == "alone":
+        whole = len(words) - about.end < 2 or after == ";"
+        fits = whole and part_start(words, clause.at) == clause.at and (sure or clause.at == 0)
+    elif mode == "outside":
+        fits = not after or after in MARKS or after == "please" or clause.match(
+            f"(?:nothing )?{_CHANGED}", about.end
+        ) > 0  # fmt: skip
+    else:
+        fits = ends_well(words, about.end, sure=sure) and (sure or mode != "exact")
+    if not subject or "vague" in about.flags or not fits:
+        return 0
+    return clause.forbid(about, "only_under", *subject)
+
+
+def _confine_request(clause: Clause) -> int:
+    """For "nothing else": the files of the sentence, or else those of the whole request."""
+    after, names = low(clause.words, clause.end), find_paths(clause.words[: clause.at])
+    if (
+        after
+        and after not in MARKS
+        and after != "please"
+        and not clause.match(_CHANGED, clause.end)
+    ):
+        return 0
+    subject = (*names, "tests") if names else ()
+    return clause.forbid(Objects(end=len(clause.words)), "only_under", *subject)
+
+
+def _target(clause: Clause) -> int:
+    """For "only deploy to staging", "deploy to staging only"."""
+    words, at = clause.words, clause.end
+    end = at + 1 + (low(words, at + 1) in ("environment", "env", "cluster", "namespace"))
+    only = "only" in (low(words, end), *(word.low for word in words[clause.at : at]))
+    known = at < len(words) and acts.is_target(words[at])
+    return (
+        clause.forbid(Objects(end=end + 1), "only_target", words[at].text) if known and only else 0
+    )
+
+
+def _label(clause: Clause) -> int:
+    """For "Off limits: X", "Files you must not change: X"."""
+    start = clause.end + (low(clause.words, clause.end) in DOING)
+    about = read_objects(clause.words, start)
+    subject = about.subjects or find_paths(clause.words[start : start + 12])
+    return clause.forbid(about, "no_touch", *subject) if subject else 0
+
+
+def _ask(clause: Clause) -> int:
+    """For "ask before deleting X", "before touching X, check with me"."""
+    words = clause.words
+    order = read_order(words, clause.end, {**DOING, **BASE})
+    if order is None and words[clause.at].low == "if":
+        order = Order(("add",), read_objects(words, clause.end))
+    told = words[clause.at].low not in ("if", "before") or re.search(
+        r" (?:ask|check with|confirm with) (?:first|me|us|\.) ", spell(words[clause.end :])
+    )
+    kinds = acts.name_kinds(order) if order and told else ()
+    return (
+        clause.found.forbid(clause.sentence, clause.at, kinds, order.about, ask=True)
+        if order
+        else 0
+    )
+
+
+def _replace_tool(clause: Clause) -> int:
+    """For "use yarn, not npm"."""
+    heads = read_objects(clause.words, clause.end, exceptions=False).heads
+    known = bool(heads) and set(heads) <= acts.PROGRAMS
+    return clause.forbid(Objects(end=clause.end + 1), "no_tool", *heads) if known else 0
+
+
+def _phrase(clause: Clause, kind: str) -> int:
+    """A rule whose words say it all."""
+    free = kind == "read_only" and clause.found.is_changing
+    return 0 if free else clause.forbid(Objects(end=clause.end), kind)
+
+
+# A function's name, and what comes before the object that it reads; WORK and IN are above.
+_PATTERNS = """
+label (?:(?:files|things) )?(?:you )?(?:mustn't|mayn't|shouldn't|don't) EDIT :
+label (?:off[ -]limits|out of scope|not in scope|(?:things to )?leave alone|non-goals?|frozen) :
+label (?:the )?following(?: files)? (?:must|should) (?:stay|remain) un\\w+ :
+label (?:the )?following(?: files)? (?:mustn't EDIT|are off[ -]limits) :
+label do nothing to
+tell (?:(?:i|we) )?don't want(?: you)? to
+tell (?:you|we) (?:mustn't|shouldn't|can't|mayn't)
+tell mustn't|shouldn't
+tell (?:you )?(?:don't|never)(?: , [a-z ]{1,30} ,)?(?: you)?(?: dare)?
+tell (?:i'd|would|rather|prefer)(?: rather| prefer)?(?: that| if)? you (?:don't|didn't)
+tell (?:careful|sure|try|you're|you) not(?: allowed)? to
+tell you aren't(?: allowed| supposed)? to
+tell (?:you|please) not
+tell under no (?:circumstances?|conditions?)(?: (?:may|should) you)?
+rule_out (?:i|we) don't want(?: any)?
+exclude without|avoid|refrain from|stop|hold off on|mind not|neither
+rule_out (?:there (?:should|must) be |make |making )?(?:no|zero)
+keep leave|keep|leaving|keeping
+keep_off (?:keep your )?hands off(?: of| from)?
+keep_off (?:stay|keep|steer) (?:away|clear|out|off)(?: from| of)?
+no_branch stay on (?:this|the|the current) branch|work on the current branch only
+target (?:only )?(?:deploy|publish|release)(?: only)? to(?: the)?
+confine (?:(?:just|only) )?EDIT (?:only|just|solely|exclusively)
+confine (?:only|just|solely|exclusively) EDIT(?: in| under| inside)?
+confine (?:i|we) only want (?:you to EDIT|changes (?:to|in))
+confine only (?:allowed|want you) to EDIT|EDIT nothing (?:but|except|other than)
+confine (?:only|solely|exclusively) work (?:in|on|inside)
+confine work (?:only|exclusively|solely) (?:in|on|inside|within)
+confine (?:only )?make (?:(?:your|any|all) )?(?:changes|edits)(?: only)? (?:in|to)
+confine WORK (?:should|must|may) only be (?:made|done) IN
+confine the only (?:file|files|thing) you (?:should|may|can|must) EDIT (?:is|are)
+confine (?:limit|restrict|confine|keep) (?:yourself|WORK)(?: limited| local)? IN(?: one file :)?
+confine (?:you're|WORK(?: should| must| has to| is| are)*(?: be)?) (?:limited|restricted) IN
+confine (?:you're|WORK(?: should| must| has to| is| are)*(?: be)?) (?:confined|contained) IN
+stay (?:WORK (?:(?:should|must|has to) )?)?(?:stay|stays|remain|belong|work) (?:in|inside|within)
+stay stick to
+outside (?:(?:nothing|no files?|no changes) )?outside(?: of)?|nothing (?:but|except|other than)
+confine_request (?:nothing|nowhere) (?:else|more)
+alone only(?: under| in| inside| within)?
+ask (?:ask|check|confirm)(?: with)?(?: me| us)?(?: for \\w+ \\w+)?(?: first)? before(?: you)?
+ask before(?: you)?|if you (?:need|want|have)(?: to)?
+replace_tool (?:we )?use [\\w-]+(?: for \\w+)?(?: ,)? (?:not|never|instead of|rather than)
+no_tests skip (?:the )?tests?(?= [.,!]| $| for | please )
+no_commit (?:i'll|i will) (?:do the )?commit(?:s|ting)?
+no_push (?:i'll|i will) (?:do the )?push(?:es|ing)?
+read_only (?:just|only) (?:explain|describe|summari[sz]e|analy[sz]e|investigate|review|outline)
+read_only (?:just|only) (?:propose|suggest|brainstorm|diagnose|answer|discuss|plan|tell me|audit)
+read_only (?:review|explain|plan|answer|analysis) only(?= [.,:;!] | please | $)
+read_only this is a read-only|treat (?:the )?(?:repo|repository|codebase) as read-only
+read_only read-only please
+no_network work offline
+"""
+_RULES: dict[str, Rule] = {
+    "label": _label, "tell": _tell, "rule_out": _rule_out, "exclude": _exclude, "keep": _keep,
+    "keep_off": partial(_keep, off=True), "target": _target, "confine": _confine, "ask": _ask,
+    "stay": partial(_confine, mode="exact"), "outside": partial(_confine, mode="outside"),
+    "alone": partial(_confine, mode="alone"), "confine_request": _confine_request,
+    "replace_tool": _replace_tool,
+}  # fmt: skip
+_INSIDE = (
+    (
+        "no_new_dependencies",
+        r"\b(?:only (?:the )?(?:stdlib|standard library)|(?:stdlib|library) only) ()",
+    ),
+    (
+        "only_under",
+        r"(?:^|: |\b(?:in|under|inside|within|to) (?:the )?)(\S+) (?:folder )?only (?:[.,;!] |$)",
+    ),
+)
+
+
+@cache
+def _list_rules() -> list[tuple[re.Pattern[str], Rule]]:
+    lines: dict[str, list[str]] = {}
+    for line in _PATTERNS.strip().splitlines():
+        name, _, pattern = line.partition(" ")
+        pattern = pattern.replace("WORK", _WORK).replace("IN", _IN)
+        lines.setdefault(name, []).append(pattern)
+    return [
+        (re.compile(f"(?:{'|'.join(patterns)}) "), _RULES.get(name) or partial(_phrase, kind=name))
+        for name, patterns in lines.items()
+    ]
+
+
+def match_inside(found: Collector, sentence: Sentence) -> None:
+    """For "Scope: src/a only", "do this in plugins/slack only", "use only the standard library"."""
+    text = spell(sentence.words)
+    for kind, pattern in _INSIDE:
+        match = _compile(pattern).search(text)
+        if match and is_order(sentence, 0):
+            at = text[: max(0, match.start(1))].count(" ")
+            paths = find_paths(sentence.words[at : at + 1]) if match[1] else ()
+            if paths or kind != "only_under":
+                Clause(found, sentence, at, at).forbid(Objects(end=at + 1), kind, *paths)
+
+
+def match_rules(found: Collector, sentence: Sentence, at: int) -> int:
+    """Apply the first rule that matches at a place; return the end of what it read, or 0."""
+    text = spell(sentence.words[at : at + 14])
+    for pattern, rule in _list_rules():
+        match = pattern.match(text)
+        end = rule(Clause(found, sentence, at, at + match[0].count(" "))) if match else 0
         if end:
             return end
-    return allowing.allow(found, sentence, at)
+    return 0

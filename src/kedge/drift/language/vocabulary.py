@@ -2,95 +2,54 @@
 
 from __future__ import annotations
 
-from kedge.drift.language.roles import word_set
+from kedge.drift.limits.roles import word_set
 
-# What an agent does, by family. Each has its -ing and -ed forms made below.
+# What an agent does, by family of verbs. A verb such as "start" has more than one.
 _FAMILIES = {
     "edit": """touch edit change modify alter update rewrite overwrite adjust tweak patch adapt
         revise""",
-    "implement": "implement code fix build start begin solve",
+    "implement": "implement code fix start",
+    "read": "read open cat view inspect",
+    "break": "break",
     "delete": "delete remove rm erase drop",
     "discard": "discard revert undo",
-    "tag": "tag",
     "upgrade": "upgrade bump downgrade",
-    "rename": "rename",
-    "move": "move relocate",
+    "rename": "rename move relocate",
     "commit": "commit auto-commit",
-    "stage": "stage",
-    "push": "push",
-    "force-push": "force-push",
-    "amend": "amend",
-    "rebase": "rebase",
-    "merge": "merge",
-    "stash": "stash",
-    "reset": "reset",
-    "squash": "squash",
-    "branch": "branch",
     "switch": "switch checkout",
     "run": "run execute launch invoke trigger start",
     "deploy": "deploy publish release",
-    "install": "install",
     "add": "add introduce",
-    "create": "create write generate produce make open",
-    "use": "use",
-    "format": "format reformat auto-format autoformat prettify",
+    "create": "create write generate produce make",
+    "format": "format reformat auto-format autoformat",
     "refactor": "refactor restructure",
-    "weaken": "weaken skip disable xfail loosen relax",
-    "network": "browse",
-    "download": "download",
+    "weaken": "weaken skip disable xfail",
+    "network": "browse access",
 }
-_IRREGULAR = {
-    "rewrite": "rewriting rewritten",
-    "overwrite": "overwriting overwritten",
-    "write": "writing written",
-    "run": "running run",
-    "make": "making made",
-    "begin": "beginning begun",
-    "build": "building built",
-    "rm": "rm-ing rmed",
-    "reset": "resetting reset",
-    "commit": "committing committed",
-    "auto-commit": "auto-committing auto-committed",
-    "drop": "dropping dropped",
-    "tag": "tagging tagged",
-    "skip": "skipping skipped",
-    "format": "formatting formatted",
-    "reformat": "reformatting reformatted",
-    "auto-format": "auto-formatting auto-formatted",
-    "autoformat": "autoformatting autoformatted",
-    "modify": "modifying modified",
-    "prettify": "prettifying prettified",
-    "stash": "stashing stashed",
-    "checkout": "checkouting checked-out",
-}
+_SINGLE = (
+    "push force-push amend rebase merge stash reset squash stage tag branch install use download"
+)
+_DOUBLED = word_set("""run commit auto-commit drop tag skip format reformat auto-format autoformat
+    reset""")  # fmt: skip
+_PARTICIPLES = {"rewrite": "rewritten", "overwrite": "overwritten", "write": "written",
+                "make": "made", "read": "read", "break": "broken", "run": "run"}  # fmt: skip
 
 
-def _forms() -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str, list[str]]]:
+def _list_forms() -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str, list[str]]]:
     base: dict[str, list[str]] = {}
     doing: dict[str, list[str]] = {}
     done: dict[str, list[str]] = {}
-    for family, verbs in _FAMILIES.items():
+    for family, verbs in (*_FAMILIES.items(), *((verb, verb) for verb in _SINGLE.split())):
         for verb in verbs.split():
-            if verb in _IRREGULAR:
-                ing, ed = _IRREGULAR[verb].split()
-            else:
-                stem = verb.removesuffix("e")
-                ing, ed = f"{stem}ing", f"{stem}ed"
+            stem = verb + verb[-1] if verb in _DOUBLED else verb.removesuffix("e")
+            past = f"{verb[:-1]}ied" if verb.endswith("fy") else f"{stem}ed"
             base.setdefault(verb, []).append(family)
-            doing.setdefault(ing, []).append(family)
-            done.setdefault(ed, []).append(family)
+            doing.setdefault(f"{stem}ing", []).append(family)
+            done.setdefault(_PARTICIPLES.get(verb, past), []).append(family)
     return base, doing, done
 
 
-# word -> families; a verb such as "start" has more than one
-BASE, DOING, DONE = _forms()
-
-# between a verb and what it is about, or before it
-ADVERBS = word_set(
-    """ever even just actually please directly manually simply also then now accidentally again
-    already automatically yourself really anyhow otherwise blindly silently unnecessarily
-    needlessly at all to try attempt go start bother yet any auto"""
-)
+BASE, DOING, DONE = _list_forms()  # word -> families
 
 # before an order, without making it anything but an order
 FILLER = word_set(
@@ -100,11 +59,6 @@ FILLER = word_set(
     third next now today here always anyway hmm hm ah sorry reminder warning caveat todo lastly
     afterwards meanwhile otherwise therefore overall basically simply attention strictly
     absolutely definitely fyi and/or obviously"""
-)
-LEADS = word_set(
-    """be careful make sure that ensure to do go ahead let's lets for in this session task step
-    whatever one thing rule rules constraint constraints under any circumstances by all means
-    possible both either fact try i.e. so as long provided"""
 )
 
 GOING_ON = word_set(
@@ -149,70 +103,4 @@ LOOKING = word_set(
     investigate review list check look find see compare read understand wondering question
     clarify think discuss outline propose suggest brainstorm research diagnose inspect examine
     evaluate assess verify confirm walk give isn't aren't doesn't don't"""
-)
-
-# after "just" or "only": nothing is to be changed
-ANSWERING = word_set(
-    """explain describe summarise summarize analyse analyze investigate review outline propose
-    suggest brainstorm research diagnose answer discuss plan read explore inspect report audit
-    assess evaluate think"""
-)
-ANSWERS = word_set(
-    """explanation answer analysis review plan summary overview report investigation research
-    opinion advice feedback planning analysis, question asking audit diagnosis"""
-)
-
-EXCEPTING = word_set("except excluding besides barring unless save excepting but")
-
-# an order with one of these after it says what a program does, not what an agent may do
-CONDITIONS = word_set(
-    """when if whenever while once during twice thrice because on after before as where whose
-    concurrently simultaneously"""
-)
-
-# after an order, without making it anything else
-TAILS = word_set(
-    """yet please for at anymore anywhere any here in right now until till unless except other apart
-    besides but and or because since as so that which it they thanks directly manually by myself
-    yourself on without first either though instead nor then i i'll we you just only is are this
-    these those ever again too also while with if possible excluding thx ok at-all whatsoever
-    under over around against more whatever use locally globally off today afterwards anyway"""
-)
-
-# Of noun phrases: what may stand before the noun, what ends one.
-NEWNESS = word_set(
-    "new additional extra another more external third-party 3rd-party outside further"
-)
-DETERMINERS = NEWNESS | word_set(
-    """the a an any all my your our this that these those each every single of its their some
-    existing other others current old actual whole entire following such unnecessary unrelated
-    particular either both certain specific remaining corresponding respective second original
-    also exactly already"""
-)
-RESTRICTING = word_set(
-    """unrelated unnecessary such certain specific remaining corresponding respective particular
-    following"""
-)
-FOLDER_WORDS = word_set(
-    """folder folders directory directories dir dirs subfolder subdirectory tree package packages
-    module crate path"""
-)
-PHRASE_ENDS = word_set(
-    """in under inside within outside of from to into on at by with without for during when if
-    whenever while once after before is are was were be been being must should shall may might
-    can could will would has have had does do did and or nor but except unless apart besides
-    aside excluding because since as so that which who whose they we you i he she yet alone
-    untouched unchanged unmodified uncommitted intact gets
-    please here now then until till not only just instead either
-    anymore again completely entirely manually directly twice than where there's it's there it
-    them isn't aren't shouldn't mustn't can't cannot won't didn't doesn't needs need stays stay
-    remains remain i'll i'd don't never never, let's via like about using right too where's
-    read-only frozen myself locally works fails fail breaks behaves first as-is out off up
-    globally today tonight tomorrow later afterwards
-    much even though although however whatsoever otherwise anyway thanks ever across around over
-    against"""
-)
-VERBS_OF_BEING = word_set(
-    """is are was were must should may can will would has have does do did needs need isn't aren't
-    doesn't don't shouldn't belongs belong works fails breaks want wants said takes"""
 )

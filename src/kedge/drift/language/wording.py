@@ -1,68 +1,64 @@
-"""What a message forbids and what it allows: its sentences, word by word, against the rules."""
+"""What a message forbids and what it allows: its clauses against the rules."""
 
 from __future__ import annotations
 
-from functools import cache
-
-from kedge.drift.language.gist import gist
-from kedge.drift.language.phrases import named
+from kedge.drift.language import grants, rules
+from kedge.drift.language.clauses import LEADS, clause_starts, is_lead, is_order
+from kedge.drift.language.objects import low
 from kedge.drift.language.prompts import users_words
-from kedge.drift.language.prose import Sentence, sentences
-from kedge.drift.language.reading import MOST, PartialReading, Reading
-from kedge.drift.language.rules import rule
+from kedge.drift.language.reading import MOST, Collector, Reading
+from kedge.drift.language.spelling import normalise
+from kedge.drift.language.vocabulary import FILLER
+from kedge.drift.limits.roles import word_set
+from kedge.text.prose import Sentence, Word, sentences
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-
+_FORBIDDING = word_set(
+    """don't don'ts not never avoid only off-limits limits non-goals non-goal forbidden out alone
+    untouched unchanged mustn't mayn't shouldn't"""
+)
 _HEAD, _TAIL = 9_000, 5_000  # characters of a long message that are read: the rest is pasted
-
-
-@cache
-def _elided() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    import re
-
-    flags = re.IGNORECASE | re.MULTILINE
-    path = r"[\w.-]*/[\w./*-]*|[\w-]+\.[a-z]{1,5}"
-    return (
-        re.compile(
-            r"^(ok|okay|yes|sure|fine|alright)\s+(?=you\b|please\b)", re.IGNORECASE | re.MULTILINE
-        ),
-        re.compile(
-            r"(^|[.!?;]\s+)(?:only|just)\s+(under|in|within|inside)\s+"
-            rf"(?=(?:{path})[.!]?\s*(?:$|\n))",
-            flags,
-        ),
-    )
-
-
-def _spelt_out(words: str) -> str:
-    """With what is left out in speech: a pause after "OK", and what to do "only under src"."""
-    pause, only = _elided()
-    return only.sub(r"\1only change files \2 ", pause.sub(r"\1, ", words))
 
 
 def read(text: str) -> Reading:
     """All that the user's words forbid, ask for and name."""
     words = users_words(text)
-    if not words:
-        return Reading()
     if len(words) > _HEAD + _TAIL:
         words = f"{words[:_HEAD]}\n\n{words[-_TAIL:]}"
-    words = _spelt_out(words)
-    found = PartialReading(words)
-    for sentence in sentences(words):
+    found = Collector(words)
+    for plain in sentences(words):
+        sentence = plain._replace(words=normalise((*_rule_label(plain), *plain.words)))
+        count = len(found.forbidden)
         _read_sentence(found, sentence)
+        if len(found.forbidden) == count and "only" in {word.low for word in sentence.words}:
+            rules.match_inside(found, sentence)
+        found.note(sentence)
         if len(found.forbidden) >= MOST:
             break
-    return found.reading()
+    return found.finish()
 
 
-def _read_sentence(found: PartialReading, sentence: Sentence) -> None:
-    done, count = 0, len(found.forbidden)
-    for place, word in enumerate(sentence.words):
-        if place >= done and word.kind in ("word", "mark"):
-            done = max(done, rule(found, sentence, place))
-    if len(found.forbidden) == count:
-        gist(found, sentence)
-    found.named.extend(named(sentence.words))
+def _rule_label(sentence: Sentence) -> tuple[Word, ...]:
+    """The introduction of a list, if its items are to be read with it: "Do not touch:"."""
+    lows = {word.low for word in normalise(sentence.label)}
+    return sentence.label if lows & _FORBIDDING else ()
+
+
+def _read_sentence(found: Collector, sentence: Sentence) -> None:
+    words, done = sentence.words, 0
+    for start in clause_starts(words):
+        if start < done:
+            continue
+        told, end, at = is_order(sentence, start), 0, start
+        while not end and at < len(words) and words[at].kind == "word":
+            end = rules.match_rules(found, sentence, at) if told else 0
+            end = end or grants.read_grant(found, sentence, at, told=told)
+            if words[at].low not in LEADS or not is_lead(words, at):
+                break
+            at += 1
+        subject = start
+        while low(words, subject) in FILLER or low(words, subject) == "that":
+            subject += 1
+        if not end and not sentence.asks:
+            end = rules.match_state(found, sentence, subject) if told else 0
+            end = end or grants.read_permission(found, sentence, subject)
+        done = max(done, end)

@@ -5,10 +5,10 @@ A subject that names no path cannot be checked against paths, and so never count
 
 from __future__ import annotations
 
-from kedge.drift.language.roles import word_set
-from kedge.drift.language.subjects import WEAK, covers, is_path, is_test
 from kedge.drift.limits import manifests
 from kedge.drift.limits.action_view import ActionView
+from kedge.drift.limits.paths import WEAK, covers, is_path, is_test
+from kedge.drift.limits.roles import word_set
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -339,7 +339,7 @@ def _above(folder: str, subject: str) -> bool:
 
 
 def _resolvable(subject: str) -> bool:
-    from kedge.drift.language.subjects import role
+    from kedge.drift.limits.paths import role
 
     words = subject.split()
     return is_path(subject) or (bool(words) and role(words[-1]) is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.language.roles import word_set
+from kedge.drift.limits.roles import word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedge.drift.language.prompts import requests, users_words
-from kedge.drift.language.subjects import covers, is_path
+from kedge.drift.limits.paths import covers, is_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

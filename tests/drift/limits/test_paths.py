@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.language.subjects import covers, is_test
+from kedge.drift.limits.paths import covers, is_test
 
 
 def test_subjects_and_paths() -> None:

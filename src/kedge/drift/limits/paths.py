@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kedge.drift.language.roles import (
+from kedge.drift.limits.roles import (
     ABSTRACT,
     ALIASES,
     BARE_FILES,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from kedge.drift.language.roles import word_set
 from kedge.host.record import NamedTuple
 from kedge.text.fences import FenceReader
 
@@ -28,28 +27,6 @@ _WORD = re.compile(
 )
 _ABBREVIATIONS = frozenset(("e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "incl.", "eg.", "ie."))
 _ENDS = frozenset(".!?")
-_FORBIDDING = word_set(
-    """don't don'ts not never avoid only off-limits limits non-goals non-goal forbidden out alone
-    untouched unchanged"""
-)
-_EXPANDED = {
-    "dont": "don't",
-    "don´t": "don't",
-    "don`t": "don't",
-    "do'nt": "don't",
-    "dnt": "don't",
-    "w/o": "without",
-    "shouldnt": "shouldn't",
-    "mustnt": "mustn't",
-    "doesnt": "doesn't",
-    "cant": "can't",
-    "wont": "won't",
-    "youre": "you're",
-    "pls": "please",
-    "plz": "please",
-    "pull-request": "pr",
-    "pull-requests": "prs",
-}
 
 
 class Word(NamedTuple):
@@ -63,12 +40,13 @@ class Word(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """`start` and `end` in the text; a list's introduction is repeated before each item."""
+    """`start` and `end` in the text; `label` is the introduction of the list it is an item of."""
 
     words: tuple[Word, ...]
     start: int
     end: int
     asks: bool  # ends in a question mark
+    label: tuple[Word, ...] = ()
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -77,35 +55,20 @@ def sentences(text: str) -> list[Sentence]:
     count = 0
     label: tuple[Word, ...] = ()
     for start, end, item, heading in _blocks(text):
-        for sentence in _split(text, start, end):
-            words = sentence
-            if item and label and words:
-                words = [*label, *words]
-            if not item and not heading:
-                label = ()
-            if not words:
-                continue
+        for words in _split(text, start, end):
             last = words[-1]
-            asks = last.low == "?"
+            intro = label if item else ()
+            label = label if item or heading else ()
             if (last.low == ":" or heading) and len(words) <= 16:
-                label = _label(words)
+                colon = () if last.low == ":" else (Word(":", ":", last.end, last.end, "mark"),)
+                label = (*words, *colon)
             if heading:
                 continue
-            found.append(Sentence(tuple(words), sentence[0].start, last.end, asks))
+            found.append(Sentence(tuple(words), words[0].start, last.end, last.low == "?", intro))
             count += len(words)
             if count > MOST_WORDS:
                 return found
     return found
-
-
-def _label(words: list[Word]) -> tuple[Word, ...]:
-    """What introduces a list, where its items are to be read with it: "Do not touch:"."""
-    if not any(word.low in _FORBIDDING for word in words):
-        return ()
-    last = words[-1]
-    if last.low == ":":
-        return tuple(words)
-    return (*words, Word(":", ":", last.end, last.end, "mark"))
 
 
 def _blocks(text: str) -> list[tuple[int, int, bool, bool]]:
@@ -162,7 +125,7 @@ def _split(text: str, start: int, end: int) -> list[list[Word]]:
         low = here.lower().replace("’", "'")
         if not low.isascii():
             low = low.replace("´", "'")
-        found[-1].append(Word(here, _EXPANDED.get(low, low), at, to, kind))
+        found[-1].append(Word(here, low, at, to, kind))
         if stop or low in _ENDS or len(found[-1]) >= MOST_IN_SENTENCE:
             found.append([])
     return [words for words in found if words]
