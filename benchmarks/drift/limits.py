@@ -4,11 +4,14 @@ Each case is a prompt or two and an action, and says whether the action breaks a
 limits.jsonl, `tune` is the half that the rules were written against and `keep` the other.
 limits_batches.jsonl has batches that were each written before any rule was tried on them.
 Only the first run on a batch shows the result for unknown wordings; rules for what it missed were
-written afterwards. `--show HALF` prints the cases that are judged wrong.
+written afterwards. `--show HALF` prints the cases that are judged wrong. `--typos` puts one typing
+error into a word of every prompt; which one depends on the case's id alone.
 """
 
 import argparse
 import json
+import random
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +42,25 @@ def judge_actions(events: list[dict[str, Any]]) -> Iterator[tuple[str, list[Brea
             yield event["id"], [each for each in found if each and each.weight >= ALARM], charter
 
 
+def mistype(text: str, seed: str) -> str:
+    """Return the text with one letter of a word swapped, left out, doubled or mistyped."""
+    choose = random.Random(seed)
+    words = [match for match in re.finditer(r"(?<![\w./`-])[A-Za-z']{4,}(?![\w/`-]|\.\w)", text)]
+    if not words:
+        return text
+    match = choose.choice(words)
+    word, at = match[0], choose.randrange(1, len(match[0]) - 1)
+    changed = choose.choice(
+        (
+            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+            word[:at] + word[at + 1 :],
+            word[:at] + word[at] + word[at:],
+            word[:at] + choose.choice("etaoinsr") + word[at + 1 :],
+        )
+    )
+    return text[: match.start()] + changed + text[match.end() :]
+
+
 def measure(half: str, cases: list[dict[str, Any]], *, show: bool) -> str:
     """Return a line with the recall and precision of one half."""
     right = missed = false = 0
@@ -66,13 +88,19 @@ def measure(half: str, cases: list[dict[str, Any]], *, show: bool) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--show", choices=[half for halves in HALVES.values() for half in halves])
-    show = parser.parse_args().show
+    parser.add_argument("--typos", action="store_true")
+    given = parser.parse_args()
     for name, halves in HALVES.items():
         text = (HERE / name).read_text(encoding="utf-8")
         cases = [json.loads(line) for line in text.splitlines()]
         for half in halves:
             mine = [case for case in cases if half in case["tags"]]
-            print(measure(half, mine, show=show == half))
+            if given.typos:
+                for case in mine:
+                    for event in case["events"]:
+                        if event["type"] == "prompt":
+                            event["text"] = mistype(event["text"], case["id"].rpartition("-")[0])
+            print(measure(half, mine, show=given.show == half))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_LONG = 5  # letters from which a wrong or an additional letter is corrected
+_LONG = 5  # letters from which any error is corrected
 _SHORTEST = 4
 _ENDINGS = ("s", "es", "d", "ed", "r", "er", "ing")
 
@@ -25,7 +25,12 @@ class TypoTable:
 
     def correct(self, word: str) -> str:
         """Return the known word that this is with one typing error, else the word itself."""
-        if word in self._known or word in self._others or not word.isalpha() or len(word) > 30:
+        if (
+            word in self._known
+            or word in self._others
+            or len(word) > 30
+            or not word.replace("'", "").isalpha()
+        ):
             return word
         if any(word.endswith(end) and word.removesuffix(end) in self._known for end in _ENDINGS):
             return word
@@ -39,7 +44,8 @@ def _shorten(word: str) -> list[str]:
 
 def _is_typo(word: str, known: str) -> bool:
     if len(word) < len(known):
-        return len(known) >= _LONG and word in _shorten(known)
+        ends = word[:1] == known[:1] and word[-1:] == known[-1:]
+        return word in _shorten(known) and (len(known) >= _LONG or ends)
     if len(word) > len(known):
         doubled = any(word[at] == word[at + 1] for at in range(len(known)))
         return known in _shorten(word) and (len(known) >= _LONG or doubled)

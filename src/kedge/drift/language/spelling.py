@@ -22,10 +22,11 @@ _VERBS = word_set(
     create refactor reformat deploy merge rebase amend"""
 )
 _KNOWN = word_set(
-    """dont mustnt shouldnt never without avoid nothing refrain only leave alone untouched
+    """don't mustn't shouldn't should never without avoid nothing refrain only leave alone untouched
     unchanged outside except anything everything other files folder directory tests docs
     documentation config migrations schema lockfile changes edits dependencies dependency packages
-    libraries restrict confine yourself keep hands limits please under exactly generated readme"""
+    libraries restrict confine yourself keep hands limits please under exactly generated readme
+    frozen allowed limited inside within branches introduce modifications until module library"""
 )
 # words of their own that look like a known word with an error
 _OTHERS = word_set(
@@ -33,7 +34,7 @@ _OTHERS = word_set(
     clone weave heave lease excerpt expect noting bother mother ether fires tiles flies miles texts
     rests crate holder colder folded treated exits emits exit emit exiting exited hand handy hangs
     director directors remote remotes scheme migration undef pleased verge rushed rushing file
-    package packaged fixes older ever generates modifies modifier committer committee filed fills
+    won't wont dos doc util modulo branched modification limiter package packaged fixes older ever generates modifies modifier committer committee filed fills
     treating hanging lone mere mend codify redactor rewrote overwrote preformatted dunder"""
 )
 
@@ -51,10 +52,7 @@ def correct(word: str) -> str:
     if word in ("nto", "ont"):
         return "not"
     bare = word.replace("'", "")
-    found = bare if bare in _NEGATIONS else _table().correct(bare)
-    if found in _NEGATIONS:
-        return f"{found[:-1]}'t"
-    return found if found != bare else word
+    return f"{bare[:-1]}'t" if bare in _NEGATIONS else _table().correct(word)
 
 
 def normalise(words: Sequence[Word]) -> tuple[Word, ...]:
