@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import count
 
 from kedge.drift.language.objects import Objects, is_named_path, low, read_objects
 from kedge.drift.language.vocabulary import BASE, DOING
-from kedge.drift.limits.paths import is_path, role
+from kedge.drift.limits.paths import is_path
 from kedge.drift.limits.roles import word_set
 from kedge.host.record import NamedTuple
 from kedge.text.prose import Word
@@ -36,57 +37,48 @@ _API = word_set("api apis interface interfaces signature signatures exports")
 _API_WORDS = _API | word_set(
     "public exported external existing current function functions method methods names module"
 )
-_RUNS = {
-    "tests": "tests", "test": "tests", "suite": "tests", "specs": "tests", "build": "build",
-    "server": "server", "app": "server", "application": "server", "migrations": "migrations",
-    "migration": "migrations", "container": "docker", "containers": "docker", "linter": "lint",
-    "lint": "lint", "benchmarks": "benchmarks", "deployment": "deploy", "script": "it",
-    "scripts": "it",
-}  # fmt: skip
+_TARGETS = word_set("staging production prod dev development test sandbox preview qa uat local")
 _PHRASES = {
     "mess with": "edit", "messing with": "edit", "go near": "edit", "look at": "read",
     "looking at": "read", "pull in": "add", "pulling in": "add", "kick off": "run",
     "comment out": "weaken", "force push": "force-push", "check out": "switch",
     "go beyond": "outside", "go outside": "outside", "stray from": "outside",
 }  # fmt: skip
+# Families of verbs | the nouns that their object may have, with "-" also none, with "+" also
+# others, with "&" all of them | the limit that the opposite makes, = for the family. SENT stands
+# for what git handles.
+_TABLE = """
+merge|pr prs mr|no_vcs gh_pr_merge; push|main|no_push main; push|master|no_push master
+commit|- SENT|no_commit; push|- SENT|no_push; stage|- SENT|no_vcs add
+merge rebase stash squash amend tag discard reset|- SENT|no_vcs =
+force-push|- +|no_vcs force_push; switch branch|branch branches|no_branch
+deploy|- anything it|no_run deploy; implement|- anything it code|read_only; create|code|read_only
+download|- anything|no_network; network|+ web internet network net online websites|no_network
+add create read|pr prs mr pull request requests|no_pr; add create|branch branches|no_branch
+add create|commit commits|no_commit; add create|network http web requests calls|no_network
+add create|files file modules module folders folder scripts|no_new_files
+add create|tests test specs spec unit integration e2e cases files|no_tests
+add create|documentation docs markdown summaries summary documents readme files|no_new_files docs
+weaken|+ test tests spec specs assertions|keep_tests; delete|+ assertions asserts|keep_tests
+format|- anything it file files code|no_format; refactor|- anything it code|no_refactor
+install|- + anything tools more packages dependencies libraries|no_install
+edit|+ formatting indentation whitespace|no_format; edit|& file names|no_rename
+edit|git history|no_vcs amend rebase force_push
+run|+ formatter formatters prettier black isort gofmt rustfmt black/isort|no_format
+run|test tests suite specs|no_run tests; run|integration test tests suite|no_run integration_tests
+run|e2e test tests suite|no_run e2e_tests; run|unit test tests suite|no_run unit_tests
+run|dev build builds|no_run build; run|dev server app application|no_run server
+run|database db migrations migration|no_run migrations
+run|docker container containers|no_run docker; run|lint linter linters|no_run lint
+run|benchmark benchmarks|no_run benchmarks; run|script scripts it|no_run it
+run|commands command anything code programs|no_run; none|implementation|read_only
+none|code|read_only; none|commits commit|no_commit; none|pushes push|no_push
+none|force pushes push|no_vcs force_push; none|renames|no_rename
+none|deletions deletion|no_delete; none|network internet connection access|no_network
+"""
 _SENT = """anything changes change it them this that code work everything commits commit stuff
     branch branches tags tag files file secrets history main master mine version release working
     tree local remote origin"""
-# families, what may be the only nouns of the object ("+" for one of several, "-" for none needed),
-# and the limit that the opposite makes
-_TABLE = tuple(
-    (word_set(families), word_set(nouns), kind, subject)
-    for families, nouns, kind, subject in (
-        ("merge", "pr prs mr", "no_vcs", "gh pr merge"),
-        ("push", "main", "no_push", "main"), ("push", "master", "no_push", "master"),
-        ("commit", f"- {_SENT}", "no_commit", ""), ("push", f"- {_SENT}", "no_push", ""),
-        ("stage", f"- {_SENT}", "no_vcs", "add"),
-        ("merge rebase stash squash amend tag discard reset", f"- {_SENT}", "no_vcs", "="),
-        ("force-push", "- +", "no_vcs", "force push"), ("switch", "branches", "no_branch", ""),
-        ("switch", "branch", "no_branch", ""),
-        ("branch", "- branch", "no_branch", ""), ("deploy", "- anything it", "no_run", "deploy"),
-        ("implement", "- anything it code", "read_only", ""), ("create", "code", "read_only", ""),
-        ("download", "- anything", "no_network", ""),
-        ("network", "+ web internet network net online websites", "no_network", ""),
-        ("add create read", "pr prs mr pull request requests", "no_pr", ""),
-        ("add create", "branch branches", "no_branch", ""),
-        ("add create", "commit commits", "no_commit", ""),
-        ("add create", "network http web requests calls", "no_network", ""),
-        ("add create", "files file modules module folders folder scripts", "no_new_files", ""),
-        ("add create", "documentation docs markdown summaries summary documents readme files file",
-         "no_new_files", "docs"),
-        ("weaken", "+ test tests spec specs assertions", "keep_tests", ""),
-        ("delete", "+ assertions asserts", "keep_tests", ""),
-        ("format", "- anything it file files code", "no_format", ""),
-        ("refactor", "- anything it code", "no_refactor", ""),
-        ("install", "- + anything tools more", "no_install", ""),
-        ("none", "implementation", "read_only", ""), ("none", "code", "read_only", ""),
-        ("none", "commits commit", "no_commit", ""), ("none", "pushes push", "no_push", ""),
-        ("none", "force pushes push", "no_vcs", "force push"), ("none", "renames", "no_rename", ""),
-        ("none", "deletions deletion", "no_delete", ""),
-        ("none", "network internet connection access", "no_network", ""),
-    )
-)  # fmt: skip
 
 
 class Order(NamedTuple):
@@ -95,6 +87,13 @@ class Order(NamedTuple):
     families: tuple[str, ...]
     about: Objects
     command: str = ""  # a program's name as a verb: "npm install"
+
+
+@cache
+def _list_rows() -> list[tuple[frozenset[str], frozenset[str], list[str]]]:
+    rows = _TABLE.replace("SENT", " ".join(_SENT.split())).strip().replace("\n", "; ").split("; ")
+    parts = (row.split("|") for row in rows)
+    return [(word_set(verbs), word_set(nouns), limit.split()) for verbs, nouns, limit in parts]
 
 
 def read_order(words: Sequence[Word], at: int, forms: Forms) -> Order | None:
@@ -129,7 +128,7 @@ def read_order(words: Sequence[Word], at: int, forms: Forms) -> Order | None:
         while low(words, joint) in (",", "or", "and", "nor", "/"):
             joint += 1
         verb = (
-            low(words, joint) in forms or f"{low(words, joint)} {low(words, joint + 1)}" in _PHRASES
+            f"{low(words, joint)} {low(words, joint + 1)}" in _PHRASES or low(words, joint) in forms
         )
         if not verb or not _lists_verbs(words, spot, joint, forms):
             break
@@ -146,26 +145,22 @@ def read_order(words: Sequence[Word], at: int, forms: Forms) -> Order | None:
 
 def _lists_verbs(words: Sequence[Word], at: int, joint: int, forms: Forms) -> bool:
     """True for "rename or delete", "rename, move or delete"; false for "commit, fix the bug"."""
-    after = low(words, joint + 1)
-    if {"or", "nor", "/"} & {word.low for word in words[at:joint]}:
-        return True
-    if low(words, at) == ",":
+    after, joints = low(words, joint + 1), {word.low for word in words[at:joint]}
+    if joints == {","}:
         return after in ("or", "nor", "") or (after == "," and low(words, joint + 2) in forms)
-    return joint > at and after in ("", ".", "yet")
+    return bool({"or", "nor", "/"} & joints) or after in ("", ".", "yet")
 
 
 def _read_command(words: Sequence[Word], at: int) -> Order | None:
     """Read a program as a verb: "don't npm install", "never `git push -f`"."""
-    end = at + 1
-    if words[at].kind == "code":
-        known = words[at].text.split()[:1] and words[at].text.split()[0].lower() in PROGRAMS
-        return Order(("command",), Objects(end=end), words[at].text) if known else None
-    while end < min(at + 3, len(words)) and words[end].kind == "word":
-        if words[end].low in _TAIL_ADVERBS:
-            break
-        end += 1
-    command = " ".join(each.low for each in words[at:end])
-    return Order(("command",), Objects(end=end + (low(words, end) == "anything")), command)
+    text, end = words[at].text, at + 1
+    if words[at].kind != "code":
+        while end < at + 3 and low(words, end).isalpha() and low(words, end) not in _TAIL_ADVERBS:
+            end += 1
+        text = " ".join(each.low for each in words[at:end])
+    known = text.split()[:1] and text.split()[0].lower() in PROGRAMS
+    end += low(words, end) == "anything"
+    return Order(("command",), Objects(end=end), text) if known else None
 
 
 def read_changes(words: Sequence[Word], at: int) -> Objects | None:
@@ -192,10 +187,9 @@ def name_nouns(about: Objects) -> Kinds:
     tools = [head for head in about.heads if head in PROGRAMS]
     if tools and not heads - PROGRAMS - {"commands", "packages"}:
         return _one("no_new_dependencies") if "packages" in heads else _one("no_tool", *tools)
-    made = "new" in about.flags or not heads & {"file", "files"}
-    return _look_up("none", about) or (
-        _name_family("add", about._replace(subjects=())) if made else ()
-    )
+    if heads & {"file", "files"} and "new" not in about.flags:
+        return ()
+    return _look_up("none", about) or _name_family("add", about._replace(subjects=()))
 
 
 def is_api(heads: Sequence[str]) -> bool:
@@ -205,10 +199,8 @@ def is_api(heads: Sequence[str]) -> bool:
 
 def is_target(word: Word) -> bool:
     """True if a word names a place to deploy to."""
-    known = word_set("staging production prod dev development test sandbox preview qa uat local")
-    return word.low in known or (
-        word.kind == "code" and not is_named_path(word) and " " not in word.text
-    )
+    named = word.kind == "code" and not is_named_path(word) and " " not in word.text
+    return word.low in _TARGETS or named
 
 
 def _one(kind: str, *subjects: str) -> Kinds:
@@ -216,15 +208,15 @@ def _one(kind: str, *subjects: str) -> Kinds:
 
 
 def _look_up(family: str, about: Objects) -> Kinds:
-    heads = set(about.heads)
-    for families, nouns, kind, subject in _TABLE:
-        if family not in families:
-            continue
-        plain = not heads and ("vague" not in about.flags or "+" in nouns)
-        if (plain and "-" in nouns) or (
-            heads and (heads <= nouns or ("+" in nouns and heads & nouns))
-        ):
-            return _one(kind, *([family if subject == "=" else subject] if subject else ()))
+    heads = set(about.heads) - {"test"} if "suite" in about.heads else set(about.heads)
+    for families, nouns, (kind, *subject) in _list_rows():
+        none = "-" in nouns and not heads and ("vague" not in about.flags or "+" in nouns)
+        some = heads and (heads <= nouns or ("+" in nouns and heads & nouns))
+        some = heads | {"&"} == nouns if "&" in nouns else some
+        if family in families and (none or some):
+            return _one(
+                kind, *(family if each == "=" else each.replace("_", " ") for each in subject)
+            )
     return ()
 
 
@@ -243,80 +235,41 @@ def _name_command(command: str) -> Kinds:
 
 
 def _name_family(family: str, about: Objects) -> Kinds:
-    heads, subjects = set(about.heads), about.subjects
-    known = _look_up(family, about)
+    heads, subjects, flags = set(about.heads), about.subjects, about.flags
     paths = tuple(each for each in subjects if is_path(each))
-    if family == "edit":
-        return _name_edit(about)
-    if family in ("run", "use"):
-        return _name_run(about, family)
-    if family in ("add", "create", "install", "upgrade") and heads & DEPENDENCIES:
-        if family in ("install", "upgrade"):
-            return (
-                *(_one("no_new_dependencies") if family == "upgrade" else ()),
-                *_one("no_install"),
-            )
-        return _one("no_new_dependencies") if not heads & {"same", "manager", "lock"} else ()
-    if family in ("add", "create") and heads and role(about.heads[-1]) == "tests":
-        kinds = word_set("tests test specs spec unit integration e2e cases files file")
-        return _one("no_tests") if heads <= kinds else ()
-    if family in ("add", "create") and paths:
-        return _one("no_new_files" if family == "create" else "no_touch", *paths)
-    if family in ("read", "outside") and not known:
-        kind = "no_read" if family == "read" else "only_under"
-        return _one(kind, *subjects) if subjects and not about.outside else ()
-    if family in ("delete", "rename") and not known:
-        subjects = subjects or (("it",) if "pronoun" in about.flags else ())
-        return _one(f"no_{family}", *subjects) if subjects or "wide" in about.flags else ()
-    if family == "commit" and paths:
-        return _one("no_commit", *paths)
-    if family == "break":
-        return _one("keep_api") if is_api(about.heads) else ()
-    return known or (_one(f"no_{family}") if family in ("format", "refactor") and subjects else ())
-
-
-def _name_edit(about: Objects) -> Kinds:
-    heads, flags = set(about.heads), about.flags
-    if is_api(about.heads):
+    deps = heads & DEPENDENCIES and not heads & {"same", "manager", "lock"}
+    if family in ("edit", "break") and is_api(about.heads):
         return _one("keep_api")
-    if heads and heads <= DEPENDENCIES:
+    if deps and (family in ("add", "create") or (family == "use" and "new" in flags)):
+        return _one("no_new_dependencies")
+    if deps and (family == "upgrade" or (family == "edit" and heads <= DEPENDENCIES)):
         return (*_one("no_new_dependencies"), *_one("no_install"))
-    if about.outside or "other" in flags:
-        return _one("only_under", *about.outside)
-    if "wide" in flags and not about.subjects:
-        return _one("only_under", *about.exceptions) if about.exceptions else _one("read_only")
-    if about.subjects:
-        return _one("no_touch", *about.subjects)
-    if heads & word_set("formatting indentation whitespace"):
-        return _one("no_format")
-    if "history" in heads:
-        return _one("no_vcs", "amend", "rebase", "force push")
-    if {"file", "names"} <= heads:
-        return _one("no_rename")
-    return _one("no_touch", "it") if about.is_empty or "pronoun" in flags else ()
+    known = _look_up(family, about)
+    if paths and not known and family in ("commit", "run", "create", "add"):
+        kinds = {"create": "no_new_files", "add": "no_touch"}
+        return _one(kinds.get(family, f"no_{family}"), *paths)
+    if family in ("run", "use") and heads:
+        return known or _name_program(list(about.heads), family)
+    if family in ("format", "refactor") and subjects:
+        return _one(f"no_{family}")
+    if known or family not in ("edit", "read", "outside", "delete", "rename", "run"):
+        return known
+    if family == "edit":
+        if about.outside or "other" in flags:
+            return _one("only_under", *about.outside)
+        if "wide" in flags and not subjects:
+            return _one("only_under", *about.exceptions) if about.exceptions else _one("read_only")
+    kind = {"edit": "no_touch", "outside": "only_under"}.get(family, f"no_{family}")
+    if not subjects and ("pronoun" in flags or (about.is_empty and family == "edit")):
+        subjects = ("it",)
+    every = "wide" in flags and family in ("delete", "rename")
+    return _one(kind, *subjects) if (subjects and not about.outside) or every else ()
 
 
-def _name_run(about: Objects, family: str) -> Kinds:
-    heads = list(about.heads)
-    if not heads or family == "use":
-        first = heads[0].split()[0] if heads else ""
-        if heads and set(heads) & DEPENDENCIES and "new" in about.flags:
-            return _one("no_new_dependencies")
-        if first not in PROGRAMS:
-            return _one("no_run", "it") if "pronoun" in about.flags and family == "run" else ()
-        if (len(heads) == 1 and " " not in heads[0]) or set(heads) <= PROGRAMS:
-            return _one("no_tool", *heads)
-    if _FORMATTERS & {part for head in heads for part in head.split("/")}:
-        return _one("no_format")
-    if heads[0].split()[0] in PROGRAMS:
-        commands = [head for head in heads if " " in head] or [" ".join(heads[:3])]
-        return tuple(kind for command in commands for kind in _name_command(command))
-    paths = [subject for subject in about.subjects if is_path(subject)]
-    kinds = [each for each in heads if each in ("integration", "e2e", "unit", "slow")]
-    what = _RUNS.get(heads[-1], "")
-    if paths or (what and len(heads) <= 2 + (what == "tests")):
-        return _one(
-            "no_run", *(paths or [f"{kinds[0]} tests" if kinds and what == "tests" else what])
-        )
-    anything = word_set("commands command anything any code programs")
-    return _one("no_run") if set(heads) <= anything else ()
+def _name_program(heads: list[str], family: str) -> Kinds:
+    if heads[0].split()[0] not in PROGRAMS:
+        return ()
+    if family == "use" and " " not in heads[0] and set(heads) <= PROGRAMS:
+        return _one("no_tool", *heads)
+    commands = [head for head in heads if " " in head] or [" ".join(heads[:3])]
+    return tuple(kind for command in commands for kind in _name_command(command))

@@ -9,9 +9,10 @@ from kedge.drift.language.prompts import users_words
 _LONGEST = 800  # characters; longer messages are mostly pasted
 _SENTENCE = re.compile(r"[^.!?\n;]+[.!?;]?")
 _CUE = re.compile(
-    r"\b(?:do(?:n['’]?t| not)|never|avoid|refrain|leave|without|nobody|untouched|unchanged|off.limits"
-    r"|keep\b(?!.{0,12}(?:going|mind))|hands off|except|wait with|before (?:you|touching|deleting|adding)|(?:must|should|may)(?:n['’]t| not)|forbidden"
-    r"|stay|stick|only|nothing|remain|not (?:allowed|by|to|be|ok|the)|no (?:new|need|more|touch|other|changes?|edits?|tests?|code)|rather"
+    r"\b(?:do(?:n['’]?t| not)|(?:must|should|may)(?:n['’]t| not)|never|avoid|refrain|leave|without"
+    r"|nobody|untouched|unchanged|off.limits|forbidden|keep\b(?!.{0,12}(?:going|mind))|hands off"
+    r"|except|wait with|before (?:you|touching|deleting|adding)|stay|stick|remain|only|nothing|rather"
+    r"|not (?:allowed|by|to|be|ok|the)|no (?:new|need|more|touch|other|changes?|edits?|tests?|code)"
     r"|nicht|keine?n?|nur|ohne|lass|sans|seulement|uniquement|laisse|sin|solo|dejes?|não|apenas|sem"
     r"|senza|lascia)\b",
     re.IGNORECASE,
@@ -21,7 +22,7 @@ _DESCRIBING = re.compile(
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(
-    r"(?:don['’]?t|do not) (?:worry|forget|think|know|see|be|have|need|like|understand|hesitate|we)\b",
+    r"(?:don['’]?t|do not) (?:worry|forget|think|know|see|be|have|need|like|understand|we)\b",
     re.IGNORECASE,
 )
 

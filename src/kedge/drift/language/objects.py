@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kedge.drift.language.vocabulary import BASE, CHANGING, DONE, LOOKING
-from kedge.drift.limits.paths import is_path, role
-from kedge.drift.limits.roles import ABSTRACT, FOLDERS, TYPES, word_set
+from kedge.drift.limits.paths import is_path, name_files, role
+from kedge.drift.limits.roles import (
+    CONTAINERS,
+    FILES,
+    FOLDER_WORDS,
+    FOLDERS,
+    RESTRICTING,
+    word_set,
+)
 from kedge.host.record import NamedTuple
 from kedge.text.prose import Word
 
-FILES = word_set(
-    """files file anything everything something nothing code codebase repo repository source
-    sources things stuff thing"""
-)
 _NEW = word_set("new additional extra another more external third-party 3rd-party further third")
 _DETERMINERS = _NEW | word_set(
     """the a an any all my your our this that these those each every single of its their some
     existing other others current whole entire following both either one actual"""
 )
-_RESTRICTING = word_set("unrelated unnecessary such certain specific remaining corresponding rest")
-_FOLDER_WORDS = word_set("folder folders directory directories dir dirs subfolder subdirectory")
-_MODULES = word_set(
-    "module modules package packages component components service services middleware app crate"
-)
-_AFTER_PATH = FILES | _FOLDER_WORDS | _MODULES
 _PRONOUNS = word_set("it them this that these those")
 _ENDS = word_set(
     """in under inside within outside of from to into on at by with without for during when if
@@ -178,7 +175,7 @@ def read_phrase(words: Sequence[Word], at: int, *, places: bool = True) -> Objec
     there = low(words, spot) == "in" and low(words, spot + 1) in ("there", "here", "it")
     if wide:
         flags.add("pronoun" if definite or there else "wide")
-    subject = name_subject(core)
+    subject = name_files([word.text for word in core], find_paths(core))
     subjects: tuple[str, ...] = (subject,) if subject else ()
     outside: tuple[str, ...] = ()
     place, end = _read_place(words, spot, wide=wide) if places else ((), spot)
@@ -207,7 +204,7 @@ def _read_place(words: Sequence[Word], at: int, *, wide: bool) -> tuple[tuple[st
     if first not in _PLACES:
         return (), at
     start = at + 1 + (low(words, at + 1) == "of")
-    if low(words, start) in FOLDERS and low(words, start + 1) not in _FOLDER_WORDS:
+    if low(words, start) in FOLDERS and low(words, start + 1) not in FOLDER_WORDS:
         return (f"{words[start].text}/",), start + 1
     inner = read_objects(words, start, exceptions=False)
     sure = inner.subjects and not inner.flags & {"vague", "pronoun", "wide"}
@@ -225,40 +222,12 @@ def _is_inner(word: Word, core: Sequence[Word]) -> bool:
         return True
     if (
         word.low in _DETERMINERS
-        or word.low in _RESTRICTING
+        or word.low in RESTRICTING
         or (word.low in DONE and word.low not in BASE)
     ):
         return False
     if is_named_path(core[-1]):
-        return word.low in _AFTER_PATH or role(word.low) is not None
+        return word.low in CONTAINERS or role(word.low) is not None
     return (
         core[-1].low not in ("anything", "everything", "nothing", "something") or word.low == "else"
     )
-
-
-def name_subject(core: Sequence[Word]) -> str:
-    """The path, role or type of files that a noun phrase names; empty for anything else."""
-    paths = [word for word in core if is_named_path(word)]
-    lows = [word.low.removesuffix("'s") for word in core]
-    if len(paths) > 1 or not core or lows[0] in _RESTRICTING:
-        return ""
-    if paths:
-        rest = [each.low for each in core if each is not paths[0]]
-        text = paths[0].text.rstrip(":")
-        if set(rest) & _FOLDER_WORDS and "." not in text.rpartition("/")[2] and text[0] != "/":
-            text = f"{text.strip('/')}/"
-        plain = core[-1] is paths[0] or all(each in _AFTER_PATH or role(each) for each in rest)
-        return text if plain else ""
-    last = lows[-1]
-    if last in _FOLDER_WORDS:
-        return f"{core[-2].text.strip('/')}/" if len(core) == 2 else ""
-    if last in ("files", "file", "code", "sources", "suite", "definitions") and len(lows) > 1:
-        kind = lows[-2]
-        known = kind in TYPES or kind.startswith(".")
-        return " ".join(lows[:-1]) if role(kind) else f"{kind} files" if known else ""
-    if last in ABSTRACT or len(lows) > 3:
-        return ""
-    if role(last) or (last in _MODULES and len(lows) > 1 and lows[-2] not in ABSTRACT):
-        return " ".join(lows)
-    alone = len(lows) == 1 and last in TYPES and last not in word_set("go c text shell image less")
-    return f"{last} files" if alone else ""

@@ -12,12 +12,6 @@ from functools import lru_cache
 from kedge.drift.language.vocabulary import ASKING, CHANGING, FILLER, GOING_ON, LOOKING, POLITE
 from kedge.drift.limits.roles import word_set
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal, TypeAlias
-
-    Kind: TypeAlias = Literal["goal", "go-on", "question", "command", "refers-elsewhere", "machine"]
-
 MOST = 1 << 16  # characters of a prompt that are read
 
 _TAGS = word_set(
@@ -90,7 +84,7 @@ def users_words(text: str) -> str:
 
 
 @lru_cache(1)
-def kind(text: str) -> Kind:
+def kind(text: str) -> str:
     """What a message is to the goal; only "goal" says by itself what is to be done.
 
     "go-on" and "command" carry no goal, "refers-elsewhere" has one that is written in another
@@ -106,38 +100,24 @@ def kind(text: str) -> Kind:
         return "go-on"
     if len(found) <= 16 and "?" not in words and _elsewhere(words, found):
         return "refers-elsewhere"
-    return "question" if _questions(words) and not requests(words) else "goal"
+    asks = "?" in words or found[0] in LOOKING
+    return "question" if asks and not requests(words) else "goal"
 
 
 def requests(words: str) -> bool:
     """Whether any sentence asks for a change: "fix …", "can you add …", "we should rename …"."""
     for sentence in _SENTENCE.findall(words[:8000]):
         found = [word.lower().replace("’", "'") for word in _WORD.findall(sentence[:400])]
-        place = 0
-        while place < len(found) and found[place] in FILLER:
-            place += 1
-        rest = found[place : place + 6]
-        if not rest:
+        start = next((at for at, word in enumerate(found) if word not in FILLER), len(found))
+        first, second, *_ = rest = [*found[start : start + 6], "", ""]
+        if (first in _NO_REQUESTS and second in ("me", "us", "not", "no", "you")) or (
+            first == "don't" and second != "we"
+        ):
             continue
-        if rest[0] in _NO_REQUESTS and rest[1:2] and rest[1] in ("me", "us", "not", "no", "you"):
-            continue
-        if rest[0] == "don't" and rest[1:2] != ["we"]:
-            continue
-        if rest[0] in CHANGING:
-            return True
-        if rest[0] in ASKING and any(word in CHANGING for word in rest[1:]):
-            if "?" in sentence and rest[0] not in POLITE:
-                continue
+        asks = first in ASKING and any(word in CHANGING for word in rest[1:])
+        if first in CHANGING or (asks and ("?" not in sentence or first in POLITE)):
             return True
     return False
-
-
-def _questions(words: str) -> bool:
-    if words.rstrip(" \n\"')😅🤔").endswith("?"):
-        return True
-    first = _WORD.search(words)
-    start = first.group().lower() if first else ""
-    return "?" in words or start in LOOKING
 
 
 def _elsewhere(words: str, found: list[str]) -> bool:

@@ -43,6 +43,9 @@ _STATES = (
 )
 _STATE_TAILS = word_set("please though and but so because any under today yet for")
 _WIDE = frozenset(("wide",))
+_SPELLED = {word: "EDITED" for word, families in DONE.items() if "edit" in families} | {
+    word: "EDIT" for word, families in BASE.items() if "edit" in families
+}
 
 
 class Clause:
@@ -57,8 +60,14 @@ class Clause:
 
     def match(self, pattern: str, at: int) -> int:
         """Return the end of a pattern that matches at a place, or 0."""
-        match = _compile(pattern).match(spell(self.words[at : at + 12]))
+        match = re.match(pattern, spell(self.words[at : at + 12]))
         return at + match[0].count(" ") if match else 0
+
+    def closes(self, at: int) -> bool:
+        """True if the clause ends at a place, or says there that something may change."""
+        after = low(self.words, at)
+        changed = self.match(f"(?:nothing )?{_CHANGED}", at) > 0
+        return not after or after in MARKS or after == "please" or changed
 
     def put(self, order: Order | None) -> int:
         """Forbid what an order tells, if it ends in a way that leaves it an order."""
@@ -82,32 +91,19 @@ Rule = Callable[[Clause], int]
 
 def spell(words: Sequence[Word]) -> str:
     """The words as the rules match them, each followed by a space."""
-    return "".join(f"{_spell(word)} " for word in words)
-
-
-def _spell(word: Word) -> str:
-    if word.kind != "word":
-        return '"' if word.kind == "quote" else word.low.replace(" ", "_")
-    edits = "edit" in BASE.get(word.low, ()) or ("edit" in DONE.get(word.low, ()) and "EDITED")
-    return "EDIT" if edits is True else edits or word.low
-
-
-@cache
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return "".join(
+        f"{_SPELLED.get(each.low) or each.low.replace(' ', '_') if each.kind != 'quote' else '_'} "
+        for each in words
+    )
 
 
 def _tell(clause: Clause, forms: acts.Forms = BASE) -> int:
     """For "don't touch X"."""
     words, order = clause.words, read_order(clause.words, clause.end, forms)
     end = clause.put(order)
-    if (
-        order
-        and low(words, order.about.end) in ("or", "nor")
-        and low(words, order.about.end + 1) in forms
-    ):
-        rest = Clause(clause.found, clause.sentence, clause.at, order.about.end + 1)
-        return (_tell(rest, forms) or end) if end else 0
+    joint = order.about.end if order and end else -2
+    if low(words, joint) in ("or", "nor") and low(words, joint + 1) in forms:
+        return _tell(Clause(clause.found, clause.sentence, clause.at, joint + 1), forms) or end
     return end
 
 
@@ -128,21 +124,18 @@ def _rule_out(clause: Clause) -> int:
         wide = _WIDE & about.flags and not about.subjects and "code" not in core.heads
         return clause.put(Order(("edit",), about)) if not (wide and clause.found.is_changing) else 0
     if low(words, start) in DOING:  # "no touching of X"
-        order = read_order(words, start, DOING)
-        of = low(words, start + 1) == "of"
+        start += low(words, start + 1) == "of"
         return clause.put(
-            order._replace(about=read_objects(words, start + 2)) if order and of else order
+            Order(tuple(DOING[low(words, clause.end)]), read_objects(words, start + 1))
         )
     about = read_objects(words, start)
     end = clause.match(r"(?:(?:should|may|must|can) (?:be )?)?(?:EDIT|[a-z]+ed|EDITED) ", about.end)
     families = tuple(DONE.get(low(words, end - 1), ("edit",))) if end else ()
     if families or ("other" in about.flags and low(words, about.end) in (*MARKS, "")):
         return clause.put(Order(families or ("edit",), about._replace(end=end or about.end)))
-    if about.outside or (
-        "new" not in about.flags and _WIDE & about.flags and about.heads != ("code",)
-    ):
-        return 0
-    kinds = acts.name_nouns(about) if ends_well(words, about.end, sure=False) else ()
+    bare = "new" in about.flags or "wide" not in about.flags or about.heads == ("code",)
+    named = bare and not about.outside and ends_well(words, about.end, sure=False)
+    kinds = acts.name_nouns(about) if named else ()
     return clause.found.forbid(clause.sentence, clause.at, kinds, about)
 
 
@@ -215,9 +208,7 @@ def _confine(clause: Clause, mode: str = "") -> int:
         whole = len(words) - about.end < 2 or after == ";"
         fits = whole and part_start(words, clause.at) == clause.at and (sure or clause.at == 0)
     elif mode == "outside":
-        fits = not after or after in MARKS or after == "please" or clause.match(
-            f"(?:nothing )?{_CHANGED}", about.end
-        ) > 0  # fmt: skip
+        fits = clause.closes(about.end)
     else:
         fits = ends_well(words, about.end, sure=sure) and (sure or mode != "exact")
     if not subject or "vague" in about.flags or not fits:
@@ -227,16 +218,9 @@ def _confine(clause: Clause, mode: str = "") -> int:
 
 def _confine_request(clause: Clause) -> int:
     """For "nothing else": the files of the sentence, or else those of the whole request."""
-    after, names = low(clause.words, clause.end), find_paths(clause.words[: clause.at])
-    if (
-        after
-        and after not in MARKS
-        and after != "please"
-        and not clause.match(_CHANGED, clause.end)
-    ):
-        return 0
-    subject = (*names, "tests") if names else ()
-    return clause.forbid(Objects(end=len(clause.words)), "only_under", *subject)
+    names = find_paths(clause.words[: clause.at])
+    subject, end = (*names, "tests") if names else (), Objects(end=len(clause.words))
+    return clause.forbid(end, "only_under", *subject) if clause.closes(clause.end) else 0
 
 
 def _target(clause: Clause) -> int:
@@ -244,10 +228,9 @@ def _target(clause: Clause) -> int:
     words, at = clause.words, clause.end
     end = at + 1 + (low(words, at + 1) in ("environment", "env", "cluster", "namespace"))
     only = "only" in (low(words, end), *(word.low for word in words[clause.at : at]))
-    known = at < len(words) and acts.is_target(words[at])
-    return (
-        clause.forbid(Objects(end=end + 1), "only_target", words[at].text) if known and only else 0
-    )
+    if not only or at >= len(words) or not acts.is_target(words[at]):
+        return 0
+    return clause.forbid(Objects(end=end + 1), "only_target", words[at].text)
 
 
 def _label(clause: Clause) -> int:
@@ -267,12 +250,10 @@ def _ask(clause: Clause) -> int:
     told = words[clause.at].low not in ("if", "before") or re.search(
         r" (?:ask|check with|confirm with) (?:first|me|us|\.) ", spell(words[clause.end :])
     )
-    kinds = acts.name_kinds(order) if order and told else ()
-    return (
-        clause.found.forbid(clause.sentence, clause.at, kinds, order.about, ask=True)
-        if order
-        else 0
-    )
+    if order is None or not told:
+        return 0
+    kinds = acts.name_kinds(order)
+    return clause.found.forbid(clause.sentence, clause.at, kinds, order.about, ask=True)
 
 
 def _replace_tool(clause: Clause) -> int:
@@ -293,20 +274,14 @@ _PATTERNS = """
 label (?:(?:files|things) )?(?:you )?(?:mustn't|mayn't|shouldn't|don't) EDIT :
 label (?:off[ -]limits|out of scope|not in scope|(?:things to )?leave alone|non-goals?|frozen) :
 label (?:the )?following(?: files)? (?:must|should) (?:stay|remain) un\\w+ :
-label (?:the )?following(?: files)? (?:mustn't EDIT|are off[ -]limits) :
-label do nothing to
-tell (?:(?:i|we) )?don't want(?: you)? to
-tell (?:you|we) (?:mustn't|shouldn't|can't|mayn't)
-tell mustn't|shouldn't
-tell (?:you )?(?:don't|never)(?: , [a-z ]{1,30} ,)?(?: you)?(?: dare)?
+label (?:the )?following(?: files)? (?:mustn't EDIT|are off[ -]limits) :|do nothing to
+tell (?:(?:i|we) )?don't want(?: you)? to|(?:you|we) (?:mustn't|shouldn't|can't|mayn't)
+tell mustn't|shouldn't|(?:you )?(?:don't|never)(?: , [a-z ]{1,30} ,)?(?: you)?(?: dare)?
 tell (?:i'd|would|rather|prefer)(?: rather| prefer)?(?: that| if)? you (?:don't|didn't)
-tell (?:careful|sure|try|you're|you) not(?: allowed)? to
-tell you aren't(?: allowed| supposed)? to
-tell (?:you|please) not
-tell under no (?:circumstances?|conditions?)(?: (?:may|should) you)?
-rule_out (?:i|we) don't want(?: any)?
+tell (?:careful|sure|try|you're|you) not(?: allowed)? to|you aren't(?: allowed| supposed)? to
+tell (?:you|please) not|under no (?:circumstances?|conditions?)(?: (?:may|should) you)?
+rule_out (?:i|we) don't want(?: any)?|(?:there (?:should|must) be |make |making )?(?:no|zero)
 exclude without|avoid|refrain from|stop|hold off on|mind not|neither
-rule_out (?:there (?:should|must) be |make |making )?(?:no|zero)
 keep leave|keep|leaving|keeping
 keep_off (?:keep your )?hands off(?: of| from)?
 keep_off (?:stay|keep|steer) (?:away|clear|out|off)(?: from| of)?
@@ -378,7 +353,7 @@ def match_inside(found: Collector, sentence: Sentence) -> None:
     """For "Scope: src/a only", "do this in plugins/slack only", "use only the standard library"."""
     text = spell(sentence.words)
     for kind, pattern in _INSIDE:
-        match = _compile(pattern).search(text)
+        match = re.search(pattern, text)
         if match and is_order(sentence, 0):
             at = text[: max(0, match.start(1))].count(" ")
             paths = find_paths(sentence.words[at : at + 1]) if match[1] else ()

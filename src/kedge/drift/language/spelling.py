@@ -34,8 +34,9 @@ _OTHERS = word_set(
     clone weave heave lease excerpt expect noting bother mother ether fires tiles flies miles texts
     rests crate holder colder folded treated exits emits exit emit exiting exited hand handy hangs
     director directors remote remotes scheme migration undef pleased verge rushed rushing file
-    won't wont dos doc util modulo branched modification limiter package packaged fixes older ever generates modifies modifier committer committee filed fills
-    treating hanging lone mere mend codify redactor rewrote overwrote preformatted dunder"""
+    won't wont dos doc util modulo branched modification limiter package packaged fixes older ever
+    generates modifies modifier committer committee filed fills treating hanging lone mere mend
+    codify redactor rewrote overwrote preformatted dunder"""
 )
 
 

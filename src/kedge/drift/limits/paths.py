@@ -12,8 +12,12 @@ from kedge.drift.limits.roles import (
     ABSTRACT,
     ALIASES,
     BARE_FILES,
+    CONTAINERS,
+    FOLDER_WORDS,
+    MODULE_WORDS,
     MODULES,
     NO_FILES,
+    RESTRICTING,
     ROLES,
     TEST_FOLDERS,
     TYPES,
@@ -22,7 +26,7 @@ from kedge.drift.limits.roles import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 SURE = 1.0
 WEAK = 0.4
@@ -74,6 +78,36 @@ def stands_for_paths(subject: str) -> bool:
         return True
     words = subject.split() or [""]
     return role(words[-1]) is not None or (len(words) > 1 and words[-1] in ("files", "code"))
+
+
+def name_files(words: Sequence[str], paths: Sequence[str]) -> str:
+    """Return the path, role or type of files that a noun phrase names; empty for anything else.
+
+    `paths` are the words that are paths. A noun phrase with two paths, or with an unknown noun
+    after a path, names none.
+    """
+    lows = [word.lower().removesuffix("'s") for word in words]
+    if len(paths) > 1 or not words or lows[0] in RESTRICTING:
+        return ""
+    last = lows[-1]
+    if paths:
+        text = paths[0]
+        rest = [low for low in lows if low.rstrip(":") != text.lower()]
+        if FOLDER_WORDS & set(rest) and "." not in text.rpartition("/")[2] and text[0] != "/":
+            text = f"{text.strip('/')}/"
+        return text if last not in rest or all(w in CONTAINERS or role(w) for w in rest) else ""
+    if last in FOLDER_WORDS:
+        return f"{words[-2].strip('/')}/" if len(words) == 2 else ""
+    if last in ("files", "file", "code", "sources", "suite", "definitions") and len(lows) > 1:
+        kind = lows[-2]
+        known = kind in TYPES or kind.startswith(".")
+        return " ".join(lows[:-1]) if role(kind) else f"{kind} files" if known else ""
+    if last in ABSTRACT or len(lows) > 3:
+        return ""
+    if role(last) or (last in MODULE_WORDS and len(lows) > 1 and lows[-2] not in ABSTRACT):
+        return " ".join(lows)
+    alone = len(lows) == 1 and last in TYPES and last not in ("go", "c", "text", "shell", "image")
+    return f"{last} files" if alone else ""
 
 
 def is_test(path: str) -> bool:

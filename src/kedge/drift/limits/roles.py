@@ -160,6 +160,16 @@ MODULES = word_set(
     crate gem stuff things model models controller controllers helper helpers serializer hook
     store reducer"""
 )
+FILES = word_set(
+    """files file anything everything something nothing code codebase repo repository source
+    sources things stuff thing"""
+)
+FOLDER_WORDS = word_set("folder folders directory directories dir dirs subfolder subdirectory")
+MODULE_WORDS = word_set(
+    "module modules package packages component components service services middleware app crate"
+)
+CONTAINERS = FILES | FOLDER_WORDS | MODULE_WORDS  # nouns that add nothing to a path
+RESTRICTING = word_set("unrelated unnecessary such certain specific remaining corresponding rest")
 # editing the file may leave these as they are: what is said of them binds no path
 ABSTRACT = word_set(
     """behaviour behavior semantics signature signatures name names output api apis interface
