@@ -45,7 +45,7 @@ def judge_actions(events: list[dict[str, Any]]) -> Iterator[tuple[str, list[Brea
 def mistype(text: str, seed: str) -> str:
     """Return the text with one letter of a word swapped, left out, doubled or mistyped."""
     choose = random.Random(seed)
-    words = [match for match in re.finditer(r"(?<![\w./`-])[A-Za-z']{4,}(?![\w/`-]|\.\w)", text)]
+    words = list(re.finditer(r"(?<![\w./`-])[A-Za-z']{4,}(?![\w/`-]|\.\w)", text))
     if not words:
         return text
     match = choose.choice(words)

@@ -11,8 +11,8 @@ _SENTENCE = re.compile(r"[^.!?\n;]+[.!?;]?")
 _CUE = re.compile(
     r"\b(?:do(?:n['’]?t| not)|(?:must|should|may)(?:n['’]t| not)|never|avoid|refrain|leave|without"
     r"|nobody|untouched|unchanged|off.limits|forbidden|keep\b(?!.{0,12}(?:going|mind))|hands off"
-    r"|except|wait with|before (?:you|touching|deleting|adding)|stay|stick|remain|only|nothing|rather"
-    r"|not (?:allowed|by|to|be|ok|the)|no (?:new|need|more|touch|other|changes?|edits?|tests?|code)"
+    r"|except|wait with|before (?:you|touching|deleting|adding)|stay|stick|remain|only|nothing"
+    r"|rather|not (?:allowed|by|to|be|ok|the)|no (?:new|need|more|touch|other|changes?|edits?)"
     r"|nicht|keine?n?|nur|ohne|lass|sans|seulement|uniquement|laisse|sin|solo|dejes?|não|apenas|sem"
     r"|senza|lascia)\b",
     re.IGNORECASE,

@@ -8,10 +8,10 @@ from kedge.drift.language.acts import Kinds
 from kedge.drift.language.clauses import is_request
 from kedge.drift.language.objects import Objects, find_paths, low, read_exceptions, read_objects
 from kedge.drift.language.prompts import requests
+from kedge.drift.limits.lifting import Grant, Reading, free_requested
 from kedge.drift.limits.limit import FIRM, PASSING, SOFT, Limit
-from kedge.drift.limits.paths import covers, is_path, role
+from kedge.drift.limits.paths import role
 from kedge.drift.limits.roles import word_set
-from kedge.host.record import NamedTuple
 from kedge.text.prose import Sentence, Word
 
 MOST = 100  # limits of one message
@@ -23,22 +23,6 @@ _WRITTEN = word_set("plan outline propose proposal planning document report desi
 _BE = word_set("is are must should stays = - — – : , has")
 _ADDING = word_set("add write update extend cover adjust create")
 _NEGATED = word_set("don't never not or to mustn't shouldn't")
-
-
-class Grant(NamedTuple):
-    """What is asked for or allowed, as the limits that it is the opposite of."""
-
-    kinds: Kinds
-    about: Objects
-    explicit: bool  # "you may", "feel free to": more than a request
-
-
-class Reading(NamedTuple):
-    """`named` lists all paths of the message in their order."""
-
-    forbidden: tuple[Limit, ...] = ()
-    allowed: tuple[Grant, ...] = ()
-    named: tuple[str, ...] = ()
 
 
 class Collector:
@@ -99,37 +83,16 @@ class Collector:
 
     def finish(self) -> Reading:
         """The reading of the whole message: requested and granted work is free."""
-        found = (self._free(each) for each in dict.fromkeys(self.forbidden))
-        limits = tuple(dict.fromkeys(each for each in found if each is not None))
-        return Reading(limits, tuple(self.allowed), tuple(self._named))
-
-    def _free(self, each: Limit) -> Limit | None:
-        """The limit without what the same message asks for or allows."""
-        asked = [path for path in self._requested if is_path(path)]
-        granted = [grant.about for grant in self.allowed if grant.explicit]
-        free = [*asked, *(name for about in granted for name in about.subjects)]
-        if each.kind == "only_under":
-            if not each.subject and not asked:
-                return None
-            more = (*free, *self._requested, *(() if each.subject else ("tests",)))
-            return each._replace(subject=tuple(dict.fromkeys((*each.subject, *more))))
-        if each.kind == "no_touch":
-            if role(each.subject[0]) == "tests" and "tests" in self._requested:
-                return each._replace(kind="keep_tests", subject=())
-            confined = (one.subject for one in self.forbidden if one.kind == "only_under")
-            free += [path for paths in confined for path in paths]
-            inner = [
-                path for path in dict.fromkeys(free)
-                if path not in each.subject and any(covers(one, path) for one in each.subject)
-            ]  # fmt: skip
-            return each._replace(exceptions=(*each.exceptions, *inner))
-        if each.kind == "read_only" and not each.exceptions:
-            words = self.text[:4000].lower().replace(",", " ").replace(".", " ").split()
-            return each._replace(exceptions=("docs",)) if _WRITTEN & set(words) else each
-        if each.kind == "no_new_dependencies":
-            names = [name for about in granted for name in about.heads]
-            return each._replace(exceptions=(*each.exceptions, *names))
-        return each
+        reading = Reading(tuple(self.forbidden), tuple(self.allowed), tuple(self._named))
+        limits = free_requested(reading, self._requested)
+        words = self.text[:4000].lower().replace(",", " ").replace(".", " ").split()
+        if _WRITTEN & set(words):  # a plan may be written down
+            noted = (each.kind == "read_only" and not each.exceptions for each in limits)
+            limits = tuple(
+                each._replace(exceptions=("docs",)) if note else each
+                for each, note in zip(limits, noted, strict=True)
+            )
+        return reading._replace(forbidden=limits)
 
     def refer(self, words: Sequence[Word], at: int, *, scripts: bool = False) -> tuple[str, ...]:
         """What "it" or "them" stands for: what the sentence or the one before it is about."""

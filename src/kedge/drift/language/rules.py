@@ -7,8 +7,8 @@ A pattern ends where an object begins; the rule's function reads the object and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 
 from kedge.drift.language import acts
 from kedge.drift.language.acts import CHANGES, Order, read_order
@@ -48,6 +48,14 @@ _SPELLED = {word: "EDITED" for word, families in DONE.items() if "edit" in famil
 }
 
 
+def spell(words: Sequence[Word]) -> str:
+    """The words as the rules match them, each followed by a space."""
+    return "".join(
+        f"{_SPELLED.get(each.low) or each.low.replace(' ', '_') if each.kind != 'quote' else '_'} "
+        for each in words
+    )
+
+
 class Clause:
     """A place in a sentence where a rule matched, and the place after the match."""
 
@@ -81,195 +89,190 @@ class Clause:
         on = kind == "no_new_dependencies" and low(self.words, about.end) == "on"
         if not (ask or on or about.exceptions or ends_well(self.words, about.end, sure=sure)):
             return 0
-        if kind == "read_only" and self.found.is_changing and "wide" not in about.flags:
+        if (
+            kind == "read_only"
+            and self.found.is_changing
+            and not (about.heads or about.flags & _WIDE)
+        ):
             return 0  # "don't fix it" is about something else then
         return self.found.forbid(self.sentence, self.at, kinds, about, ask=ask)
 
+    def tell(self, forms: acts.Forms = BASE) -> int:
+        """For "don't touch X"."""
+        words, order = self.words, read_order(self.words, self.end, forms)
+        end = self.put(order)
+        joint = order.about.end if order and end else -2
+        if low(words, joint) in ("or", "nor") and low(words, joint + 1) in forms:
+            return Clause(self.found, self.sentence, self.at, joint + 1).tell(forms) or end
+        return end
 
-Rule = Callable[[Clause], int]
+    def exclude(self) -> int:
+        """For "without touching X", "avoid new dependencies", "neither commit nor push"."""
+        return self.tell({**BASE, **DOING}) or self.rule_out()
 
-
-def spell(words: Sequence[Word]) -> str:
-    """The words as the rules match them, each followed by a space."""
-    return "".join(
-        f"{_SPELLED.get(each.low) or each.low.replace(' ', '_') if each.kind != 'quote' else '_'} "
-        for each in words
-    )
-
-
-def _tell(clause: Clause, forms: acts.Forms = BASE) -> int:
-    """For "don't touch X"."""
-    words, order = clause.words, read_order(clause.words, clause.end, forms)
-    end = clause.put(order)
-    joint = order.about.end if order and end else -2
-    if low(words, joint) in ("or", "nor") and low(words, joint + 1) in forms:
-        return _tell(Clause(clause.found, clause.sentence, clause.at, joint + 1), forms) or end
-    return end
-
-
-def _exclude(clause: Clause) -> int:
-    """For "without touching X", "avoid new dependencies", "neither commit nor push"."""
-    return _tell(clause, {**BASE, **DOING}) or _rule_out(clause)
-
-
-def _rule_out(clause: Clause) -> int:
-    """For "no new dependencies", "no changes to X", "no files should be deleted"."""
-    words, start = clause.words, clause.end
-    core = read_phrase(words, start, places=False)
-    rest = tuple(head for head in core.heads[:-1] if head != "code")
-    if core.heads[-1:] and core.heads[-1] in CHANGES:
-        about = acts.read_changes(words, core.end - 1) or core
-        if rest:  # "no schema changes"
-            about = Objects((" ".join(rest),) if role(rest[-1]) else (), rest, end=core.end)
-        wide = _WIDE & about.flags and not about.subjects and "code" not in core.heads
-        return clause.put(Order(("edit",), about)) if not (wide and clause.found.is_changing) else 0
-    if low(words, start) in DOING:  # "no touching of X"
-        start += low(words, start + 1) == "of"
-        return clause.put(
-            Order(tuple(DOING[low(words, clause.end)]), read_objects(words, start + 1))
+    def rule_out(self) -> int:
+        """For "no new dependencies", "no changes to X", "no files should be deleted"."""
+        words, start = self.words, self.end
+        core = read_phrase(words, start, places=False)
+        rest = tuple(head for head in core.heads[:-1] if head != "code")
+        if core.heads[-1:] and core.heads[-1] in CHANGES:
+            about = acts.read_changes(words, core.end - 1) or core
+            if rest:  # "no schema changes"
+                about = Objects((" ".join(rest),) if role(rest[-1]) else (), rest, end=core.end)
+            wide = _WIDE & about.flags and not about.subjects and "code" not in core.heads
+            return self.put(Order(("edit",), about)) if not (wide and self.found.is_changing) else 0
+        if low(words, start) in DOING:  # "no touching of X"
+            start += low(words, start + 1) == "of"
+            return self.put(
+                Order(tuple(DOING[low(words, self.end)]), read_objects(words, start + 1))
+            )
+        about = read_objects(words, start)
+        end = self.match(
+            r"(?:(?:should|may|must|can) (?:be )?)?(?:EDIT|[a-z]+ed|EDITED) ", about.end
         )
-    about = read_objects(words, start)
-    end = clause.match(r"(?:(?:should|may|must|can) (?:be )?)?(?:EDIT|[a-z]+ed|EDITED) ", about.end)
-    families = tuple(DONE.get(low(words, end - 1), ("edit",))) if end else ()
-    if families or ("other" in about.flags and low(words, about.end) in (*MARKS, "")):
-        return clause.put(Order(families or ("edit",), about._replace(end=end or about.end)))
-    bare = "new" in about.flags or "wide" not in about.flags or about.heads == ("code",)
-    named = bare and not about.outside and ends_well(words, about.end, sure=False)
-    kinds = acts.name_nouns(about) if named else ()
-    return clause.found.forbid(clause.sentence, clause.at, kinds, about)
-
-
-def _keep(clause: Clause, *, off: bool = False) -> int:
-    """For "leave X alone", "keep X as it is", "leave pushing to me"; `off` for "hands off X"."""
-    words, about = clause.words, read_objects(clause.words, clause.end)
-    if low(words, clause.end) in DOING and clause.match("to (?:me|us) ", clause.end + 1):
-        return clause.put(Order(tuple(DOING[low(words, clause.end)]), Objects(end=clause.end + 3)))
-    if "uncommitted" in (low(words, about.end), *about.heads[-1:]):
-        return clause.forbid(about, "no_commit")
-    end = max(about.end, clause.end) if off else clause.match(_KEPT, about.end)
-    return _stay_unchanged(clause, about, end)
-
-
-def _stay_unchanged(clause: Clause, about: Objects, end: int) -> int:
-    free, last = read_exceptions(clause.words, end)
-    about = about._replace(exceptions=(*about.exceptions, *free), end=max(end, last))
-    unclear = "vague" in about.flags and about.subjects
-    rest = about.heads == ("everything",) or (about.heads == ("code",) and clause.found.is_changing)
-    if not end or unclear or (rest and "other" not in about.flags and not about.subjects):
-        return 0
-    return clause.put(Order(("edit",), about))
-
-
-def match_state(found: Collector, sentence: Sentence, at: int) -> int:
-    """For "X must not be changed", "X is off limits", "only X may change", "nothing in X may …"."""
-    words = sentence.words
-    only, nothing = (low(words, at) == each for each in ("only", "nothing"))
-    about = read_objects(words, at + only)
-    clause = Clause(found, sentence, at, about.end)
-    if only or nothing:
-        end = clause.match(r"(?:should|may|must|can|is to|are to) (?:EDIT|be \w+) ", about.end)
         families = tuple(DONE.get(low(words, end - 1), ("edit",))) if end else ()
-        subject = about.outside or about.exceptions or about.subjects
-        if not subject and nothing and end == at + 4 and "other" not in about.flags:
-            free = "edit" in families and found.is_changing
-            return 0 if free else clause.put(Order(families, Objects(flags=_WIDE, end=end)))
-        kind = "no_touch" if nothing and about.subjects else "only_under"
-        clean = about._replace(exceptions=(), end=end)
-        return clause.forbid(clean, kind, *subject) if "edit" in families and subject else 0
-    end = clause.match(_STATES, about.end)
-    if not end or about.is_empty:
-        return 0
-    after = low(words, end)
-    exceptions = read_exceptions(words, end)[0]
-    sure = bool(about.subjects) and all(map(is_path, about.subjects))
-    if after and after not in MARKS and after not in _STATE_TAILS and not (sure or exceptions):
-        return 0
-    be = low(words, end - 2) == "be" and low(words, end - 1) not in ("untouched", "unchanged")
-    done = DONE.get(low(words, end - 1), ()) if be else ("edit",)
-    if "edit" in done:
-        return _stay_unchanged(clause, about, end)
-    return clause.put(Order(tuple(done), about._replace(end=end))) if about.subjects else 0
+        if families or ("other" in about.flags and low(words, about.end) in (*MARKS, "")):
+            return self.put(Order(families or ("edit",), about._replace(end=end or about.end)))
+        bare = "new" in about.flags or "wide" not in about.flags or about.heads == ("code",)
+        named = bare and not about.outside and ends_well(words, about.end, sure=False)
+        kinds = acts.name_nouns(about) if named else ()
+        return self.found.forbid(self.sentence, self.at, kinds, about)
+
+    def keep(self, *, off: bool = False) -> int:
+        """For "leave X alone", "leave pushing to me"; `off` for "hands off X"."""
+        words, about = self.words, read_objects(self.words, self.end)
+        if low(words, self.end) in DOING and self.match("to (?:me|us) ", self.end + 1):
+            return self.put(Order(tuple(DOING[low(words, self.end)]), Objects(end=self.end + 3)))
+        if "uncommitted" in (low(words, about.end), *about.heads[-1:]):
+            return self.forbid(about, "no_commit")
+        end = max(about.end, self.end) if off else self.match(_KEPT, about.end)
+        return self.stay_unchanged(about, end)
+
+    def stay_unchanged(self, about: Objects, end: int) -> int:
+        free, last = read_exceptions(self.words, end)
+        about = about._replace(exceptions=(*about.exceptions, *free), end=max(end, last))
+        unclear = "vague" in about.flags and about.subjects
+        rest = about.heads == ("everything",) or (
+            about.heads == ("code",) and self.found.is_changing
+        )
+        if not end or unclear or (rest and "other" not in about.flags and not about.subjects):
+            return 0
+        return self.put(Order(("edit",), about))
+
+    def state(self) -> int:
+        """For "X must not be changed", "X is off limits", "only X may change"."""
+        words, at = self.words, self.at
+        only, nothing = (low(words, at) == each for each in ("only", "nothing"))
+        about = read_objects(words, at + only)
+        if only or nothing:
+            end = self.match(r"(?:should|may|must|can|is to|are to) (?:EDIT|be \w+) ", about.end)
+            families = tuple(DONE.get(low(words, end - 1), ("edit",))) if end else ()
+            subject = about.outside or about.exceptions or about.subjects
+            if not subject and nothing and end == at + 4 and "other" not in about.flags:
+                free = "edit" in families and self.found.is_changing
+                return 0 if free else self.put(Order(families, Objects(flags=_WIDE, end=end)))
+            kind = "no_touch" if nothing and about.subjects else "only_under"
+            clean = about._replace(exceptions=(), end=end)
+            return self.forbid(clean, kind, *subject) if "edit" in families and subject else 0
+        end = self.match(_STATES, about.end)
+        if not end or about.is_empty:
+            return 0
+        after = low(words, end)
+        exceptions = read_exceptions(words, end)[0]
+        sure = bool(about.subjects) and all(map(is_path, about.subjects))
+        if after and after not in MARKS and after not in _STATE_TAILS and not (sure or exceptions):
+            return 0
+        be = low(words, end - 2) == "be" and low(words, end - 1) not in ("untouched", "unchanged")
+        done = DONE.get(low(words, end - 1), ()) if be else ("edit",)
+        if "edit" in done:
+            return self.stay_unchanged(about, end)
+        return self.put(Order(tuple(done), about._replace(end=end))) if about.subjects else 0
+
+    def confine(self, mode: str = "") -> int:
+        """The work stays in what follows, if all of it can be resolved.
+
+        `mode` is "exact" for "stay in X", "outside" for "nothing outside X", "alone" for "Only X.".
+        """
+        words, start, about = self.words, self.end, read_objects(self.words, self.end)
+        subject, after = about.subjects, low(words, about.end)
+        if not subject and about.flags & {"wide", "pronoun"} and not about.outside:
+            near = range(start, min(start + 6, len(words)))
+            colon = next((spot for spot in near if words[spot].low == ":"), len(words))
+            subject = find_paths(words[colon:])
+            about = about._replace(end=len(words) if subject else about.end)
+        sure = all(is_path(each) or (each[-1] == "/" and mode == "exact") for each in subject)
+        if mode == "alone":
+            whole = len(words) - about.end < 2 or after == ";"
+            fits = whole and part_start(words, self.at) == self.at and (sure or self.at == 0)
+        elif mode == "outside":
+            fits = self.closes(about.end)
+        else:
+            fits = ends_well(words, about.end, sure=sure) and (sure or mode != "exact")
+        if not subject or "vague" in about.flags or not fits:
+            return 0
+        return self.forbid(about, "only_under", *subject)
+
+    def confine_request(self) -> int:
+        """For "nothing else": the files of the sentence, or else those of the whole request."""
+        names = find_paths(self.words[: self.at])
+        subject, end = (*names, "tests") if names else (), Objects(end=len(self.words))
+        return self.forbid(end, "only_under", *subject) if self.closes(self.end) else 0
+
+    def target(self) -> int:
+        """For "only deploy to staging", "deploy to staging only"."""
+        words, at = self.words, self.end
+        end = at + 1 + (low(words, at + 1) in ("environment", "env", "cluster", "namespace"))
+        only = "only" in (low(words, end), *(word.low for word in words[self.at : at]))
+        if not only or at >= len(words) or not acts.is_target(words[at]):
+            return 0
+        return self.forbid(Objects(end=end + 1), "only_target", words[at].text)
+
+    def label(self) -> int:
+        """For "Off limits: X", "Files you must not change: X"."""
+        start = self.end + (low(self.words, self.end) in DOING)
+        about = read_objects(self.words, start)
+        subject = about.subjects or find_paths(self.words[start : start + 12])
+        return self.forbid(about, "no_touch", *subject) if subject else 0
+
+    def ask(self) -> int:
+        """For "ask before deleting X", "before touching X, check with me"."""
+        words = self.words
+        order = read_order(words, self.end, {**DOING, **BASE})
+        if order is None and words[self.at].low == "if":
+            order = Order(("add",), read_objects(words, self.end))
+        told = words[self.at].low not in ("if", "before") or re.search(
+            r" (?:ask|check with|confirm with) (?:first|me|us|\.) ", spell(words[self.end :])
+        )
+        if order is None or not told:
+            return 0
+        kinds = acts.name_kinds(order)
+        return self.found.forbid(self.sentence, self.at, kinds, order.about, ask=True)
+
+    def replace_tool(self) -> int:
+        """For "use yarn, not npm"."""
+        heads = read_objects(self.words, self.end, exceptions=False).heads
+        known = bool(heads) and set(heads) <= acts.PROGRAMS
+        return self.forbid(Objects(end=self.end + 1), "no_tool", *heads) if known else 0
+
+    def phrase(self, kind: str) -> int:
+        """A rule whose words say it all."""
+        free = kind == "read_only" and self.found.is_changing
+        return 0 if free else self.forbid(Objects(end=self.end), kind)
+
+    def keep_off(self) -> int:
+        return self.keep(off=True)
+
+    def stay(self) -> int:
+        return self.confine("exact")
+
+    def outside(self) -> int:
+        return self.confine("outside")
+
+    def alone(self) -> int:
+        return self.confine("alone")
 
 
-def _confine(clause: Clause, mode: str = "") -> int:
-    """The work stays in what follows, if all of it can be resolved.
-
-    `mode` is "exact" for "stay in X", "outside" for "nothing outside X", "alone" for "Only X.".
-    """
-    words, start, about = clause.words, clause.end, read_objects(clause.words, clause.end)
-    subject, after = about.subjects, low(words, about.end)
-    if not subject and about.flags & {"wide", "pronoun"} and not about.outside:
-        near = range(start, min(start + 6, len(words)))
-        colon = next((spot for spot in near if words[spot].low == ":"), len(words))
-        subject = find_paths(words[colon:])
-        about = about._replace(end=len(words) if subject else about.end)
-    sure = all(is_path(each) or (each[-1] == "/" and mode == "exact") for each in subject)
-    if mode == "alone":
-        whole = len(words) - about.end < 2 or after == ";"
-        fits = whole and part_start(words, clause.at) == clause.at and (sure or clause.at == 0)
-    elif mode == "outside":
-        fits = clause.closes(about.end)
-    else:
-        fits = ends_well(words, about.end, sure=sure) and (sure or mode != "exact")
-    if not subject or "vague" in about.flags or not fits:
-        return 0
-    return clause.forbid(about, "only_under", *subject)
-
-
-def _confine_request(clause: Clause) -> int:
-    """For "nothing else": the files of the sentence, or else those of the whole request."""
-    names = find_paths(clause.words[: clause.at])
-    subject, end = (*names, "tests") if names else (), Objects(end=len(clause.words))
-    return clause.forbid(end, "only_under", *subject) if clause.closes(clause.end) else 0
-
-
-def _target(clause: Clause) -> int:
-    """For "only deploy to staging", "deploy to staging only"."""
-    words, at = clause.words, clause.end
-    end = at + 1 + (low(words, at + 1) in ("environment", "env", "cluster", "namespace"))
-    only = "only" in (low(words, end), *(word.low for word in words[clause.at : at]))
-    if not only or at >= len(words) or not acts.is_target(words[at]):
-        return 0
-    return clause.forbid(Objects(end=end + 1), "only_target", words[at].text)
-
-
-def _label(clause: Clause) -> int:
-    """For "Off limits: X", "Files you must not change: X"."""
-    start = clause.end + (low(clause.words, clause.end) in DOING)
-    about = read_objects(clause.words, start)
-    subject = about.subjects or find_paths(clause.words[start : start + 12])
-    return clause.forbid(about, "no_touch", *subject) if subject else 0
-
-
-def _ask(clause: Clause) -> int:
-    """For "ask before deleting X", "before touching X, check with me"."""
-    words = clause.words
-    order = read_order(words, clause.end, {**DOING, **BASE})
-    if order is None and words[clause.at].low == "if":
-        order = Order(("add",), read_objects(words, clause.end))
-    told = words[clause.at].low not in ("if", "before") or re.search(
-        r" (?:ask|check with|confirm with) (?:first|me|us|\.) ", spell(words[clause.end :])
-    )
-    if order is None or not told:
-        return 0
-    kinds = acts.name_kinds(order)
-    return clause.found.forbid(clause.sentence, clause.at, kinds, order.about, ask=True)
-
-
-def _replace_tool(clause: Clause) -> int:
-    """For "use yarn, not npm"."""
-    heads = read_objects(clause.words, clause.end, exceptions=False).heads
-    known = bool(heads) and set(heads) <= acts.PROGRAMS
-    return clause.forbid(Objects(end=clause.end + 1), "no_tool", *heads) if known else 0
-
-
-def _phrase(clause: Clause, kind: str) -> int:
-    """A rule whose words say it all."""
-    free = kind == "read_only" and clause.found.is_changing
-    return 0 if free else clause.forbid(Objects(end=clause.end), kind)
-
-
-# A function's name, and what comes before the object that it reads; WORK and IN are above.
+# A method of Clause, or a kind of limit, and what comes before the object; WORK and IN are above.
 _PATTERNS = """
 label (?:(?:files|things) )?(?:you )?(?:mustn't|mayn't|shouldn't|don't) EDIT :
 label (?:off[ -]limits|out of scope|not in scope|(?:things to )?leave alone|non-goals?|frozen) :
@@ -317,13 +320,6 @@ read_only this is a read-only|treat (?:the )?(?:repo|repository|codebase) as rea
 read_only read-only please
 no_network work offline
 """
-_RULES: dict[str, Rule] = {
-    "label": _label, "tell": _tell, "rule_out": _rule_out, "exclude": _exclude, "keep": _keep,
-    "keep_off": partial(_keep, off=True), "target": _target, "confine": _confine, "ask": _ask,
-    "stay": partial(_confine, mode="exact"), "outside": partial(_confine, mode="outside"),
-    "alone": partial(_confine, mode="alone"), "confine_request": _confine_request,
-    "replace_tool": _replace_tool,
-}  # fmt: skip
 _INSIDE = (
     (
         "no_new_dependencies",
@@ -337,16 +333,13 @@ _INSIDE = (
 
 
 @cache
-def _list_rules() -> list[tuple[re.Pattern[str], Rule]]:
+def _list_rules() -> list[tuple[str, re.Pattern[str]]]:
     lines: dict[str, list[str]] = {}
     for line in _PATTERNS.strip().splitlines():
         name, _, pattern = line.partition(" ")
         pattern = pattern.replace("WORK", _WORK).replace("IN", _IN)
         lines.setdefault(name, []).append(pattern)
-    return [
-        (re.compile(f"(?:{'|'.join(patterns)}) "), _RULES.get(name) or partial(_phrase, kind=name))
-        for name, patterns in lines.items()
-    ]
+    return [(name, re.compile(f"(?:{'|'.join(patterns)}) ")) for name, patterns in lines.items()]
 
 
 def match_inside(found: Collector, sentence: Sentence) -> None:
@@ -364,9 +357,11 @@ def match_inside(found: Collector, sentence: Sentence) -> None:
 def match_rules(found: Collector, sentence: Sentence, at: int) -> int:
     """Apply the first rule that matches at a place; return the end of what it read, or 0."""
     text = spell(sentence.words[at : at + 14])
-    for pattern, rule in _list_rules():
+    for name, pattern in _list_rules():
         match = pattern.match(text)
-        end = rule(Clause(found, sentence, at, at + match[0].count(" "))) if match else 0
-        if end:
-            return end
+        if match:
+            clause = Clause(found, sentence, at, at + match[0].count(" "))
+            end: int = getattr(clause, name)() if hasattr(Clause, name) else clause.phrase(name)
+            if end:
+                return end
     return 0

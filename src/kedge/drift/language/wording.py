@@ -9,9 +9,10 @@ from kedge.drift.language.acts import DEPENDENCIES, Order, name_kinds, read_orde
 from kedge.drift.language.clauses import LEADS, clause_starts, is_lead, is_order
 from kedge.drift.language.objects import low, read_exceptions, read_objects
 from kedge.drift.language.prompts import users_words
-from kedge.drift.language.reading import MOST, Collector, Reading
+from kedge.drift.language.reading import MOST, Collector
 from kedge.drift.language.spelling import normalise
 from kedge.drift.language.vocabulary import BASE, CHANGING, DONE, FILLER
+from kedge.drift.limits.lifting import Reading
 from kedge.drift.limits.paths import is_path
 from kedge.drift.limits.roles import word_set
 from kedge.text.prose import Sentence, Word, sentences
@@ -68,7 +69,7 @@ def _read_sentence(found: Collector, sentence: Sentence) -> None:
         while low(words, subject) in FILLER or low(words, subject) == "that":
             subject += 1
         if not end and not sentence.asks:
-            end = rules.match_state(found, sentence, subject) if told else 0
+            end = rules.Clause(found, sentence, subject, subject).state() if told else 0
             end = end or _read_permission(found, sentence, subject)
         done = max(done, end)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from kedge.drift.language.prompts import requests, users_words
-from kedge.drift.limits.paths import covers, is_path
+from kedge.drift.limits.paths import covers, is_path, role
+from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kedge.drift.language.reading import Reading
+    from kedge.drift.language.objects import Objects
     from kedge.drift.limits.limit import Limit
 
 _APPROVALS = (
@@ -24,6 +25,22 @@ _ALSO = {
     "no_pr": (),
     "no_new_files": (),
 }
+
+
+class Grant(NamedTuple):
+    """What is asked for or allowed, as the limits that it is the opposite of."""
+
+    kinds: tuple[tuple[str, tuple[str, ...]], ...]
+    about: Objects
+    explicit: bool  # "you may", "feel free to": more than a request
+
+
+class Reading(NamedTuple):
+    """`named` lists all paths of the message in their order."""
+
+    forbidden: tuple[Limit, ...] = ()
+    allowed: tuple[Grant, ...] = ()
+    named: tuple[str, ...] = ()
 
 
 def remaining(text: str, known: Sequence[Limit], reading: Reading) -> tuple[Limit, ...]:
@@ -43,6 +60,41 @@ def remaining(text: str, known: Sequence[Limit], reading: Reading) -> tuple[Limi
             if left is not None:
                 out.append(left)
     return tuple(out)
+
+
+def free_requested(reading: Reading, requested: Sequence[str]) -> tuple[Limit, ...]:
+    """Return the limits of a message without what the same message asks for or allows.
+
+    `requested` lists paths and roles. A limit to "nothing else" covers the requested paths and
+    tests, and is none if no path was requested.
+    """
+    found = (_free(each, reading, requested) for each in reading.forbidden)
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _free(each: Limit, reading: Reading, requested: Sequence[str]) -> Limit | None:
+    asked = [path for path in requested if is_path(path)]
+    granted = [grant.about for grant in reading.allowed if grant.explicit]
+    free = [*asked, *(name for about in granted for name in about.subjects)]
+    if each.kind == "only_under":
+        if not each.subject and not asked:
+            return None
+        more = (*free, *requested, *(() if each.subject else ("tests",)))
+        return each._replace(subject=tuple(dict.fromkeys((*each.subject, *more))))
+    if each.kind == "no_touch":
+        if role(each.subject[0]) == "tests" and "tests" in requested:
+            return each._replace(kind="keep_tests", subject=())
+        confined = (one.subject for one in reading.forbidden if one.kind == "only_under")
+        free += [path for paths in confined for path in paths]
+        inner = [
+            path for path in dict.fromkeys(free)
+            if path not in each.subject and any(covers(one, path) for one in each.subject)
+        ]  # fmt: skip
+        return each._replace(exceptions=(*each.exceptions, *inner))
+    if each.kind == "no_new_dependencies":
+        names = [name for about in granted for name in about.heads]
+        return each._replace(exceptions=(*each.exceptions, *names))
+    return each
 
 
 def _left(each: Limit, reading: Reading, words: str, approved: bool) -> Limit | None:
