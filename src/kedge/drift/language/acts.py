@@ -148,7 +148,7 @@ def _lists_verbs(words: Sequence[Word], at: int, joint: int, forms: Forms) -> bo
     after, joints = low(words, joint + 1), {word.low for word in words[at:joint]}
     if joints == {","}:
         return after in ("or", "nor", "") or (after == "," and low(words, joint + 2) in forms)
-    return bool({"or", "nor", "/"} & joints) or after in ("", ".", "yet")
+    return bool({"or", "nor", "/"} & joints) or (bool(joints) and after in ("", ".", "yet"))
 
 
 def _read_command(words: Sequence[Word], at: int) -> Order | None:
