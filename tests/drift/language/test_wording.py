@@ -160,6 +160,12 @@ NOT_SAID = [
     "If it is empty, no-op (no mid-turn commits)",
     "The job should retry and never delete files",
     "The newer files change the docs",
+    "just update the tests",
+    "Make sure src/a.py and src/b.py stay the same length",
+    "Do not modify package.json except the version field.",
+    "Add a note to the README that users must not edit config.yml by hand.",
+    "Please stop the server from touching tmp/ on startup.",
+    "Only change the timeout in config.py to 30",
 ]
 
 

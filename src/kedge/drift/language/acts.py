@@ -53,7 +53,7 @@ commit|- SENT|no_commit; push|- SENT|no_push; stage|- SENT|no_vcs add
 merge rebase stash squash amend tag discard reset|- SENT|no_vcs =
 force-push|- +|no_vcs force_push; switch branch|branch branches|no_branch
 deploy|- anything it|no_run deploy; implement|- anything it code|read_only; create|code|read_only
-download|- anything|no_network; network|+ web internet network net online websites|no_network
+download|- anything|no_network; use network|network internet web net online websites|no_network
 add create read|pr prs mr pull request requests|no_pr; add create|branch branches|no_branch
 add create|commit commits|no_commit; add create|network http web requests calls|no_network
 add create|files file modules module folders folder scripts|no_new_files
@@ -133,7 +133,7 @@ def read_order(words: Sequence[Word], at: int, forms: Forms) -> Order | None:
         if not verb or not _lists_verbs(words, spot, joint, forms):
             break
         spot = joint
-    skipped = {"push": ("to", "on", "onto"), "edit": ("in", "under", ":")}
+    skipped = {"push": ("to", "on", "onto"), "switch": ("to",), "edit": ("in", "under", ":")}
     skip = low(words, spot) in skipped.get("".join(families[:1]), (":",))
     about = read_objects(words, spot + skip)
     to = about.end if "wide" in about.flags or about.is_empty else len(words)

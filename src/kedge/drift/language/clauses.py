@@ -32,7 +32,7 @@ _SUBJECTS = word_set(
 _TAILS = FILLER | word_set(
     """yet anymore anywhere unless except other apart besides because since as or it
     manually myself yourself either although nor i i'll we you only ever too excluding thx and but
-    so whatsoever more whatever tonight under afterwards locally this around over against
+    so whatsoever globally more whatever tonight under afterwards locally this around over against
     directly"""
 )
 _AWAITED = word_set(

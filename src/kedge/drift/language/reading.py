@@ -10,7 +10,7 @@ from kedge.drift.language.objects import Objects, find_paths, low, read_exceptio
 from kedge.drift.language.prompts import requests
 from kedge.drift.limits.lifting import Grant, Reading, free_requested
 from kedge.drift.limits.limit import FIRM, PASSING, SOFT, Limit
-from kedge.drift.limits.paths import role
+from kedge.drift.limits.paths import role, stands_for_paths
 from kedge.drift.limits.roles import word_set
 from kedge.text.prose import Sentence, Word
 
@@ -64,6 +64,8 @@ class Collector:
         exceptions = (*about.exceptions, *(free if 0 < ahead <= at else ()))
         for said, about_ in kinds:
             kind, subject, left = said, about_, exceptions
+            if kind in ("no_touch", "only_under") and not all(map(stands_for_paths, exceptions)):
+                continue  # "except the version field" leaves unclear what may change
             if subject == ("it",):
                 subject = self.refer(words, at, scripts=kind == "no_run")
                 if not subject:

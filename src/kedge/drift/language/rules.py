@@ -29,7 +29,8 @@ from kedge.text.prose import Sentence, Word
 
 _KEPT = (
     r"(?:exactly |completely |entirely |just )?(?:alone|untouched|unchanged|unmodified|intact|as-is"
-    r"|be|stable|frozen|as is|as (?:it|they) (?:is|are)|the same|the way (?:it|they) (?:is|are)) "
+    r"|be|stable|frozen|as is|as (?:it|they) (?:is|are)|the way (?:it|they) (?:is|are)"
+    r"|the same(?= $| please| and| but| \W)) "
 )
 _WORK = r"(?:(?:your|the|all|any|this|my) )*(?:changes|edits|work|diff|scope|task|fix|EDIT)"
 _IN = r"(?:to|in|inside|within|under|on)"
@@ -291,7 +292,7 @@ keep_off (?:stay|keep|steer) (?:away|clear|out|off)(?: from| of)?
 no_branch stay on (?:this|the|the current) branch|work on the current branch only
 target (?:only )?(?:deploy|publish|release)(?: only)? to(?: the)?
 confine (?:(?:just|only) )?EDIT (?:only|just|solely|exclusively)
-confine (?:only|just|solely|exclusively) EDIT(?: in| under| inside)?
+confine (?:only|solely|exclusively) EDIT(?: in| under| inside)?
 confine (?:i|we) only want (?:you to EDIT|changes (?:to|in))
 confine only (?:allowed|want you) to EDIT|EDIT nothing (?:but|except|other than)
 confine (?:only|solely|exclusively) work (?:in|on|inside)
