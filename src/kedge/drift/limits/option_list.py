@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kedge.drift.language.subjects import is_path
 from kedge.drift.limits.limit import PASSING, Limit
+from kedge.drift.limits.paths import is_path
 
 MOST_VALUES = 20  # options of one limit
 LONGEST_VALUE = 300  # characters

@@ -86,10 +86,8 @@ def main(args: Sequence[str]) -> None:
 
 def rank_files(job: Job) -> None:
     """Rank the repository's files for the goal."""
-    try:
-        from kedge.drift import expected_scope  # type: ignore[attr-defined]
-    except ImportError:
-        return
+    from kedge.drift import expected_scope
+
     expected_scope.save(project.find(Path(job.root)), job.session)
 
 
