@@ -99,6 +99,7 @@ SAID = [
     ("Nevr modfy src/a.py", "no_touch", ("src/a.py",)),
     ("Laeve the docs alone", "no_touch", ("docs",)),
     ("Don't add new depedencies", "no_new_dependencies", ()),
+    ("Don't change the tetss", "no_touch", ("tests",)),
 ]  # fmt: skip
 
 NOT_SAID = [

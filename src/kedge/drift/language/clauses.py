@@ -17,7 +17,7 @@ _SOFT = word_set(", and but or so because since as while whilst though although 
 LEADS = FILLER | word_set(
     """be careful make sure that ensure to do go ahead let's for in this session task step whatever
     one thing under any circumstances possible try you happens i repeat want would like i'd you're
-    are told asked must should may can could prefer rather fact i.e. always both"""
+    are told asked feel free must should may can could prefer rather fact i.e. always both"""
 )
 _CONDITIONS = word_set("if when whenever once unless until")
 _REPORTING = word_set(

@@ -175,7 +175,8 @@ def read_phrase(words: Sequence[Word], at: int, *, places: bool = True) -> Objec
     there = low(words, spot) == "in" and low(words, spot + 1) in ("there", "here", "it")
     if wide:
         flags.add("pronoun" if definite or there else "wide")
-    subject = name_files([word.text for word in core], find_paths(core))
+    texts = [word.text if is_named_path(word) else word.low for word in core]
+    subject = name_files(texts, find_paths(core))
     subjects: tuple[str, ...] = (subject,) if subject else ()
     outside: tuple[str, ...] = ()
     place, end = _read_place(words, spot, wide=wide) if places else ((), spot)

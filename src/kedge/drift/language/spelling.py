@@ -26,7 +26,8 @@ _KNOWN = word_set(
     unchanged outside except anything everything other files folder directory tests docs
     documentation config migrations schema lockfile changes edits dependencies dependency packages
     libraries restrict confine yourself keep hands limits please under exactly generated readme
-    frozen allowed limited inside within branches introduce modifications until module library"""
+    frozen allowed limited inside within branch branches introduce modifications until module
+    library"""
 )
 # words of their own that look like a known word with an error
 _OTHERS = word_set(

@@ -66,7 +66,7 @@ def _read_sentence(found: Collector, sentence: Sentence) -> None:
                 break
             at += 1
         subject = start
-        while low(words, subject) in FILLER or low(words, subject) == "that":
+        while low(words, subject) in FILLER or (low(words, subject) == "that" and subject > start):
             subject += 1
         if not end and not sentence.asks:
             end = rules.Clause(found, sentence, subject, subject).state() if told else 0
