@@ -33,6 +33,7 @@ KEYS = [
     "context.check_timeout",
     "context.commands",
     "context.require_citations",
+    "drift.agent_limits",
     "drift.judge",
     "drift.policy",
     "knowledge.stale_after",

@@ -44,6 +44,7 @@ ALWAYS = names(
     drift.limits.limit drift.shell.effects drift.shell.paths
     drift.code_map drift.expected_scope
     drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.events
+    drift.watch.limit_answers
     drift.watch.sensor drift.watch.session_log drift.watch.steps drift.watch.work_tree
     host.clock host.digest host.plain_repo host.record host.redact host.secret_shapes
     host.secret_values
@@ -53,7 +54,7 @@ ALWAYS = names(
 )
 JUDGING = names(
     """drift.evidence.check_signs drift.evidence.weakened_checks
-    drift.limits.paths drift.limits.roles
+    drift.limits.paths drift.limits.roles drift.limits.vcs_rules
     drift.limits.action_view drift.limits.breaches drift.limits.manifests"""
 )
 SHELL = names(
@@ -65,8 +66,8 @@ ANSWERING = names("drift.corrections host.tokens store.recall")
 RESULT = names("drift.watch.transcript_tail")
 # loaded for a few calls only, or with every module of their package
 RARE = names(
-    """drift.evidence.deletions drift.limits.lifting drift.limits.programs drift.mcp_calls
-    drift.summary drift.watch.tree_changes text.fences text.prose"""
+    """drift.evidence.deletions drift.limits.lifting drift.limits.programs drift.limits.targets
+    drift.mcp_calls drift.summary drift.watch.tree_changes text.fences text.prose text.typos"""
 )
 PACKAGES = ("kedge.drift.language.", "kedge.drift.shell.")
 

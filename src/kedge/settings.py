@@ -181,6 +181,9 @@ class DriftSettings:
         check=_check_command,
         user_only=True,
     )
+    agent_limits: bool = _setting(
+        True, "whether agents are told to record the limits that the user sets"
+    )
 
 
 @dataclass(frozen=True, slots=True)

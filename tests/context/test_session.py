@@ -14,6 +14,7 @@ import pytest
 from clients import Claude, Codex
 from support import Kedge, git
 
+from kedge.context import instruction_files
 from kedge.context.agent_hooks import HOOK_FILE
 from kedge.context.anchor import SMALL
 from kedge.host import tokens
@@ -167,6 +168,16 @@ def start(root: Path, source: str = "startup") -> dict[str, str]:
         "cwd": str(root),
         "session_id": "s",
     }
+
+
+def test_the_anchor_of_a_session_tells_how_limits_are_recorded(at_work: Kedge) -> None:
+    root = at_work.directory
+    rule = instruction_files.write_limit_rule()
+    said = json.loads(hook(root, start(root)).stdout)["hookSpecificOutput"]["additionalContext"]
+    assert said.endswith(f"\n{rule}\n")
+    at_work("config", "set", "drift.agent_limits", "false")
+    said = json.loads(hook(root, start(root)).stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "limit add" not in said
 
 
 def test_a_session_can_be_bound_to_a_task(at_work: Kedge) -> None:

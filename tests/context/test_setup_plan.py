@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Kedge, assert_clear, git, run_killed_at
 
-from kedge.context import default_files, managed_section, setup_plan
+from kedge.context import default_files, instruction_files, managed_section, setup_plan
 from kedge.context.diff import make_patch
 from kedge.errors import FileError
 from kedge.host import project, tokens
@@ -199,11 +199,27 @@ def test_every_command_that_the_sections_name_runs(repo: Path, kedge: Kedge) -> 
         for line in commands((repo / name).read_text())
     ]
     assert len(said) >= 8
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Their words."}
+    kedge("hook", "claude", input=json.dumps({**event, "cwd": str(repo)}))
     for line in said:
         kedge("task", "add", "A task", "--id", "t1", code=None)
         kedge("task", "reopen", "t1", code=None)
-        words = ["t1" if word == "ID" else word for word in shlex.split(line)]
+        words = ["t1" if word == "ID" else word.split("|")[0] for word in shlex.split(line)]
         kedge(*words[1:])
+
+
+def test_the_standing_rule_on_limits_is_short_and_can_be_switched_off(
+    repo: Path, kedge: Kedge
+) -> None:
+    rule = instruction_files.write_limit_rule()
+    assert tokens.count(rule) <= 60
+    kedge("init")
+    assert "kedge drift limit add" in (repo / "AGENTS.md").read_text()
+    assert " ".join((repo / "AGENTS.md").read_text().split()).count(rule) == 1
+    kedge("config", "set", "drift.agent_limits", "false")
+    assert "stale: AGENTS.md" in kedge("update", "--check", code=4).err
+    kedge("update")
+    assert "limit add" not in (repo / "AGENTS.md").read_text()
 
 
 def test_the_default_texts_stay_within_their_size(repo: Path, kedge: Kedge) -> None:
@@ -559,7 +575,7 @@ def test_init_update_update_uninstall_for_any_bytes(
     before = tree(root)
 
     def act() -> setup_plan.SetupPlan:
-        plan = setup_plan.plan_sections(here, ["AGENTS.md", "CLAUDE.md"], full=True)
+        plan = setup_plan.plan_sections(here, ["AGENTS.md", "CLAUDE.md"], full=True, limits=True)
         plan += setup_plan.plan_own_files(here, map_in_git=False)
         setup_plan.apply(here, plan)
         return plan

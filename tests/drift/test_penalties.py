@@ -172,15 +172,36 @@ def test_other_limits_hold_after_the_checks_pass() -> None:
         (GOAL, ("Switch kedge off", "yes", "go on", "and on"), [6]),
     ],
 )
-def test_the_watch_is_switched_off_on_recent_request_alone(
+def test_settings_of_the_watch_are_edited_on_recent_request_alone(
     goal: str, prompts: tuple[str, ...], lost: list[int]
 ) -> None:
-    for tool, given in [
-        ("Bash", {"command": "kedge config set drift.policy off"}),
-        ("Write", {"file_path": ".claude/settings.json", "content": "{}"}),
-    ]:
-        session = Session(ROOT, charter_=Charter(goal=goal, prompts=prompts))
-        assert weights(session.action("a", tool, given), "switches off the watch") == lost
+    given = {"file_path": ".claude/settings.json", "content": "{}"}
+    session = Session(ROOT, charter_=Charter(goal=goal, prompts=prompts))
+    assert weights(session.action("a", "Write", given), "switches off the watch") == lost
+
+
+@pytest.mark.parametrize(
+    ("command", "lost"),
+    [
+        ("kedge config set drift.policy off", [6]),
+        ("kedge -C . drift --json limit lift 1a2b3c", [6]),
+        ("cd src; FOO=1 env -u CLAUDECODE /usr/local/bin/kedge uninstall", [6]),
+        ("bash -c 'python3 -m kedge drift limit lift 1a2b3c'", [6]),
+        ("echo 1a2b3c | xargs kedge drift limit lift", [6]),
+        ("k=kedge; true && $k uninstall | cat", [6]),
+        ("uv run kedge config set --user drift.agent_limits false", [6]),
+        ("kedge drift limit add --no push", [6]),  # without the user's words
+        ("kedge drift limit add --no push --quote 'kedge uninstall'", []),
+        ("kedge drift limit list", []),
+        ("kedge config set map.tokens 900", []),
+        ("grep -rn 'kedge drift limit lift' docs", []),
+        ("git commit -m 'kedge uninstall keeps your text'", []),
+    ],
+)
+def test_only_the_user_gives_commands_that_weaken_the_watch(command: str, lost: list[int]) -> None:
+    session = Session(ROOT, charter_=Charter(goal="Change the kedge policy"))
+    verdict = session.action("a", "Bash", {"command": command})
+    assert weights(verdict, "switches off the watch") == lost
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ ADDED = {
     "sessions": "e70b718485591538",
     "map_neighbours": "dd35ba2f3b254423",
     "limits": "088e75d3a5205397",
+    "expected_scope": "c024e0db3e560df7",
     "bindings": "c69a2a6b2cc98d14",
+    "limit_records": "0fc36e7909d658a9",
 }
 # A row for a table of each step.
 ROWS = {
@@ -34,7 +36,9 @@ ROWS = {
     ),
     "map_neighbours": "INSERT INTO map_near VALUES (1, x'01', x'02')",
     "limits": "INSERT INTO charter VALUES ('s1', 1, '2026', 'said', 'goal', '[]', '[]')",
+    "expected_scope": "INSERT INTO session_scope VALUES ('s1', 'goal', 'a.py\t100')",
     "bindings": "INSERT INTO claim VALUES ('k1', '/p', 'ada', '2026')",
+    "limit_records": "INSERT INTO session_limit VALUES (1, 's1', 'a1', '{}', '2026', NULL)",
 }
 
 

@@ -21,7 +21,11 @@ _LONG = 2_000
 _MAX_ITEMS = 30  # of one section, the latest; --json shows all
 _WIDTH = 64  # of a line of scores
 _BARS = "▁▁▂▃▄▄▅▆▇█"
-_DECISIONS = {"ask": "the user was asked", "deny": "the call was denied"}
+_DECISIONS = {
+    "ask": "the user was asked",
+    "allowed": "the user was asked and allowed it",
+    "deny": "the call was denied",
+}
 
 
 def list_sessions(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -47,7 +47,7 @@ def command(
     settings = config.load(project).settings
     full = not minimal or installation.is_full(project)
     paths = installation.list_section_files(project, also)
-    plan = setup_plan.plan_sections(project, paths, full=full)
+    plan = setup_plan.plan_sections(project, paths, full=full, limits=settings.drift.agent_limits)
     if not minimal:
         plan += setup_plan.plan_own_files(project, map_in_git=settings.map.commit)
     if not (minimal or no_hooks):

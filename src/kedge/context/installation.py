@@ -49,7 +49,9 @@ def plan_refresh(project: Project, settings: Settings, *, repair: bool = False) 
     from kedge.context import plugin_files
 
     whole = is_full(project)
-    plan = plan_sections(project, list_section_files(project), full=whole, repair=repair)
+    limits = settings.drift.agent_limits
+    paths = list_section_files(project)
+    plan = plan_sections(project, paths, full=whole, limits=limits, repair=repair)
     if whole:
         plan += plan_own_files(project, map_in_git=settings.map.commit)
     return plan + agent_hooks.plan_refresh(project) + plugin_files.plan_refresh(project)

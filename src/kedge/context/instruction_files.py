@@ -20,14 +20,23 @@ _CURSOR_HEAD = b"---\ndescription: How work is done here, with kedge\nalwaysAppl
 _IMPORT = re.compile(rb"(?:^|\s)@(?:\./)?AGENTS\.md(?![\w./-])")
 
 
-def render_body(path: str, data: bytes | None, *, full: bool) -> str:
-    """Return the text of the file's section; with `full` it refers to kedge's own files."""
-    shared = read_text("agents.md") + (read_text("agents_full.md") if full else "")
+def render_body(path: str, data: bytes | None, *, full: bool, limits: bool) -> str:
+    """Return the text of the file's section; with `full` it refers to kedge's own files.
+
+    With `limits`, it tells agents to record the limits that the user sets.
+    """
+    shared = read_text("agents.md") + (read_text("limits.md") if limits else "")
+    shared += read_text("agents_full.md") if full else ""
     if path != CLAUDE:
         return shared
     imports = [] if _imports_agents(data) else ["@AGENTS.md"]
     imports += ["@.kedge/map.md", "@.kedge/constitution.md"] if full else []
     return "\n".join([*imports, *([""] if imports else []), read_text("claude.md")])
+
+
+def write_limit_rule() -> str:
+    """Return the standing rule to record the user's limits, as one line."""
+    return " ".join(read_text("limits.md").removeprefix("- ").split())
 
 
 def read(project: Project, path: str) -> bytes | None:
@@ -46,10 +55,10 @@ def read(project: Project, path: str) -> bytes | None:
     return data
 
 
-def put_section(path: str, data: bytes | None, *, full: bool) -> bytes:
+def put_section(path: str, data: bytes | None, *, full: bool, limits: bool) -> bytes:
     try:
         start = _CURSOR_HEAD if data is None and path == ON_REQUEST["cursor"] else data
-        return managed_section.put(start, render_body(path, data, full=full))
+        return managed_section.put(start, render_body(path, data, full=full, limits=limits))
     except (BrokenSection, FileError) as error:
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from error
 
@@ -62,8 +71,8 @@ def drop_section(path: str, data: bytes) -> bytes | None:
     return None if path == ON_REQUEST["cursor"] and left == _CURSOR_HEAD else left
 
 
-def repair_section(path: str, data: bytes, *, full: bool) -> bytes:
-    return managed_section.repair(data, render_body(path, data, full=full))
+def repair_section(path: str, data: bytes, *, full: bool, limits: bool) -> bytes:
+    return managed_section.repair(data, render_body(path, data, full=full, limits=limits))
 
 
 def find_section(path: str, data: bytes | None) -> managed_section.ManagedSection | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kedge import __version__, config
-from kedge.context import anchor, installation
+from kedge.context import anchor, installation, instruction_files
 from kedge.context.workspace import Recall, Workspace
 from kedge.errors import FileError, KedgeError
 from kedge.host import clock, files
@@ -66,7 +66,10 @@ def start(
     if task_id is None:
         return f"{about.binding.choice}\n" if about.binding.choice else ""
     how = describe_binding(task_id, about.binding.how)
-    return anchor.make_full(workspace, session, f"This session is {how}." if how else "").text
+    text = anchor.make_full(workspace, session, f"This session is {how}." if how else "").text
+    if settings.drift.agent_limits:
+        text += f"\n{instruction_files.write_limit_rule()}\n"
+    return text
 
 
 def read_heartbeat(project: Project, agent: str, *, probe: bool = False) -> dict[str, Any] | None:

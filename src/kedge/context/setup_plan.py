@@ -54,27 +54,29 @@ class SetupPlan:
 
 
 def plan_sections(
-    project: Project, paths: Iterable[str], *, full: bool, repair: bool = False
+    project: Project, paths: Iterable[str], *, full: bool, limits: bool, repair: bool = False
 ) -> SetupPlan:
-    """Plan the managed sections of these files."""
+    """Plan the managed sections of these files; `limits` as in `instruction_files`."""
     plan = SetupPlan()
     for path in paths:
         if path == instruction_files.CLAUDE and instruction_files.is_one_file(project):
             plan += SetupPlan(notes=("CLAUDE.md and AGENTS.md are one file: it gets one section",))
             continue
-        plan += _plan_section(project, path, full=full, repair=repair)
+        plan += _plan_section(project, path, full=full, limits=limits, repair=repair)
     return plan
 
 
-def _plan_section(project: Project, path: str, *, full: bool, repair: bool) -> SetupPlan:
+def _plan_section(
+    project: Project, path: str, *, full: bool, limits: bool, repair: bool
+) -> SetupPlan:
     data = instruction_files.read(project, path)
     if repair and data is not None:
         try:
             instruction_files.find_section(path, data)
         except FileError:
-            after = instruction_files.repair_section(path, data, full=full)
+            after = instruction_files.repair_section(path, data, full=full, limits=limits)
             return SetupPlan((FileChange(path, data, after, "repaired"),), backups=((path, data),))
-    after = instruction_files.put_section(path, data, full=full)
+    after = instruction_files.put_section(path, data, full=full, limits=limits)
     if after == data:
         return SetupPlan(same=(path,))
     if data is None:

@@ -53,7 +53,9 @@ class Charter(NamedTuple):
     """`goal` is the current request; `scope` the paths that a task declares.
 
     `words` are the words of the goal with weights up to 1; `specific` is true if the charter says
-    enough to judge an action by.
+    enough to judge an action by. `allowed` lists acts that the user agreed to when asked, each as
+    its rule and evidence. `unrecorded` is true if the last message may set a limit that nobody
+    read or recorded.
     """
 
     goal: str = ""
@@ -65,6 +67,8 @@ class Charter(NamedTuple):
     specific: bool = False
     task: str | None = None
     scope: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    unrecorded: bool = False
 
     def data(self) -> dict[str, Any]:
         """Return the charter as JSON values."""
@@ -74,6 +78,7 @@ class Charter(NamedTuple):
             "named": list(self.named),
             "words": [list(pair) for pair in self.words],
             "scope": list(self.scope),
+            "allowed": list(self.allowed),
         }
 
 
@@ -84,6 +89,7 @@ def open_charter(text: str) -> Charter:
 
 def revise(charter: Charter, text: str) -> Charter:
     """Return the charter after one more message; machine text changes nothing."""
+    from kedge.drift.language.cues import has_limit_cue
     from kedge.drift.language.prompts import kind, users_words
     from kedge.drift.language.wording import read
     from kedge.drift.limits.lifting import remaining
@@ -115,7 +121,29 @@ def revise(charter: Charter, text: str) -> Charter:
         named=named,
         words=weights,
         specific=_is_specific(goal, named, weights),
+        unrecorded=not reading.forbidden and has_limit_cue(text),
     )
+
+
+def add_limits(charter: Charter, limits: Iterable[Limit]) -> Charter:
+    """Return the charter with more limits, except those that say what another one says."""
+    new: list[Limit] = []
+    for limit in limits:
+        if not any(limit.rules_out_the_same(each) for each in (*charter.limits, *new)):
+            new.append(limit)
+    kept = _keep_latest((*charter.limits, *new))
+    return charter._replace(limits=kept, unrecorded=False)
+
+
+def allow(charter: Charter, limit: str, evidence: str) -> Charter:
+    """Return the charter after the user agreed to what breaks a limit, given by its id."""
+    limits = tuple(
+        each._replace(exceptions=tuple(dict.fromkeys((*each.exceptions, evidence))))
+        if each.id == limit
+        else each
+        for each in charter.limits
+    )
+    return charter._replace(limits=limits)
 
 
 def charter_for_task(task: Any) -> Charter:
@@ -195,10 +223,13 @@ def parse(data: Mapping[str, Any]) -> Charter:
             specific=bool(data["specific"]),
             task=data["task"],
             scope=tuple(data["scope"]),
+            allowed=tuple(data.get("allowed", ())),
+            unrecorded=bool(data.get("unrecorded")),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("not a charter") from error
     texts = (charter.goal, *charter.prompts, *charter.named, *charter.scope, charter.task or "")
+    texts = (*texts, *charter.allowed)
     if type(charter.revision) is not int or not all(type(each) is str for each in texts):
         raise ValueError("not a charter")
     return charter

@@ -1,6 +1,7 @@
 """Corrections: the evidence, the goal, the way back, and an invitation to object.
 
-A correction never invents an instruction: it quotes the goal and the limits.
+A correction never invents an instruction: it quotes the goal and the limits. It addresses the
+agent; where a call is asked about or denied, a second text addresses the user.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _LEAD = {
     "limit": "This goes against what was asked",
     "outside the project": "This leaves the project",
     "scope": "This leaves the scope of the task",
+    "switches off the watch": "Only the user may change what watches you",
 }
 _UNASKED = "Nobody asked for this"
 _BACK = {
@@ -34,9 +36,13 @@ _BACK = {
     "repetition": "find out why it failed before trying it again",
     "weakened check": "keep the check and make it pass",
     "topic": "return to the request",
+    "switches off the watch": "ask the user to run it in a terminal of their own",
 }
 _ACT = "leave it to the user, who did not ask for it"
 _OBJECT = "If the step is needed, say why, then go on."
+_AGAINST = ", against “"  # between what an action does and the user's words
+_MOST_QUOTE = 48  # tokens of the user's words in a text for the user
+_MOST_ACT = 32  # tokens of what an action does
 _ASK = "If you think it is needed, say why and let the user decide."
 
 
@@ -68,6 +74,41 @@ def write_correction(
         lines.append("Before anything else, read the goal again: `kedge anchor`.")
     lines.append(_OBJECT if level in ("nudge", "correct") else _ASK)
     return Correction(level, "\n".join(lines))
+
+
+def write_question(rules: Sequence[Penalty]) -> str:
+    """Write what the user is asked about a call, in words for the user."""
+    return f"{_describe_call(rules)} Yes allows it in this session."
+
+
+def write_notice(rules: Sequence[Penalty], limits: Sequence[str] = ()) -> str:
+    """Write the line that tells the user about a denied call; `limits` are ids of limits."""
+    lift = f" `kedge drift limit lift {limits[0]}` lifts it." if limits else ""
+    return f"{_describe_call(rules)} It was denied.{lift}"
+
+
+def tell_agent(asked: bool, limits: Sequence[str] = ()) -> str:
+    """Write the last line for the agent whose call is put to the user, or denied."""
+    if asked:
+        return "The user is asked about this call. If it runs, they allowed it: go on."
+    if limits:
+        return (
+            "The call was denied. Ask the user: they lift it by telling you so, or with "
+            f"`kedge drift limit lift {limits[0]}` in a terminal of their own."
+        )
+    return "The call was denied. If it is needed, ask the user to tell you so, or to run it."
+
+
+def _describe_call(rules: Sequence[Penalty]) -> str:
+    """Say what a call does, and what the user said about it."""
+    if not rules:
+        return "kedge: this strays from what you asked."
+    rule, evidence, _ = max(rules, key=lambda each: each.weight)
+    if rule == "limit":
+        act, _, quote = evidence.partition(_AGAINST)
+        said = _shorten(quote.removesuffix("”"), _MOST_QUOTE)
+        return f"kedge: this {_shorten(act, _MOST_ACT)}. You said: “{said}”."
+    return f"kedge: you did not ask for this: it {rule}: {_shorten(evidence, _MOST_ACT)}."
 
 
 def _shorten(text: str, tokens: int) -> str:

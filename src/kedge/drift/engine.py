@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from kedge.drift.corrections import Correction
     from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.evidence.work_tree import WorkTree
-    from kedge.drift.scoring import Exists, Penalty, Verdict
+    from kedge.drift.scoring import Exists, Penalty, ReadFile, Verdict
 
 _UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
 _TOPIC = "topic"
 _DECLARED = ("scope", "limit")  # rules that rest on what the user or the task declared
 _MOST_STAMPS = 4  # calls whose result is awaited
+_MOST_ALLOWED = 50
 _GOAL_COMMANDS = ("kedge anchor", "kedge prompt")
 
 
@@ -51,6 +52,7 @@ class Session:
         self.cwd = cwd
         self.code_map = code_map
         self.exists = exists
+        self.read: ReadFile | None = None  # returns a file of the project before the action
         self.tree = tree
         self.stamps: dict[str, dict[str, str]] = {}  # the tree before calls without a result yet
         self.is_blind = False  # git did not answer in time: the tree is not compared any more
@@ -103,6 +105,7 @@ class Session:
             self.code_map,
             rooted=self.root is not None,
             exists=self.exists,
+            read=self.read,
             tree=self.tree,
         )
         changes = bool(memory.find_changed_files(action))
@@ -121,6 +124,18 @@ class Session:
             evidence = (*self.evidence, PendingEvidence(action.id, verdict.rules))
             self.evidence = tuple(each for each in evidence if each.action in waiting)
         return verdict
+
+    def allow(self, asked: Sequence[Sequence[str]]) -> None:
+        """Take the user's Yes to a call: pairs of a limit's id, or of a rule, and its evidence."""
+        known = {each.id for each in self.charter.limits}
+        for name, evidence in asked:
+            if name in known:
+                self.charter = charter.allow(self.charter, name, evidence)
+            else:
+                agreed = (*self.charter.allowed, f"{name}: {evidence}")[-_MOST_ALLOWED:]
+                self.charter = self.charter._replace(allowed=agreed)
+        self.course, _ = course.step(self.course, course.UserSpoke())
+        self.evidence = ()
 
     def result(self, id: str, ok: bool) -> None:  # noqa: A002
         """Take the result of an action."""

@@ -21,7 +21,7 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     from kedge.drift.actions import Action
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from kedge.drift.evidence.memory import SessionMemory
     from kedge.drift.evidence.weakened_checks import Sign
     from kedge.drift.evidence.work_tree import WorkTree
+    from kedge.drift.limits.limit import Limit
 
     Exists: TypeAlias = Callable[[str], bool]
+    ReadFile: TypeAlias = Callable[[str], bytes | None]
 
 # log-odds from which distance from the goal costs one, two and three points
 _DISTANT, _FAR, _FARTHER, _FARTHER_SHORT = 0.75, 1.25, 2.25, 2.1
@@ -81,12 +83,14 @@ def judge(
     *,
     rooted: bool = True,
     exists: Exists | None = None,
+    read: ReadFile | None = None,
     tree: WorkTree | None = None,
 ) -> tuple[Verdict, SessionMemory]:
     """Judge an action by what came before it; return the verdict and the memory after it.
 
     Without `rooted` the project's location is not known, and absolute paths may be inside it.
-    `exists` tells whether a path existed before the action; `tree` is the working tree then.
+    `exists` tells whether a path existed before the action, `read` returns the file; `tree` is the
+    working tree then.
     """
     files = find_changed_files(action)
     about = find_action_terms(action, charter.named)
@@ -97,14 +101,17 @@ def judge(
     rules: list[Penalty] = []
     if action.kind not in ("read", "plan") or action.effects.unread:
         own = own_work.find_own_deletions(before, action, exists, tree)
-        rules += _check_limits(charter, before, action, own, exists, tree)
+        rules += _check_limits(charter.limits, before, action, own, exists, tree, read)
         own |= own_work.find_missing(action, exists)
         rules += _check_unread(charter, action)
         rules += _check_watch(charter, action)
-        rules += _check_acts(before, action, own, tree)
+        rules += _check_acts(charter, before, action, own, tree)
         rules += _check_weakened(before, action, own)
         rules += _check_outside(charter, action, rooted)
         rules += _check_loop(before, action)
+    elif action.effects.read:  # reading is free, unless the user ruled it out
+        unread = [limit for limit in charter.limits if limit.meant[0] == "no_read"]
+        rules += _check_limits(unread, before, action, frozenset(), exists, tree, read)
     if files:
         rules += _check_scope(charter, files, code_map)
         if not all(map(distance.is_companion, files)) or relevance is not None:
@@ -118,23 +125,24 @@ def judge(
 
 
 def _check_limits(
-    charter: Charter,
+    limits: Sequence[Limit],
     memory: SessionMemory,
     action: Action,
     own: frozenset[str],
     exists: Exists | None,
     tree: WorkTree | None,
+    read: ReadFile | None,
 ) -> Iterator[Penalty]:
-    if not charter.limits:
+    if not limits:
         return
     from kedge.drift.limits.action_view import ActionView
     from kedge.drift.limits.breaches import find_breach
 
     view = ActionView(action, own, tree.is_tracked if tree is not None else None)
-    for limit in charter.limits:
+    for limit in limits:
         if limit.until and memory.green:
             continue
-        breach = find_breach(limit, view, exists=exists)
+        breach = find_breach(limit, view, exists=exists, read=read)
         if breach is None:
             continue
         lost = 7 if breach.weight >= _SURE else 6 if breach.weight >= _LIKELY else 3
@@ -161,30 +169,54 @@ def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
 
 
 def _check_watch(charter: Charter, action: Action) -> Iterator[Penalty]:
-    """Penalize a change to the watch itself: its settings, its hooks, its database."""
+    """Penalize a change to the watch itself: its limits, its settings, its hooks, its database."""
+    for words in action.effects.kedge:
+        if _weakens_watch(words):
+            yield Penalty(WATCH, " ".join(("kedge", *words))[:120], 6)
+            return
     touched = [path for path in find_changed_files(action) if path.endswith(_WATCH_FILES)]
-    if not touched and not any(command in action.command for command in _OFF_COMMANDS):
+    if not touched:
         return
     request = " ".join((charter.goal, *charter.prompts[-3:])).lower()
-    if "kedge" not in request and "hook" not in request:
-        yield Penalty("switches off the watch", touched[0] if touched else action.command[:120], 6)
+    asked = ("kedge", "hook", touched[0].rpartition("/")[2])
+    if touched[0].endswith(_DATABASE) or not any(word in request for word in asked):
+        yield Penalty(WATCH, touched[0], 6)
 
 
+def _weakens_watch(words: Sequence[str]) -> bool:
+    """True for a command that only the user may give."""
+    if words[:3] == ("drift", "limit", "add"):
+        from kedge.drift.shell.programs.kedge import is_record
+
+        return not is_record(list(words))
+    setting = words[:2] == ("config", "set") and any(
+        word.startswith(("drift.", '"drift"')) for word in words[2:]
+    )
+    return setting or words[:3] == ("drift", "limit", "lift") or words[:1] == ("uninstall",)
+
+
+WATCH = "switches off the watch"
+_DATABASE = ".git/kedge/kedge.db"
 _WATCH_FILES = (
     ".kedge/config.toml",
+    "/kedge/config.toml",
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".codex/hooks.json",
-    ".git/kedge/kedge.db",
+    _DATABASE,
 )
-_OFF_COMMANDS = ("kedge config set drift.", "kedge uninstall")
 
 
 def _check_acts(
-    memory: SessionMemory, action: Action, own: frozenset[str], tree: WorkTree | None
+    charter: Charter,
+    memory: SessionMemory,
+    action: Action,
+    own: frozenset[str],
+    tree: WorkTree | None,
 ) -> Iterator[Penalty]:
     for act in outward_acts.find_unasked_acts(action, memory, own, tree):
-        yield Penalty(act.rule, act.evidence, 10 - act.score)
+        if f"{act.rule}: {act.evidence}" not in charter.allowed:
+            yield Penalty(act.rule, act.evidence, 10 - act.score)
 
 
 def _check_weakened(

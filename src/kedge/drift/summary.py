@@ -23,8 +23,9 @@ _LONGEST = 240  # characters of a decision
 
 def summarize(db: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any]:
     """Return the summary that is stored with the session."""
-    events = sessions.events(db, row["id"])
     steps = sessions.steps(db, row["id"])
+    allowed = {step["id"] for step in steps if step["decision"] == "allowed"}  # by the user
+    events = [each for each in sessions.events(db, row["id"]) if each["step"] not in allowed]
     levels = {level: sum(event["level"] == level for event in events) for level in LEVELS[1:]}
     worst = max((LEVELS.index(event["level"]) for event in events), default=0)
     why = find_review_reasons(row, events, steps)

@@ -119,6 +119,19 @@ def bindings(db: sqlite3.Connection) -> None:
     )
 
 
+def limit_records(db: sqlite3.Connection) -> None:
+    """When each limit of a session came and was lifted; what a step asked the user about.
+
+    `content` is the limit as JSON, `asked` pairs of a limit's id, or of a rule, and its evidence.
+    """
+    db.execute(
+        "CREATE TABLE session_limit (number INTEGER PRIMARY KEY, session TEXT NOT NULL,"
+        " id TEXT NOT NULL, content TEXT NOT NULL, since TEXT NOT NULL, lifted TEXT)"
+    )
+    db.execute("CREATE INDEX session_limit_session ON session_limit (session)")
+    db.execute("ALTER TABLE step ADD COLUMN asked TEXT NOT NULL DEFAULT '[]'")
+
+
 STEPS: tuple[Step, ...] = (
     map_cache,
     anchors,
@@ -127,6 +140,7 @@ STEPS: tuple[Step, ...] = (
     limits,
     expected_scope,
     bindings,
+    limit_records,
 )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
 _LISTS = ("scope", "limits", "keywords", "files", "folders", "rules", "recalled", "evidence",
-          "lacks")  # fmt: skip
+          "lacks", "asked")  # fmt: skip
 _BOOLEANS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
 _COLUMNS = (
     "id, agent, project, task, bound, policy, goal, scope, limits, keywords, score, course,"
@@ -84,6 +84,23 @@ def change_step(db: sqlite3.Connection, session: str, id: str, **values: Any) ->
     db.execute(
         f"UPDATE step SET {names} WHERE session = ? AND id = ?",  # noqa: S608 - as above
         (*map(_encode, values.values()), session, id),
+    )
+
+
+def limits(db: sqlite3.Connection, session: str) -> list[dict[str, Any]]:
+    """Return the session's limits in the order in which they came, the lifted ones too."""
+    return select(db, "SELECT * FROM session_limit WHERE session = ? ORDER BY number", (session,))
+
+
+def add_limit(db: sqlite3.Connection, session: str, **values: Any) -> None:
+    _insert(db, "session_limit", {"session": session, **values})
+
+
+def change_limits(db: sqlite3.Connection, numbers: Iterable[int], **values: Any) -> None:
+    names = ", ".join(f"{name} = ?" for name in values)
+    db.executemany(
+        f"UPDATE session_limit SET {names} WHERE number = ?",  # noqa: S608 - as above
+        [(*map(_encode, values.values()), number) for number in numbers],
     )
 
 
@@ -192,6 +209,7 @@ def _decode(row: dict[str, Any]) -> dict[str, Any]:
     for name in _BOOLEANS:
         if row.get(name) is not None:
             row[name] = bool(row[name])
-    if row.get("summary"):
-        row["summary"] = json.loads(row["summary"])
+    for name in ("summary", "content"):
+        if row.get(name):
+            row[name] = json.loads(row[name])
     return row

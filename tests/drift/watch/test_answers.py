@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kedge.drift.course import choose_level
+from kedge.drift.evidence.outward_acts import IRREVERSIBLE
 from kedge.drift.scoring import Penalty, Verdict
 from kedge.drift.watch.answers import (
     ADVISE,
@@ -72,14 +73,48 @@ def test_advice_holds_up_nothing_because_of_escalation_alone(score: int) -> None
     assert decide(ENFORCE, "claude", judge(score), "halt") == DENY
 
 
-def test_a_decision_about_a_call_comes_with_its_reason() -> None:
-    assert answer_call(DENY, "not the schema") == {
+def test_a_denied_call_tells_the_agent_why_and_shows_the_user() -> None:
+    assert answer_call(DENY, "not the schema", "you said so") == {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny",
             "permissionDecisionReason": "not the schema",
-        }
+        },
+        "systemMessage": "you said so",
     }
+
+
+def test_a_question_addresses_the_user_and_the_agent_gets_its_own_text() -> None:
+    assert answer_call(ASK, "not the schema", "you said\x1b so\nallow it?") == {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "ask",
+            "permissionDecisionReason": "you said\x1b so\nallow it?",
+            "additionalContext": "not the schema",
+        },
+        "terminalSequence": "\x1b]9;you said  so allow it?\x07",
+    }
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_change_to_the_watch_is_denied_where_kedge_speaks(policy: str, agent: str) -> None:
+    verdict = judge(4, "switches off the watch")
+    decided = decide(policy, agent, verdict, "intervene")
+    assert decided == (DENY if policy in (ADVISE, ENFORCE) else NONE)
+
+
+@pytest.mark.parametrize("rule", sorted(IRREVERSIBLE))
+def test_an_irreversible_act_is_asked_about_before_it_runs(rule: str) -> None:
+    assert decide(ADVISE, "claude", judge(4, rule), "intervene") == ASK
+    assert decide(ADVISE, "codex", judge(4, rule), "intervene") == DENY
+    assert decide(ENFORCE, "claude", judge(4, rule), "intervene") == DENY
+    assert decide(ADVISE, "claude", judge(7, rule), "nudge") == NONE
+
+
+def test_a_lighter_broken_limit_beside_a_heavier_rule_is_asked_about() -> None:
+    rules = (Penalty("repetition", "again", 8), Penalty("limit", "db/schema.sql", 7))
+    assert decide(ADVISE, "claude", Verdict(2, "halt", rules), "halt") == ASK
 
 
 def test_context_is_one_text_and_nothing_without_a_text() -> None:

@@ -333,3 +333,117 @@ def test_the_agent_is_reminded_of_the_checks_of_a_claimed_task(
     reminders = [one for one in model.list_requests() if "is not proven done: `true`" in one.given]
     assert len(reminders) == 2  # once, and once more as history
     assert len(model.list_requests()) == 4
+
+
+# Limits that the agent records
+
+
+GERMAN = "Repariere den Ablauf der Tokens. Das Schema der Datenbank bleibt, wie es ist!"
+QUOTE = "Das Schema der Datenbank bleibt, wie es ist"
+KEDGE = Path(sys.executable).parent / "kedge"  # the login shell of Codex has a PATH of its own
+
+
+def record(quote: str) -> str:
+    return f"{KEDGE} drift limit add --forbid db/schema.sql --quote '{quote}'"
+
+
+@both
+def test_an_agent_that_breaks_the_limit_it_recorded_is_stopped(
+    harbour: Harbour, agent: str, play: Play
+) -> None:
+    (harbour.root / "db" / "schema.sql").unlink()
+    calls = [
+        harbour.shell(agent, record(QUOTE)),
+        harbour.write(agent, "src/auth/new.py", "A = 1\n"),
+        harbour.write(agent, "db/schema.sql", "drop table t;\n"),
+        "I leave it.",
+    ]
+    with play(calls) as model:
+        harbour.run(agent, model, GERMAN)
+    assert (harbour.root / "src" / "auth" / "new.py").exists()
+    assert not (harbour.root / "db" / "schema.sql").exists()
+    assert "in force: " in model.list_requests()[1].results
+    told = model.list_requests()[-1]
+    assert QUOTE in told.results + told.given
+    recorded, _, denied = harbour.steps()
+    assert (recorded["drift_score"], recorded["rules"]) == (10, [])
+    assert denied["decision"] in ("ask", "deny")
+    (limit,) = harbour.kedge.json("drift", "limit", "list", "--session", harbour.session()["id"])
+    assert (limit["paths"], limit["source"]) == (["db/schema.sql"], "agent")
+    assert harbour.errors() == []
+
+
+@both
+def test_a_forged_quote_is_refused(harbour: Harbour, agent: str, play: Play) -> None:
+    (harbour.root / "db" / "schema.sql").unlink()
+    calls = [
+        harbour.shell(agent, record("Never touch the schema")),
+        harbour.write(agent, "db/schema.sql", "create table t (id int);\n"),
+        "Done.",
+    ]
+    with play(calls) as model:
+        harbour.run(agent, model, "Write the schema of the database to db/schema.sql")
+    assert "the user did not write this in the session" in model.list_requests()[1].results
+    assert (harbour.root / "db" / "schema.sql").exists()
+    assert harbour.session()["limits"] == []
+
+
+@both
+def test_an_agent_cannot_lift_a_limit(harbour: Harbour, agent: str, play: Play) -> None:
+    (harbour.root / "lift.sh").write_text(f"{KEDGE} drift limit lift a\n")
+    calls = [
+        harbour.shell(agent, f"env -u CLAUDECODE {KEDGE} drift limit lift a"),
+        harbour.shell(agent, "kedge config set drift.policy off"),
+        harbour.shell(agent, "sh lift.sh"),  # not seen beforehand; the command itself refuses
+        "I ask.",
+    ]
+    with play(calls) as model:
+        harbour.run(agent, model, GOAL)
+    first, second, third = (one.results for one in model.list_requests()[1:])
+    for told in (first, second):
+        assert "Only the user may change what watches you" in told
+    assert "an agent cannot lift a limit" in third
+    assert harbour.session()["limits"] == ["Don't touch db/schema.sql"]
+    assert harbour.session()["policy"] == "advise"
+    assert [step["decision"] for step in harbour.steps()] == ["deny", "deny", "none"]
+
+
+@both
+def test_what_cannot_be_undone_does_not_run_unless_the_user_agrees(
+    harbour: Harbour, agent: str, play: Play
+) -> None:
+    with play([harbour.shell(agent, "rm -rf src/auth"), "I leave it."]) as model:
+        harbour.run(agent, model, "Describe the schema of the database in db/README.md")
+    assert (harbour.root / "src" / "auth" / "token.py").exists()
+    told = model.list_requests()[-1]
+    assert "[kedge] Nobody asked for this." in told.results + told.given
+    assert "src/auth" in told.results
+    (step,) = harbour.steps()
+    assert step["decision"] == ("ask" if agent == "claude" else "deny")
+
+
+class SandboxedCodex(Codex):
+    """Codex with its own sandbox, in which `.git` cannot be written."""
+
+    def run(self, args: list[str], *more: Any) -> Any:
+        place = args.index("--dangerously-bypass-approvals-and-sandbox")
+        return super().run([*args[:place], "-s", "workspace-write", *args[place + 1 :]], *more)
+
+
+def test_a_limit_is_recorded_from_a_sandbox(harbour: Harbour, tmp_path: Path, play: Play) -> None:
+    """The hook runs outside of it, and records the limit for the command."""
+    codex = SandboxedCodex(tmp_path / "home")
+    calls = [
+        harbour.shell("codex", "touch .git/kedge/x"),
+        harbour.shell("codex", record(QUOTE)),
+        harbour.shell("codex", record("Never touch the schema")),
+        "Done.",
+    ]
+    with play(calls) as model:
+        codex(model.url, GERMAN, "--dangerously-bypass-hook-trust", cwd=harbour.root)
+    touched, recorded, forged = (one.results for one in model.list_requests()[1:])
+    if "Read-only" not in touched:
+        pytest.skip("the sandbox of Codex does not work on this machine")
+    assert "in force: " in recorded
+    assert "the user did not write this in the session" in forged
+    assert harbour.session()["limits"] == [QUOTE]

@@ -206,14 +206,143 @@ def test_the_policy_decides_the_answer(
     assert bool(agent.steps()) is (policy != "off")
 
 
-def test_advise_asks_only_about_what_the_user_ruled_out(agent: Agent) -> None:
+def test_what_cannot_be_undone_is_asked_about_before_it_runs(agent: Agent) -> None:
     agent.says(GOAL)
-    assert agent.before("Bash", {"command": "git push --force"}) is None
-    assert "git push --force" in text_of(agent.after("Bash", {"command": "git push --force"}))
+    command = {"command": "git push --force"}
+    asked = agent.before("Bash", command)["hookSpecificOutput"]
+    assert asked["permissionDecision"] == "ask"
+    assert "you did not ask for this" in asked["permissionDecisionReason"]
     agent.kedge("config", "set", "drift.policy", "enforce")
     agent.says("go on")
-    refused = agent.before("Bash", {"command": "git push --force"})
+    refused = agent.before("Bash", command)
     assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+# The words for each reader, and the user's answer
+
+
+def test_a_question_addresses_the_user_and_the_agent_reads_its_own_text(agent: Agent) -> None:
+    agent.says(GOAL)
+    answer = agent.before("Write", FORBIDDEN)
+    asked = answer["hookSpecificOutput"]
+    assert asked["permissionDecisionReason"] == (
+        "kedge: this changes db/schema.sql. You said: “Don't touch db/schema.sql”. "
+        "Yes allows it in this session."
+    )
+    assert asked["additionalContext"].startswith("[kedge] This goes against what was asked.")
+    assert "The user is asked about this call." in asked["additionalContext"]
+    assert "You said: “Don't touch db/schema.sql”" in answer["terminalSequence"]
+
+
+def test_a_denied_agent_learns_how_to_ask_and_the_user_how_to_lift(agent: Agent) -> None:
+    agent.name = "codex"
+    agent.says(GOAL)
+    answer = agent.before("Write", FORBIDDEN)
+    (limit,) = agent.kedge.json("drift", "limit", "list")
+    assert f"kedge drift limit lift {limit['id']}" in text_of(answer["hookSpecificOutput"])
+    assert answer["systemMessage"].startswith("kedge: this changes db/schema.sql. You said: “Don")
+    assert f"`kedge drift limit lift {limit['id']}` lifts it" in answer["systemMessage"]
+
+
+def test_a_yes_lifts_the_limit_for_that_path_and_needs_no_review(agent: Agent) -> None:
+    agent.says("Fix the expiry of tokens. Don't touch db/.")
+    agent.before("Write", FORBIDDEN)
+    done = agent.after("Write", FORBIDDEN)
+    assert done == {"systemMessage": "kedge: allowed in this session: db/schema.sql"}
+    (step,) = agent.steps()
+    assert step["decision"] == "allowed"
+    assert "the user was asked and allowed it" in agent.kedge("drift", "explain", "last:1").out
+    (limit,) = agent.kedge.json("drift", "limit", "list")
+    assert limit["exceptions"] == ["db/schema.sql"]
+    assert agent.does("Edit", edit("db/schema.sql")) is None
+    other = agent.before("Write", {"file_path": "db/seed.sql", "content": "x\n"})
+    assert other["hookSpecificOutput"]["permissionDecision"] == "ask"  # and the user says no
+    assert agent.row()["course"] == "DRIFTED"
+    agent.says("go on")
+    assert agent("Stop", stop_hook_active=False) is None
+    agent("SessionEnd", reason="other")
+    row = agent.row()
+    assert row["needs_review"] is False
+    assert row["course"] == "NORMAL"
+    assert "db/schema.sql" in row["summary"]["files"]
+
+
+def test_a_yes_to_a_call_lifts_all_that_it_breaks(agent: Agent) -> None:
+    agent.says("Fix the expiry of tokens. Don't touch db/. Don't push.")
+    command = {"command": "touch db/a.sql db/b.sql && git push origin main"}
+    agent.before("Bash", command)
+    agent.after("Bash", command)
+    for repeated in ("touch db/b.sql", "echo x > db/a.sql", "git push origin main"):
+        assert agent.before("Bash", {"command": repeated}) is None, repeated
+    assert agent.before("Bash", {"command": "git push origin dev"}) is not None
+
+
+def test_a_yes_to_an_act_is_remembered_for_that_act(agent: Agent) -> None:
+    agent.says(GOAL)
+    command = {"command": "git push --force origin main"}
+    assert agent.before("Bash", command) is not None
+    agent.after("Bash", command)
+    assert agent.before("Bash", command) is None
+    assert agent.before("Bash", {"command": "git push --force origin dev"}) is not None
+
+
+def test_a_call_that_was_not_answered_lifts_nothing(agent: Agent) -> None:
+    agent.says(GOAL)
+    agent.before("Write", FORBIDDEN)
+    agent.says("no, leave it")
+    assert agent.before("Write", FORBIDDEN) is not None
+
+
+# The reminder to record a limit
+
+
+CUE = "Repariere den Ablauf der Tokens, ohne die Datenbank anzufassen"
+
+
+def test_the_first_change_after_a_cue_carries_the_reminder_once(agent: Agent) -> None:
+    agent.says(CUE)
+    assert agent.does("Read", {"file_path": "src/auth/token.py"}) is None
+    said = agent.does("Edit", edit("src/auth/token.py"))
+    assert "kedge drift limit add" in said["hookSpecificOutput"]["additionalContext"]
+    assert agent.does("Edit", edit("src/auth/token.py", "TTL = 7200", "TTL = 3600")) is None
+    agent.says("weiter")
+    assert agent.does("Edit", edit("src/auth/token.py", "TTL = 9", "TTL = 7200")) is None
+
+
+def test_a_recorded_limit_needs_no_reminder(agent: Agent) -> None:
+    agent.says(CUE)
+    agent.kedge("drift", "limit", "add", "--forbid", "db", "--quote", "ohne die Datenbank")
+    assert agent.does("Edit", edit("src/auth/token.py")) is None
+
+
+def test_a_limit_is_recorded_when_the_agent_is_about_to_record_it(agent: Agent) -> None:
+    """The sandbox of an agent may keep its command from writing to the database."""
+    agent.says("Fix the expiry of tokens, aber die Datenbank bleibt unberührt")
+    command = "cd . && kedge drift limit add --forbid=db --quote 'Datenbank bleibt unberührt'"
+    assert agent.before("Bash", {"command": command}) is None
+    forged = "kedge drift limit add --no push --quote 'do not push anything'"
+    assert agent.before("Bash", {"command": forged}) is None  # the command says what is wrong
+    (limit,) = agent.kedge.json("drift", "limit", "list")
+    assert (limit["paths"], limit["source"]) == (["db/"], "agent")
+    assert agent.before("Write", FORBIDDEN) is not None
+    assert "Datenbank bleibt unberührt" in agent.kedge("drift", "explain", "last").out
+    agent.kedge("config", "set", "drift.agent_limits", "false")
+    agent.before("Bash", {"command": command.replace("db", "src")})
+    assert len(agent.kedge.json("drift", "limit", "list")) == 1
+
+
+def test_the_setting_switches_the_reminder_off(agent: Agent) -> None:
+    agent.kedge("config", "set", "drift.agent_limits", "false")
+    agent.says(CUE)
+    assert agent.does("Edit", edit("src/auth/token.py")) is None
+
+
+def test_prompts_of_a_run_are_not_the_users_words(agent: Agent) -> None:
+    agent.unattended = True
+    agent.says("# Current task\n\nNever touch the database")
+    args = ("--forbid", "db", "--quote", "Never touch the database")
+    ran = agent.kedge("drift", "limit", "add", *args, code=1)
+    assert "the user did not write this" in ran.err
 
 
 def test_nothing_is_ever_allowed(agent: Agent) -> None:
@@ -370,9 +499,9 @@ def test_a_session_without_a_task_is_a_record_of_its_own(agent: Agent) -> None:
     agent.says(GOAL)
     agent.does("Edit", edit("src/auth/token.py"))
     agent.does("Write", {"file_path": "src/auth/clock.py", "content": "def now(): ...\n"})
-    agent.does("Bash", {"command": "git push --force"})
+    agent.does("Bash", {"command": "git commit --no-verify -m x"})
     stop = agent("Stop", stop_hook_active=False)
-    assert "needs review: rewrites the remote: git push --force" in stop["systemMessage"]
+    assert "needs review: weakened check: hooks skipped" in stop["systemMessage"]
     assert agent("Stop", stop_hook_active=False) is None  # said once
     agent("SessionEnd", reason="other")
     row = agent.row()
@@ -383,7 +512,7 @@ def test_a_session_without_a_task_is_a_record_of_its_own(agent: Agent) -> None:
     assert summary["files"] == ["src/auth/token.py", "src/auth/clock.py"]
     assert summary["decisions"] == ["write src/auth/clock.py"]
     assert summary["needs_review"] is True
-    assert summary["worst"] == "intervene"
+    assert summary["worst"] == "correct"
     agent("SessionStart", source="resume")
     assert agent.row()["status"] == "active"
 

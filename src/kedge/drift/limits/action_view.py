@@ -7,9 +7,14 @@ from kedge.drift.limits.roles import word_set
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from kedge.drift.limits.programs import Program
+
+    IsTest: TypeAlias = Callable[[str], bool]
+    Exists: TypeAlias = Callable[[str], bool]
+    ReadFile: TypeAlias = Callable[[str], bytes | None]
+    Hit: TypeAlias = tuple[str, str, float] | None  # evidence, reason, weight
 
 _BUILD_OUTPUT = word_set(  # folders that only a tool writes to
     """node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache coverage .coverage .next .nuxt
@@ -24,9 +29,9 @@ _SHELLS = word_set("bash shell run_shell_command exec_command local_shell contai
 class ActionView:
     """The parts of an action, or of its effects, that limits check; missing ones are empty.
 
-    Paths outside the project and the agent's own notes are left out, as are deletions of `own`
-    files. A file that is moved in from outside counts as written. `is_tracked` tells whether git
-    tracks a file in a folder, or None if it is not known.
+    Changed paths outside the project and in the agent's own notes are left out, as are deletions
+    of `own` files. A file that is moved in from outside counts as written. `is_tracked` tells
+    whether git tracks a file in a folder, or None if it is not known.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class ActionView:
         changes = getattr(action, "changes", ())
         self.changes: tuple[Any, ...] = changes if isinstance(changes, tuple) else ()
         outside = frozenset(getattr(effects, "outside", ()))
+        self.read: tuple[str, ...] = tuple(getattr(effects, "read", ()))
         moved = tuple(getattr(effects, "moved", ()))
         arrived = (new for old, new in moved if old in outside)
         self.written = _inside((*getattr(effects, "written", ()), *arrived), outside)
@@ -69,6 +75,16 @@ class ActionView:
             yield old, "moves"
             if not new.startswith(("/", "~")):
                 yield new, "writes"
+
+    def without(self, is_free: Callable[[str], bool]) -> ActionView:
+        """Return the view without the paths that an exception frees."""
+        view = ActionView(self.action, (), self._is_tracked)
+        view.read = tuple(path for path in self.read if not is_free(path))
+        view.written = [path for path in self.written if not is_free(path)]
+        view.deleted = [path for path in self.deleted if not is_free(path)]
+        view.moved = [pair for pair in self.moved if not (is_free(pair[0]) and is_free(pair[1]))]
+        view.changes = tuple(each for each in self.changes if not is_free(each.path))
+        return view
 
     def is_output(self, path: str) -> bool:
         """True if a build wrote the path: it is in an output folder that git does not track."""

@@ -5,7 +5,7 @@ A subject that names no path cannot be checked against paths, and so never count
 
 from __future__ import annotations
 
-from kedge.drift.limits import manifests
+from kedge.drift.limits import manifests, vcs_rules
 from kedge.drift.limits.action_view import ActionView
 from kedge.drift.limits.paths import WEAK, covers, is_path, is_test
 from kedge.drift.limits.roles import word_set
@@ -14,19 +14,16 @@ from kedge.host.record import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeAlias
+    from typing import Any
 
+    from kedge.drift.limits.action_view import Exists, Hit, IsTest, ReadFile
     from kedge.drift.limits.limit import Limit
-
-    IsTest: TypeAlias = Callable[[str], bool]
-    Exists: TypeAlias = Callable[[str], bool]
-    Hit: TypeAlias = "tuple[str, str, float] | None"  # evidence, reason, weight
 
 _BUILD_OUTPUT = word_set(
     """node_modules dist build __pycache__ .pytest_cache .mypy_cache .ruff_cache coverage .coverage
     target out .next .nuxt .cache htmlcov .tox .turbo"""
 )
-_DISCARDING = word_set("checkout restore reset clean stash switch")
+_MOST_BREACHES = 50  # of one limit by one action
 _CHANGING = word_set("""commit push merge rebase reset revert cherry-pick rm mv am restore clean""")
 _TOOLS = {
     "subagent": ("task", "agent", "spawn_agent"), "subagents": ("task", "agent", "spawn_agent"),
@@ -51,26 +48,41 @@ def find_breach(
     *,
     tests: IsTest = is_test,
     exists: Exists | None = None,
+    read: ReadFile | None = None,
 ) -> Breach | None:
     """Return how an action breaks the limit, or None if it does not.
 
     `action` is an action, its effects, or an `ActionView`. `tests` tells which paths are tests.
-    Without `exists`, a file that is written as a whole counts as a new file.
+    Without `exists`, a file that is written as a whole counts as a new file. `read` returns a
+    file as it is before the action; without it, what a file exports is not known.
     """
-    meant = limit
-    if limit.kind == "ask_first":
-        if not limit.subject:
-            return None
-        meant = limit._replace(kind=limit.subject[0], subject=limit.subject[1:])
-    rule = _RULES.get(meant.kind)
-    if rule is None:
+    kind, subject = limit.meant
+    rule = _RULES.get(kind)
+    if rule is None and (kind != "keep_api" or read is None):
         return None
     view = action if isinstance(action, ActionView) else ActionView(action)
-    hit = rule(meant, view, tests, exists)
-    if hit is None:
+    if limit.exceptions:
+        view = view.without(lambda path: bool(_coverage(limit.exceptions, path, tests)))
+    if rule is not None:
+        hit = rule(limit._replace(kind=kind, subject=subject), view, tests, exists)
+    else:
+        hit = _keep_api(subject, view, tests, read) if read is not None else None
+    if hit is None or hit[0] in limit.exceptions:
         return None
     evidence, reason, weight = hit
     return Breach(limit, evidence[:200], reason, round(weight * limit.strength, 2))
+
+
+def find_all_breaches(limit: Limit, action: Any, **more: Any) -> list[Breach]:
+    """Return the breaches of a limit by an action, each path or act once."""
+    found: list[Breach] = []
+    while len(found) < _MOST_BREACHES:
+        breach = find_breach(limit, action, **more)
+        if breach is None:
+            break
+        found.append(breach)
+        limit = limit._replace(exceptions=(*limit.exceptions, breach.evidence))
+    return found
 
 
 def _no_touch(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
@@ -162,64 +174,6 @@ def _no_rename(each: Limit, action: ActionView, tests: IsTest, _: Exists | None)
     return None
 
 
-def _no_commit(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
-    for act in action.vcs:
-        if act.verb in ("commit", "add") and each.subject:
-            paths = [arg for arg in act.args for one in each.subject if covers(one, arg)]
-            if paths:
-                return paths[0], f"git {act.verb} {paths[0]}", 1.0
-        elif act.verb == "commit" and not each.subject:
-            return "git commit", "commits", 1.0
-    return None
-
-
-def _no_push(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
-    for act in action.vcs:
-        if act.verb == "push":
-            targets = {arg.rpartition(":")[2] for arg in act.args}
-            if not each.subject or targets & set(each.subject):
-                return " ".join(("git push", *act.args)), "pushes", 1.0
-    return None
-
-
-def _no_branch(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
-    for act in action.vcs:
-        new = {"-b", "-B", "--orphan", "-c", "-C", "--create"} & set(act.args)
-        shown = f"git {act.verb} {' '.join(act.args)}".strip()
-        if act.verb in ("checkout", "switch") and new:
-            return shown, "makes a branch", 1.0
-        if act.verb in ("switch", "branch"):
-            return shown, "changes branches", 1.0
-        if act.verb == "checkout" and len(act.args) == 1 and not act.destructive:
-            return shown, "changes branches", 0.8
-    return None
-
-
-def _no_pr(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
-    for act in action.vcs:
-        if act.verb in ("gh pr create", "glab mr create", "hub pull-request", "gh pr new"):
-            return act.verb, "opens a pull request", 1.0
-    return None
-
-
-def _no_vcs(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
-    for act in action.vcs:
-        force = act.verb == "push" and act.destructive
-        amends = act.verb == "commit" and "--amend" in act.args
-        squashes = act.verb == "merge" and "--squash" in act.args
-        for what in each.subject:
-            if (
-                act.verb in (what, f"gh pr {what}")
-                or (what == "force push" and force)
-                or (what == "amend" and amends)
-                or (what == "squash" and squashes)
-                or (what == "discard" and act.destructive and act.verb in _DISCARDING)
-                or (what == "rebase" and act.verb == "pull" and "--rebase" in act.args)
-            ):
-                return f"git {act.verb} {' '.join(act.args)}".strip(), f"git {what}", 1.0
-    return None
-
-
 def _no_run(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
     if not each.subject:
         busy = action.runs or action.checks or action.installs or action.vcs
@@ -247,7 +201,7 @@ def _read_only(each: Limit, action: ActionView, tests: IsTest, _: Exists | None)
             return path, f"{act} {path}", 1.0
     for vcs in action.vcs:
         if vcs.verb in _CHANGING or vcs.verb in ("gh pr create", "gh pr merge"):
-            return f"git {vcs.verb}", f"git {vcs.verb}", 1.0
+            return f"git {vcs.verb}", f"runs git {vcs.verb}", 1.0
     for install in action.installs:
         if _packages(install):
             return install.manager, f"{install.manager} installs packages", 0.8
@@ -279,7 +233,7 @@ def _keep_tests(_: Limit, action: ActionView, tests: IsTest, __: Exists | None) 
 
     for sign in find_weakened_checks(action.action):
         if sign.severity > 1 and (tests(sign.path) or "test" in sign.rule):
-            return sign.path, f"{sign.rule}: {sign.evidence}"[:160], 1.0
+            return sign.path, f"weakens tests: {sign.rule}: {sign.evidence}"[:160], 1.0
     return None
 
 
@@ -305,6 +259,37 @@ def _no_tool(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> H
     return None
 
 
+def _no_read(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+    for path in action.read:
+        if _is_at(each.subject, path) or _coverage(each.subject, path, tests):
+            return path, f"reads {path}", 1.0
+    return _no_touch(each, action, tests, None)
+
+
+def _only_target(each: Limit, action: ActionView, _: IsTest, __: Exists | None) -> Hit:
+    from kedge.drift.limits.targets import find_other_target
+
+    for program in action.programs:
+        other = find_other_target(program, each.subject)
+        if other is not None:
+            named = ", ".join(each.subject)
+            return other, f"acts on {other}, not on {named}: {program.shown}"[:160], 1.0
+    return None
+
+
+def _keep_api(subject: tuple[str, ...], action: ActionView, tests: IsTest, read: ReadFile) -> Hit:
+    if not action.changes and not action.deleted:
+        return None
+    from kedge.drift.limits.api_changes import find_api_change
+
+    def is_covered(path: str) -> bool:
+        return not tests(path) and (not subject or bool(_coverage(subject, path, tests)))
+
+    changes = [each for each in action.changes if is_covered(each.path)]
+    found = find_api_change(changes, filter(is_covered, action.deleted), read)
+    return (found.path, found.reason, 1.0) if found else None
+
+
 _RULES: dict[str, Callable[[Limit, ActionView, IsTest, Exists | None], Hit]] = {
     "no_touch": _no_touch,
     "only_under": _only_under,
@@ -313,11 +298,11 @@ _RULES: dict[str, Callable[[Limit, ActionView, IsTest, Exists | None], Hit]] = {
     "no_new_files": _no_new_files,
     "no_delete": _no_delete,
     "no_rename": _no_rename,
-    "no_commit": _no_commit,
-    "no_push": _no_push,
-    "no_branch": _no_branch,
-    "no_pr": _no_pr,
-    "no_vcs": _no_vcs,
+    "no_commit": vcs_rules.find_commit,
+    "no_push": vcs_rules.find_push,
+    "no_branch": vcs_rules.find_branch,
+    "no_pr": vcs_rules.find_pull_request,
+    "no_vcs": vcs_rules.find_git_act,
     "no_run": _no_run,
     "no_network": _no_network,
     "read_only": _read_only,
@@ -326,11 +311,21 @@ _RULES: dict[str, Callable[[Limit, ActionView, IsTest, Exists | None], Hit]] = {
     "keep_tests": _keep_tests,
     "no_refactor": _no_refactor,
     "no_tool": _no_tool,
+    "no_read": _no_read,
+    "only_target": _only_target,
 }
 
 
 def _coverage(subjects: tuple[str, ...], path: str, tests: IsTest) -> float:
     return max((covers(subject, path, tests) for subject in subjects), default=0.0)
+
+
+def _is_at(subjects: tuple[str, ...], path: str) -> bool:
+    """True for a path outside the project that is a subject, or below it."""
+    return path.startswith(("/", "~")) and any(
+        path == subject.rstrip("/") or path.startswith(subject.rstrip("/") + "/")
+        for subject in subjects
+    )
 
 
 def _above(folder: str, subject: str) -> bool:

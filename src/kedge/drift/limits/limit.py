@@ -40,11 +40,26 @@ class Limit(NamedTuple):
 
     @property
     def id(self) -> str:
-        """A short id, the same for the same limit from any source."""
+        """A short id, the same for the same limit from any source and with any exceptions."""
         from kedge.host.digest import digest
 
-        parts = (self.kind, "\0".join(self.subject), "\0".join(self.exceptions), self.quote)
+        parts = (self.kind, "\0".join(self.subject), self.quote)
         return digest([part.encode("utf-8", "replace") for part in parts])[:6]
+
+    @property
+    def meant(self) -> tuple[str, tuple[str, ...]]:
+        """The kind and the subject; for `ask_first`, those that it asks about."""
+        if self.kind == "ask_first" and self.subject:
+            return self.subject[0], self.subject[1:]
+        return self.kind, self.subject
+
+    def rules_out_the_same(self, other: Limit) -> bool:
+        """True if both rule out the same, in whatever words."""
+        return (self.kind, set(self.subject), set(self.exceptions)) == (
+            other.kind,
+            set(other.subject),
+            set(other.exceptions),
+        )
 
     def data(self) -> dict[str, Any]:
         """Return the limit as JSON values."""

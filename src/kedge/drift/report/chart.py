@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from kedge.drift.report.account import RecordedStep
 
 
-ANSWERS = {"none": "a correction", "ask": "the user was asked", "deny": "the call was denied"}
+ANSWERS = {
+    "none": "a correction",
+    "ask": "the user was asked",
+    "allowed": "the user was asked and allowed it",
+    "deny": "the call was denied",
+}
 RANGES = {"none": (8, 10), "nudge": (7, 7), "correct": (5, 6), "intervene": (3, 4), "halt": (1, 2)}
 _LEFT = 78  # where the first mark begins, right of the row labels
 _TOP = 22
@@ -30,7 +35,7 @@ _MOST_STRETCH = 2.5
 _ANSWER_Y = _TOP + 10 * _ROW + 14
 _STATE_Y = _ANSWER_Y + 16
 _HEIGHT = _STATE_Y + 22
-SIGNS = {"none": "!", "ask": "?", "deny": "×"}
+SIGNS = {"none": "!", "ask": "?", "allowed": "✓", "deny": "×"}
 _TALL = {"NORMAL": 3, "DRIFTED": 9, "FORCED": 14}
 _SHAPES = {
     "none": "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",

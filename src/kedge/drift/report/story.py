@@ -128,7 +128,7 @@ def _render_facts(step: RecordedStep, event: DriftEpisode | None) -> Iterator[Ht
         yield tag("blockquote", step.correction[:most].rstrip() + "…" if long else step.correction)
     facts: list[tuple[str, str]] = [
         ("result", step.result),
-        ("answer", ANSWERS[step.decision] if step.decision in ("ask", "deny") else ""),
+        ("answer", ANSWERS[step.decision] if step.decision != "none" else ""),
         ("course", f"{event.before} → {event.after}" if event else ""),
         ("recovered", (event.recovered or "no") if event else ""),
         ("command", shorten(step.command, _LONG)),

@@ -55,6 +55,7 @@ class Effects(NamedTuple):
     `outside`, `patterns` and `existing` repeat paths of the other fields that lie outside the root,
     that stand for every path they match, or that must exist before the action. `unread` is true if
     a part of the command was not read.
+    `kedge` has the words of each call of kedge itself, without its global options.
     """
 
     read: tuple[str, ...] = ()
@@ -72,6 +73,7 @@ class Effects(NamedTuple):
     patterns: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
     unread: bool = False
+    kedge: tuple[tuple[str, ...], ...] = ()
     existing: tuple[str, ...] = ()
 
 

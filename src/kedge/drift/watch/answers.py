@@ -2,11 +2,17 @@
 empty, and the agent's own permissions decide.
 
     observe   nothing is said
-    advise    corrections as context; a call against the user's word is put to the user
+    advise    corrections as context; a call against the user's word, and an irreversible one that
+              nobody asked for, is put to the user
     enforce   a call at level intervene or halt is denied
+
+Under advise and enforce, an agent is denied any change to what watches it.
 """
 
 from __future__ import annotations
+
+from kedge.drift.evidence.outward_acts import IRREVERSIBLE
+from kedge.drift.scoring import WATCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +24,10 @@ if TYPE_CHECKING:
 OFF, OBSERVE, ADVISE, ENFORCE = "off", "observe", "advise", "enforce"
 POLICIES = (OFF, OBSERVE, ADVISE, ENFORCE)
 NONE, ASK, DENY = "none", "ask", "deny"
+ALLOWED = "allowed"  # the user was asked and agreed
 _STOPS = ("intervene", "halt")
+_GRAVE = 6  # points that a rule takes from ten, at level intervene
+_LONGEST_NOTIFICATION = 240  # characters
 _ASKS = ("claude",)  # agents that can ask their user before a call
 
 
@@ -27,23 +36,49 @@ def decide(policy: str, agent: str, verdict: Verdict, level: str) -> str:
 
     An agent that cannot ask its user is denied the call, and told to ask by itself.
     """
-    if level not in _STOPS or verdict.score >= 8:
+    if policy not in (ADVISE, ENFORCE) or verdict.score >= 8:
+        return NONE
+    grave = {rule.rule for rule in verdict.rules if rule.weight >= _GRAVE}
+    if WATCH in grave:
+        return DENY
+    if level not in _STOPS:
         return NONE
     if policy == ENFORCE:
         return DENY
-    if policy == ADVISE and verdict.level in _STOPS and verdict.rules[0].rule == "limit":
+    if "limit" in grave or grave & IRREVERSIBLE:
         return ASK if agent in _ASKS else DENY
     return NONE
 
 
-def answer_call(decision: str, reason: str) -> dict[str, Any]:
-    """Return the answer to a call that is asked about or denied."""
-    return _answer("PreToolUse", permissionDecision=decision, permissionDecisionReason=reason)
+def answer_call(decision: str, agent: str, user: str) -> dict[str, Any]:
+    """Return the answer to a call that is asked about or denied: a text for each reader.
+
+    Claude Code shows the reason of a question to the user in the dialog of a command, but not in
+    that of a file, so the terminal is asked to notify them; it passes the context to the model
+    whatever the user answers.
+    """
+    if decision == ASK:
+        answer = _answer(
+            "PreToolUse",
+            permissionDecision=ASK,
+            permissionDecisionReason=user,
+            additionalContext=agent,
+        )
+        return {**answer, "terminalSequence": _write_notification(user)}
+    answer = _answer("PreToolUse", permissionDecision=decision, permissionDecisionReason=agent)
+    return {**answer, "systemMessage": user}
 
 
-def give_context(event: str, texts: Sequence[str]) -> dict[str, Any] | None:
-    """Return an answer that adds text to what the agent reads next."""
-    return _answer(event, additionalContext="\n\n".join(texts)) if texts else None
+def _write_notification(text: str) -> str:
+    """Return the escape sequence (OSC 9) with which a terminal shows a notification."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    return f"\x1b]9;{plain[:_LONGEST_NOTIFICATION]}\x07"
+
+
+def give_context(event: str, texts: Sequence[str], notice: str = "") -> dict[str, Any] | None:
+    """Return an answer that adds text to what the agent reads next; the notice is the user's."""
+    answer = _answer(event, additionalContext="\n\n".join(texts)) if texts else {}
+    return (answer | notify_user(notice) if notice else answer) or None
 
 
 def block_stop(reason: str) -> dict[str, Any]:

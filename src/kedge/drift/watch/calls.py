@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LONGEST = 100  # characters of an id
-_LARGEST = 200_000  # bytes of a test file that are read
+_LARGEST = 200_000  # bytes of a file that are read
 
 
 class HookCall:
@@ -53,17 +53,22 @@ def _may_be_test(path: str) -> bool:
 
 def _read_text(path: str) -> str:
     """Return the text of a regular file; "" if it is missing or too large."""
+    return (read_file(path) or b"").decode("utf-8", "replace")
+
+
+def read_file(path: str) -> bytes | None:
+    """Return the bytes of a regular file; None if it is missing or too large."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return ""
+        return None
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-            return ""
-        return os.read(fd, _LARGEST).decode("utf-8", "replace")
+            return None
+        return os.read(fd, _LARGEST)
     except OSError:
-        return ""
+        return None
     finally:
         os.close(fd)
 

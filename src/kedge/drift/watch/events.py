@@ -11,9 +11,9 @@ import json
 from kedge.drift import course
 from kedge.drift.actions import normalise
 from kedge.drift.engine import Session
-from kedge.drift.watch import answers, bindings, session_log, steps
-from kedge.drift.watch.answers import ADVISE, DENY, ENFORCE, NONE, OFF
-from kedge.drift.watch.calls import HookCall, as_edit
+from kedge.drift.watch import answers, bindings, limit_answers, session_log, steps
+from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
+from kedge.drift.watch.calls import HookCall, as_edit, read_file
 from kedge.drift.watch.work_tree import WorkTree
 from kedge.host import clock
 from kedge.host.redact import redact
@@ -42,7 +42,8 @@ class Watch:
 
     `policy` is called at each message. `find_task` returns the task of a session, given its row and
     the time since when claims are its own; None if tasks cannot be read. `code_map` opens the
-    map for a session. With `unattended`, prompts come from kedge and are not the user's word.
+    map for a session; `agent_limits` tells whether agents record limits. With `unattended`, prompts
+    come from kedge and are not the user's word.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Watch:
         policy: Callable[[], str],
         find_task: Callable[[dict[str, Any], str], SessionTask | None],
         code_map: Callable[[str], CodeMap | None] = lambda _: None,
+        agent_limits: Callable[[], bool] = lambda: True,
         unattended: bool = False,
     ) -> None:
         self.db = db
@@ -63,6 +65,7 @@ class Watch:
         self.find_task = find_task
         self.checks: Sequence[str] = ()  # of the session's task
         self.code_map = code_map
+        self.agent_limits = agent_limits
         self.unattended = unattended
         self.faults: list[str] = []
         # the call that was judged may change files that are not known, and commit them
@@ -101,7 +104,8 @@ class Watch:
             if not self.unattended:
                 session.prompt(text)
             if session.charter.revision != revision or not row["engine"]:
-                session_log.save_charter(self.db, name, session, text)
+                said = "" if self.unattended else text
+                session_log.save_charter(self.db, name, session, said)
             session_log.save_session(
                 self.db, name, session, policy=policy, status="active", ended_at=None
             )
@@ -116,12 +120,15 @@ class Watch:
             if row["policy"] == OFF:
                 return None
             if known is None:
-                decision, reason = self._judge(name, row, call, event)
-            else:
-                decision, reason = known["decision"], known["correction_given"]
+                self._judge(name, row, call, event)
+                known = sessions.step(self.db, name, call.id)
+        decision = known["decision"] if known is not None else NONE
         if self.compares and decision != DENY:
             self._stamp_tree(name, call, event)
-        return None if decision == NONE else answers.answer_call(decision, reason)
+        if known is None or decision not in (ASK, DENY):
+            return None
+        user = limit_answers.address_user(known)
+        return answers.answer_call(decision, known["correction_given"], user)
 
     def take_result(self, name: str, event: Event) -> Answer | None:
         """Record the result of a call, and deliver its correction."""
@@ -141,14 +148,16 @@ class Watch:
             session = self._load_session(row, event, rebind=claimed)
             ok = call.ok and not _has_failed(event, call.id)
             session.result(call.id, ok)
+            notice = limit_answers.take_agreement(self.db, name, session, step)
             if stamp is not None:
                 self._judge_changes(name, session, call, step, stamp)
             texts = []
             if row["policy"] in (ADVISE, ENFORCE):
                 texts = self._deliver(name, session, call.subagent)
+                texts += limit_answers.remind_once(session, step, self.agent_limits)
             session_log.save_session(self.db, name, session)
             self._save_result(name, step, ok, event)
-        return answers.give_context(kind, texts)
+        return answers.give_context(kind, texts, notice)
 
     def stop_turn(self, name: str, event: Event) -> Answer | None:
         """Flag a session that needs review when the agent stops, and name missing checks."""
@@ -264,11 +273,13 @@ class Watch:
 
     def _judge(
         self, name: str, row: dict[str, Any], call: HookCall, event: Event, *, late: bool = False
-    ) -> tuple[str, str]:
-        """Score a call and store it as a step; return the decision and its reason."""
+    ) -> None:
+        """Score a call and store it as a step, with the decision and its reason."""
         session = self._load_session(row, event)
         if late:  # what was there before the call is not known any more
             session.exists = session.tree = None
+        else:
+            session.read = lambda path: read_file(f"{row['project']}/{path}")
         action = _read_action(session, call)
         self.compares = not late and not session.is_blind and steps.is_unpredictable(action)
         self.commits = any(act.verb == "am" for act in action.effects.vcs)
@@ -284,18 +295,23 @@ class Watch:
             else []
         )
         reason = ""
+        asked: list[list[str]] = []
         if decision != NONE:
             earlier = session_log.describe_steps(name, recalled)
-            reason = _write_reason(session, call.id, level, verdict, earlier)
+            asked = limit_answers.list_asked(session, action, verdict)
+            reason = limit_answers.address_agent(
+                session, call.id, decision, level, verdict, earlier, asked
+            )
             if decision == DENY:  # a call that is denied is not done
                 session.memory = remembered
         step |= {"id": call.id, "subagent": call.subagent, "position": row["steps"] + 1}
         step |= {"recalled": recalled, "decision": decision, "correction_given": reason}
+        step["asked"] = asked
         session_log.save_step(self.db, name, step)
         if verdict.score < 8:
             session_log.save_event(self.db, name, session, call.id, verdict, level, before.state)
         session_log.save_session(self.db, name, session, steps=step["position"])
-        return decision, reason
+        limit_answers.record_limits(self.db, name, session, action, self.agent_limits)
 
     def _stamp_tree(self, name: str, call: HookCall, event: Event) -> None:
         """Note the state of the working tree before a call whose effects are not known."""
@@ -399,15 +415,3 @@ def _has_failed(event: Event, call: str) -> bool:
 def _choose_level(verdict: Verdict, escalation: int) -> str:
     soft = bool(verdict.rules) and verdict.rules[0].rule == "topic"
     return course.choose_level(verdict.score, escalation, soft=soft)
-
-
-def _write_reason(
-    session: Session, call: str, level: str, verdict: Verdict, earlier: Sequence[str]
-) -> str:
-    """Return the correction of a call that is asked about or denied; it counts as delivered."""
-    from kedge.drift.corrections import write_correction
-
-    corrections = session.deliver((call,), earlier)
-    if corrections:
-        return corrections[0].text
-    return write_correction(level, session.charter.goal, verdict.rules, earlier).text

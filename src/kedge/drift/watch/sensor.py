@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kedge.drift.watch.bindings import SessionTask
     from kedge.host.project import Project
+    from kedge.settings import DriftSettings
     from kedge.tasks.binding import Binding
 
 
@@ -43,6 +44,7 @@ def answer_event(
             policy=context.policy,
             find_task=context.find_task,
             code_map=lambda session: StoredMap(db, near, session),
+            agent_limits=context.agent_limits,
             unattended=unattended,
         )
         answer = watch.answer(event)
@@ -71,15 +73,21 @@ class _Context:
         self._project: Project | None = None
 
     def policy(self) -> str:
+        return self._load_settings().policy
+
+    def agent_limits(self) -> bool:
+        return self._load_settings().agent_limits
+
+    def _load_settings(self) -> DriftSettings:
         from kedge import config
         from kedge.errors import KedgeError
         from kedge.settings import DriftSettings
 
         try:
-            return config.load(self._find_project()).settings.drift.policy
+            return config.load(self._find_project()).settings.drift
         except KedgeError as error:
             self._report(error.message)
-            return DriftSettings().policy
+            return DriftSettings()
 
     def find_task(self, row: dict[str, Any], since: str) -> SessionTask | None:
         """Return the task of a session; None if the tasks cannot be read."""

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kedge.drift.engine import Session
+    from kedge.drift.limits.limit import Limit
     from kedge.drift.scoring import Verdict
 
 _EARLIER = 2  # steps to go back to in a correction
-_MESSAGE = 4_000  # characters of a message
+_MESSAGE = 1 << 16  # characters of a message, in which quotes of the user are looked up
 _WORDS = 40  # words of the goal
 _RECALLED = ("session", "id", "position", "action_type", "files", "command", "drift_score", "why")
 
@@ -37,6 +38,23 @@ def save_session(db: sqlite3.Connection, name: str, session: Session, **more: An
         checked_at=clock.now(),
         **more,
     )
+    _save_limits(db, name, charter.limits)
+
+
+def _save_limits(db: sqlite3.Connection, name: str, limits: Sequence[Limit]) -> None:
+    """Record which limits came, changed or ended since the session was last saved."""
+    known = {row["id"]: row for row in sessions.limits(db, name) if row["lifted"] is None}
+    now = clock.now()
+    held = {limit.id: limit for limit in limits}
+    for key, limit in held.items():
+        content, row = limit.data(), known.get(key)
+        if row is None:
+            sessions.add_limit(db, name, id=key, content=content, since=now)
+        elif row["content"] != content:
+            sessions.change_limits(db, [row["number"]], content=content)
+    ended = [row["number"] for key, row in known.items() if key not in held]
+    if ended:
+        sessions.change_limits(db, ended, lifted=now)
 
 
 def save_charter(db: sqlite3.Connection, name: str, session: Session, message: str) -> None:

@@ -32,6 +32,7 @@ editing.read_sort | sort uniq xxd
 finding.read_* | find xargs parallel fd
 git.read_* | git
 hosting.read_* | twine
+kedge.read_* | kedge
 hosting.read_gh | gh hub glab
 hosting.read_cloud | kubectl helm terraform tofu pulumi vercel netlify fly flyctl wrangler firebase
 hosting.read_cloud | heroku aws gcloud gsutil az serverless sls ansible-playbook railway render cdk

@@ -70,7 +70,7 @@ def _run_script(call: ProgramCall, script: Value, rest: list[Value]) -> Output:
 
 
 _NAMES = """pip pytest unittest black ruff isort mypy flake8 pylint autopep8 yapf autoflake twine
-pip_tools tox nox coverage uv poetry pdm pre_commit trial bandit vulture pyright"""
+pip_tools tox nox coverage uv poetry pdm pre_commit trial bandit vulture pyright kedge"""
 _MODULES = frozenset(_NAMES.split())
 
 

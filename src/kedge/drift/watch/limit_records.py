@@ -1,0 +1,181 @@
+"""The limits of recorded sessions: list them, add one in the user's words, lift one.
+
+An agent adds limits by quoting its user; only the user lifts them. Callers hold a transaction.
+
+The hook records an agent's limit as well as the command: the sandbox of an agent may keep the
+command from writing to the database, as that of Codex does.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from kedge.drift.charter import add_limits
+from kedge.drift.engine import Session
+from kedge.drift.language.prompts import users_words
+from kedge.drift.limits.limit import Limit, parse
+from kedge.drift.limits.options import build_limits, describe, parse_options
+from kedge.drift.watch import session_log
+from kedge.errors import InvalidValue
+from kedge.host.redact import redact
+from kedge.host.text import shorten
+from kedge.store import sessions
+from kedge.store.sqlite import FILE
+
+_LONGEST = 80  # characters of a quote in an error
+SHORTEST_QUOTE = 8  # characters, unless the quote is a whole message
+# set by agents for the programs that they start; the first ones hold the session's id
+SESSION_IDS = ("CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID")
+_AGENTS = (*SESSION_IDS, "CLAUDECODE", "CODEX_CI", "AI_AGENT", "GEMINI_CLI", "OPENCODE")
+_WIDE = 0x2E80  # from here on, scripts in which a character is a syllable or a word
+_QUOTES = str.maketrans(dict.fromkeys("\"'`“”„‟‘’‚‛«»‹›「」『』＂＇", ""))
+
+
+def is_agent(environment: Mapping[str, str]) -> bool:
+    """True if an agent started this process, as far as its environment tells."""
+    return any(environment.get(name) for name in _AGENTS)
+
+
+def find_own_session(db: sqlite3.Connection, environment: Mapping[str, str]) -> str | None:
+    """Return the id of the watched session that started this process, or None."""
+    names = (environment.get(name, "") for name in SESSION_IDS)
+    return next((name for name in names if name and sessions.get(db, name)), None)
+
+
+def has_said(db: sqlite3.Connection, session: str, quote: str) -> bool:
+    """True if the quote is in a message of the session's user."""
+    wanted = redact(quote)
+    return any(has_quote(row["said"], wanted) for row in sessions.charters(db, session))
+
+
+def refuse_quote(quote: str) -> InvalidValue:
+    """Return the error for a quote that is in no message of the user."""
+    return InvalidValue(
+        f"the user did not write this in the session: “{shorten(quote, _LONGEST)}”",
+        hint="quote a part of one message exactly, "
+        f"at least {SHORTEST_QUOTE} characters; nothing was recorded",
+    )
+
+
+def has_quote(message: str, quote: str) -> bool:
+    """True if the user wrote the quote in the message; text of machines in it is not theirs."""
+    wanted, words = _normalise(quote), _normalise(users_words(message))
+    length = sum(2 if ord(sign) >= _WIDE else 1 for sign in wanted)
+    return bool(wanted) and (wanted == words or (length >= SHORTEST_QUOTE and wanted in words))
+
+
+def _normalise(text: str) -> str:
+    """Return the text without quotation marks, differences of case and of white space."""
+    return " ".join(text.translate(_QUOTES).casefold().split()).strip(" .,;:!?…")
+
+
+def add(db: sqlite3.Connection, session: str, limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    """Add limits to a session; return those in force that say the same as the given ones."""
+    engine = _load(db, session)
+    engine.charter = add_limits(engine.charter, limits)
+    _save(db, session, engine)
+    return _list_same(db, session, limits)
+
+
+def find_recorded(
+    home: Path, environment: Mapping[str, str], quote: str, limits: Sequence[Limit]
+) -> list[dict[str, Any]]:
+    """Return the limits in force that say the same, from a database that cannot be written.
+
+    Empty unless the hook recorded all of them in the session that started this process.
+    """
+    address = f"{(home / FILE).as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as db:
+            session = find_own_session(db, environment)
+            if session is None:
+                return []
+            if not has_said(db, session, quote):
+                raise refuse_quote(quote)
+            found = _list_same(db, session, limits)
+    except sqlite3.Error:
+        return []
+    return found if len(found) >= len(limits) else []
+
+
+def _list_same(
+    db: sqlite3.Connection, session: str, limits: Sequence[Limit]
+) -> list[dict[str, Any]]:
+    held = {
+        limit.id
+        for limit in _load(db, session).charter.limits
+        if any(limit.rules_out_the_same(each) for each in limits)
+    }
+    listed = list_limits(db, session)
+    return [each for each in listed if each["id"] in held and each["lifted"] is None]
+
+
+def record_call(
+    db: sqlite3.Connection, session: str, words: Sequence[str], root: str, cwd: str
+) -> None:
+    """Record the limits of a call of `kedge drift limit add` that an agent is about to make.
+
+    The command itself tells the agent what is wrong with a call that cannot be recorded.
+    """
+    try:
+        options, quote = parse_options([word for word in words if word not in ("-h", "--help")])
+        limits = build_limits(options, redact(quote).strip(), "agent", root=root, cwd=cwd)
+    except InvalidValue:
+        return
+    if has_said(db, session, quote):
+        add(db, session, limits)
+
+
+def lift(db: sqlite3.Connection, session: str, limit: str) -> None:
+    """Lift a limit of a session, given by its id."""
+    engine = _load(db, session)
+    left = tuple(each for each in engine.charter.limits if each.id != limit)
+    engine.charter = engine.charter._replace(limits=left)
+    _save(db, session, engine)
+
+
+def list_limits(db: sqlite3.Connection, session: str) -> list[dict[str, Any]]:
+    """Return the limits of a session in the order in which they came, the lifted ones too."""
+    found = []
+    for row in sessions.limits(db, session):
+        limit = parse(row["content"])
+        found.append(
+            {
+                "id": row["id"],
+                **describe(limit),
+                "exceptions": list(limit.exceptions),
+                "quote": limit.quote,
+                "source": limit.source,
+                "since": row["since"],
+                "lifted": row["lifted"],
+                "session": session,
+            }
+        )
+    return found
+
+
+def _load(db: sqlite3.Connection, session: str) -> Session:
+    row = sessions.get(db, session)
+    if row is None:
+        raise ValueError(f"no session {session!r}")
+    engine = Session(row["project"])
+    if row["engine"]:
+        engine.parse(json.loads(row["engine"]))
+    return engine
+
+
+def _save(db: sqlite3.Connection, session: str, engine: Session) -> None:
+    session_log.save_session(db, session, engine)
+    for row in sessions.charters(db, session)[-1:]:  # what holds after the last message
+        held = [{"kind": each.kind, "quote": each.quote} for each in engine.charter.limits]
+        sessions.add_charter(db, **(row | {"limits": held}))
+
+
+def find_by_id(limits: Iterable[dict[str, Any]], given: str) -> list[dict[str, Any]]:
+    """Return the limits in force whose id begins so."""
+    return [each for each in limits if each["lifted"] is None and each["id"].startswith(given)]
