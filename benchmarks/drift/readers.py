@@ -1,8 +1,9 @@
 """Measure how limits are found, by reader: PYTHONPATH=src python benchmarks/drift/readers.py
 
 limits_fresh.jsonl has pairs of calls under a message that sets a limit: one breaks it, its twin
-does not. They were written by somebody who had not seen the rules: a third direct (`plain`), a third
-indirect, polite or in several sentences, a sixth in other languages, a sixth with one typing error.
+does not. They were written by somebody who had not seen the rules: a third direct (`plain`), a
+third indirect, polite or in several sentences, a sixth in other languages, a sixth with one typing
+error. Errors of the odd numbers were looked at afterwards, those of the even numbers were not.
 `gold` is what a perfect reader would record with `kedge drift limit add`.
 
     rules    only what kedge's rules read
@@ -59,14 +60,17 @@ def open_session(messages: Iterable[str], gold: list[str] | None) -> Session:
 def is_stopped(case: Case, which: str, gold: list[str] | None) -> bool:
     """True if a call of the case is stopped for a limit."""
     session = open_session(case["messages"], gold)
+    old = str(case[which]["input"].get("old_string", ""))
+    session.read = lambda _: old.encode() or None  # the file, as far as the case shows it
     verdict = session.action("a", case[which]["tool"], case[which]["input"])
     return any(rule.rule == "limit" and 10 - rule.weight <= STOPPED for rule in verdict.rules)
 
 
 def measure_pairs(cases: list[Case], show: str) -> None:
     print(f"{'':10}{'pairs':>7}{'rules':>14}{'agent':>14}{'reminded':>10}   (found, twins alarmed)")
-    for style in (*STYLES, "all"):
-        mine = [case for case in cases if style in (case["style"], "all")]
+    for style in (*STYLES, "all", "even"):
+        unseen = [case for case in cases if int(case["id"][1:]) % 2 == 0]
+        mine = [one for one in cases if style in (one["style"], "all")] or unseen
         line = f"{style:10}{len(mine):>7}"
         for recorded in (False, True):
             found = [is_stopped(one, "breaks", one["gold"] if recorded else None) for one in mine]

@@ -51,6 +51,7 @@ class ActionView:
         self.read: tuple[str, ...] = tuple(getattr(effects, "read", ()))
         moved = tuple(getattr(effects, "moved", ()))
         arrived = (new for old, new in moved if old in outside)
+        self.patterns: tuple[str, ...] = tuple(getattr(effects, "patterns", ()))
         self.written = _inside((*getattr(effects, "written", ()), *arrived), outside)
         self.deleted = [
             path for path in _inside(getattr(effects, "deleted", ()), outside) if path not in own

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kedge.drift.limits import manifests, vcs_rules
 from kedge.drift.limits.action_view import ActionView
-from kedge.drift.limits.paths import WEAK, covers, is_path, is_test
+from kedge.drift.limits.paths import WEAK, covers, is_path, is_test, is_within
 from kedge.drift.limits.roles import word_set
 from kedge.host.record import NamedTuple
 
@@ -25,6 +25,7 @@ _BUILD_OUTPUT = word_set(
 )
 _MOST_BREACHES = 50  # of one limit by one action
 _CHANGING = word_set("""commit push merge rebase reset revert cherry-pick rm mv am restore clean""")
+_CHECKING = ("assert", "expect", "should", "require", "verify", "raises")
 _TOOLS = {
     "subagent": ("task", "agent", "spawn_agent"), "subagents": ("task", "agent", "spawn_agent"),
     "agents": ("task", "agent"), "task": ("task", "agent"), "bash": ("bash", "shell"),
@@ -100,7 +101,8 @@ def _no_touch(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) 
 def _only_under(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     subjects = (*each.subject, *each.exceptions)
     for path, act in action.changed:
-        if not _coverage(subjects, path, tests):
+        known = [one for one in subjects if path not in action.patterns or is_within(one, path)]
+        if not _coverage(tuple(known), path, tests):
             return path, f"{act} {path}, outside of {', '.join(each.subject)}", 1.0
     return None
 
@@ -229,12 +231,24 @@ def _keep_tests(_: Limit, action: ActionView, tests: IsTest, __: Exists | None) 
             return path, f"deletes {path}", 1.0
     if not action.changes:
         return None
+    for change in action.changes:
+        if tests(change.path) and _changes_checks(change):
+            return change.path, f"changes what {change.path} checks", 1.0
     from kedge.drift.evidence.weakened_checks import find_weakened_checks
 
     for sign in find_weakened_checks(action.action):
         if sign.severity > 1 and (tests(sign.path) or "test" in sign.rule):
             return sign.path, f"weakens tests: {sign.rule}: {sign.evidence}"[:160], 1.0
     return None
+
+
+def _changes_checks(change: Any) -> bool:
+    """True if a line of the old text that checks something is not in the new one."""
+    added = {line.strip() for line in change.added.split("\n")}
+    removed = (line.strip() for line in change.removed.split("\n"))
+    return any(
+        any(word in line.lower() for word in _CHECKING) for line in removed if line not in added
+    )
 
 
 def _no_refactor(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:

@@ -72,7 +72,24 @@ def _go(line: str) -> str:
     return words[0] if len(words) >= 2 and words[1][:1] == "v" and "." in words[0] else ""
 
 
+def _maven(line: str) -> str:
+    """Return the artifact of a line of XML; groups and versions are no packages."""
+    return line.partition("<artifactId>")[2].partition("</artifactId>")[0].strip()
+
+
+def _gradle(line: str) -> str:
+    """Return the dependency of a line such as `implementation("group:name:1.0")`."""
+    word = line.partition("(")[0].partition(" ")[0].lower()
+    if not word.endswith(("implementation", "api", "compileonly", "runtimeonly", "kapt", "ksp")):
+        return ""
+    quote = '"' if '"' in line else "'"
+    return line.partition(quote)[2].partition(quote)[0].rpartition(":")[0]
+
+
 _READERS = (
+    ("pom.xml", _maven),
+    ("build.gradle", _gradle),
+    ("build.gradle.kts", _gradle),
     ("package.json", _json),
     ("composer.json", _json),
     ("requirements.txt", _requirement),

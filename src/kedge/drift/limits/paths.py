@@ -32,6 +32,7 @@ SURE = 1.0
 WEAK = 0.4
 
 _SIGNS = "*?[{"
+_TEMPLATES = (".example", ".sample", ".template", ".dist")
 
 
 def role(word: str) -> str | None:
@@ -186,6 +187,13 @@ _KINDS_OF_TESTS = (
 _CODE = (".py", ".go", ".rs", ".java", ".rb", ".tsx", ".c", ".cpp")
 
 
+def is_within(subject: str, pattern: str) -> bool:
+    """True if all files of a pattern lie in the subject, a file or a folder."""
+    fixed = pattern[: min(at for at in map(pattern.find, _SIGNS) if at >= 0)]
+    folder = fixed.rpartition("/")[0]
+    return bool(folder) and not any(sign in subject for sign in _SIGNS) and _at(subject, folder)
+
+
 def _at(subject: str, path: str) -> bool:
     """Whether a path, folder or pattern that was written is this path or holds it."""
     subject = subject.removeprefix("./").removesuffix("/**").removesuffix("/*")
@@ -203,7 +211,7 @@ def _at(subject: str, path: str) -> bool:
     bare = subject.strip("/")
     whole = f"/{path}/"
     if bare[0] == "." and "/" not in bare and f"/{bare}." in whole:
-        return True  # `.env` is `.env.local`, too
+        return not path.endswith(_TEMPLATES)  # `.env` is `.env.local`, too
     if subject.startswith("/"):  # from the project's root, or as the machine has it
         return whole.startswith(f"/{bare}/") or subject.endswith(f"/{path}")
     if subject.endswith("/") or "/" in bare:

@@ -60,10 +60,13 @@ _SCRIPTS = ("npm", "yarn", "pnpm", "bun", "make", "just", "task", "rake", "mise"
 def find_other_target(program: Program, allowed: Sequence[str]) -> str | None:
     """Return a target of the command that is not among the allowed ones, or None."""
     names = [each.lower() for each in allowed]
-    for target in _find_targets(program):
-        if target and not any(_is_same(name, target.lower()) for name in names):
-            return target
-    return None
+    targets = [target for target in _find_targets(program) if target]
+    others = [
+        target for target in targets if not any(_is_same(name, target.lower()) for name in names)
+    ]
+    if program.name != "git" and len(others) < len(targets):
+        return None  # the host is the named one; its database may have any name
+    return others[0] if others else None
 
 
 def _is_same(name: str, target: str) -> bool:
@@ -73,7 +76,7 @@ def _is_same(name: str, target: str) -> bool:
     if "/" in target or "@" in target or ":" in target:
         parts = target.replace("@", "/").replace(":", "/").split("/")
         return name in parts or target.startswith(f"{name}/")
-    return target.rpartition(".")[0] == name  # `prod.tfvars`
+    return name in target.split(".")  # `prod.tfvars`, `queue.qa.example.net`
 
 
 def _find_targets(program: Program) -> Iterator[str]:
