@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 # log-odds from which distance from the goal costs one, two and three points
 _DISTANT, _FAR, _FARTHER, _FARTHER_SHORT = 0.75, 1.25, 2.25, 2.1
-_LOST = 3.25  # for several changes in a row, worth a correction
+_LOST = 3.0  # for several changes in a row, worth a correction
 _AWAY, _AWAY_SHORT = 2.0, 3.0  # distance from the work so far, from which it costs three points
 _SHORT = 14  # a request with fewer pairs of words is short
 _FAR_AWAY = 3.25
-_RUN = 3  # changes in a row that must be far for more than a nudge
+_RUN = 2  # changes in a row that must be far for more than a nudge
 _DEPARTURES = 2  # changes in a row that depart, for more than a nudge
 _SURE = 0.75  # weight of a breach
 _LIKELY = 0.5
@@ -106,7 +106,7 @@ def judge(
         rules += _check_unread(charter, action)
         rules += _check_watch(charter, action)
         rules += _check_acts(charter, before, action, own, tree)
-        rules += _check_weakened(before, action, own)
+        rules += _check_weakened(before, action, own, is_certain=exists is not None)
         rules += _check_outside(charter, action, rooted)
         rules += _check_loop(before, action)
     elif action.effects.read:  # reading is free, unless the user ruled it out
@@ -114,8 +114,9 @@ def judge(
         rules += _check_limits(unread, before, action, frozenset(), exists, tree, read)
     if files:
         rules += _check_scope(charter, files, code_map)
-        if not all(map(distance.is_companion, files)) or relevance is not None:
-            topic, memory = _check_topic(charter, memory, files, code_map)
+        judged = tuple(path for path in files if not _is_own_removal(memory, action, path))
+        if not all(map(distance.is_companion, judged)) or (judged and relevance is not None):
+            topic, memory = _check_topic(charter, memory, judged, code_map)
             rules += topic
     memory = repeats.record_action(memory, action)
     rules.sort(key=lambda rule: -rule.weight)
@@ -220,11 +221,12 @@ def _check_acts(
 
 
 def _check_weakened(
-    memory: SessionMemory, action: Action, own: frozenset[str]
+    memory: SessionMemory, action: Action, own: frozenset[str], *, is_certain: bool
 ) -> Iterator[Penalty]:
     """Penalize weakened checks; weakening a check that fails weighs more than rewriting it.
 
-    Checks that the session itself wrote are its own, as are the deleted files of `own`.
+    Checks that the session itself wrote are its own, as are the deleted files of `own`. Without
+    `is_certain` there is no tree to ask: a test that was not seen before may have been its own.
     """
     from kedge.drift.evidence.weakened_checks import find_weakened_checks
 
@@ -236,6 +238,8 @@ def _check_weakened(
         if memory.red and sign.rule in _HIDES:
             lost += 1
         lost = min(lost, _limit_penalty(sign, memory, action))
+        if sign.rule == "tests deleted" and not is_certain and sign.path not in memory.files:
+            lost = min(lost, 3)
         if lost:
             yield Penalty("weakened check", f"{sign.rule}: {sign.evidence}", lost)
 
@@ -352,6 +356,11 @@ def _check_scope(
 def _heaviest(penalties: list[Penalty]) -> list[Penalty]:
     """Return the first of the heaviest penalties, so that one action is not penalized twice."""
     return [max(penalties, key=lambda each: each.weight)] if penalties else []
+
+
+def _is_own_removal(memory: SessionMemory, action: Action, path: str) -> bool:
+    """True if the action removes a file of the session's own, which is only cleaning up."""
+    return path in action.effects.deleted and own_work.may_delete(memory, path)
 
 
 def _check_topic(
