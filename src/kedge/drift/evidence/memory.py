@@ -26,7 +26,7 @@ _FILES = (120, 4_000)
 _GONE = (60, 2_000)
 _CREATED = (300, 6_000)
 _EDITED = (150, 4_000)
-_SCRIPTS = 8_000  # characters of all scripts
+_SCRIPTS = 8_000  # characters of all scripts and their paths
 _CHANGED = (20, 800)  # files of one action
 _SAID = (120, 1_000)  # words of one action
 _NAMED = (20, 400)
@@ -218,10 +218,11 @@ def record_own_work(
     scripts: dict[str, str],
 ) -> SessionMemory:
     """Return the memory with what the session created and changed; `scripts` are all of them."""
+    sizes = {path: len(path) + len(text) + 2 * _SEPARATOR for path, text in scripts.items()}
     kept = list(scripts)
-    size = sum(map(len, scripts.values()))
+    size = sum(sizes.values())
     while size > _SCRIPTS:
-        size -= len(scripts[kept.pop(0)])
+        size -= sizes[kept.pop(0)]
     return memory._replace(
         made=_join(memory.made, created, _CREATED),
         changed=_join(memory.changed, changed, _EDITED),
