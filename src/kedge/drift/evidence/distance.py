@@ -70,7 +70,7 @@ class Odds(NamedTuple):
     terms: tuple[tuple[str, float], ...]
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{name} {value:+.1f}" for name, value in self.terms)
+        shown = ", ".join(f"{name} {round(value, 1) + 0.0:+.1f}" for name, value in self.terms)
         return f"{shown} = {self.total:.1f}"
 
 
