@@ -176,6 +176,24 @@ def test_removing_ci_costs_less_when_ci_is_the_subject() -> None:
 WORDS = [f"{a}{b}{c}ing{d}" for a in "bcdfg" for b in "aeiou" for c in "lmnpr" for d in "stuvwxyz"]
 
 
+# The characters that each part of a stored session may take: those that are kept of it, with the
+# signs of JSON. A step of the window has words, pairs, files, read words, read files and names.
+STEP = 1_000 + 1_000 + 800 + 1_000 + 800 + 400 + 40
+STATE = {
+    "words": 6_000, "pairs": 6_000, "asks": 6_000, "known": 7_000, "reached_names": 400,
+    "files": 4_000, "made": 6_000, "changed": 4_000, "gone": 2_000, "on_course": 4_000,
+    "scripts": 8_000, "window": 5 * STEP, "reading": STEP, "repeats": 4_000, "pending": 3_000,
+}  # fmt: skip
+CHARTER = {"goal": 2_000, "prompts": 3_000, "limits": 12_000, "named": 4_300, "words": 1_600}
+SMALL = 20  # a number or a boolean
+REST = 2_000  # the course and its evidence
+
+
+def measure_json(value: Any) -> int:
+    """The size as it is stored."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
 def test_a_stored_session_stays_small() -> None:
     """Long words, long paths, long names, many files, many prompts, in any script."""
     made = Session("/project")
@@ -192,10 +210,19 @@ def test_a_stored_session_stays_small() -> None:
         made.action(f"r{turn}", "Read", {"file_path": f"{long}x"})
         deleted = " ".join(f"{word * 9}/{turn}" for word in words[:40])
         made.action(f"toolb_{turn:030d}", "Bash", {"command": f"rm {deleted}"})
-    assert len(json.dumps(made.data())) <= 64_000
+        for number, size in enumerate((40, 4)):
+            script = {"file_path": f"{long}.{number}.sh", "content": " ".join(words[:size])}
+            made.action(f"tools_{turn:030d}", "Write", script)
+    data = made.data()
+    for part, bounds in (("charter", CHARTER), ("state", STATE)):
+        for name, value in data[part].items():
+            assert measure_json(value) <= bounds.get(name, SMALL) + len("[]"), name
+    assert measure_json(data) <= sum((*STATE.values(), *CHARTER.values(), REST)) < 116_000
+    for full in ("files", "made", "changed", "gone", "on_course", "scripts"):
+        assert measure_json(data["state"][full]) > 0.8 * STATE[full], full
     again = Session("/project")
-    again.parse(json.loads(json.dumps(made.data())))
-    assert again.data() == made.data()
+    again.parse(json.loads(json.dumps(data)))
+    assert again.data() == data
 
 
 TYPES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)

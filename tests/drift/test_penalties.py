@@ -10,7 +10,8 @@ from kedge.drift import scoring
 from kedge.drift.actions import normalise
 from kedge.drift.charter import Charter
 from kedge.drift.engine import Session
-from kedge.drift.evidence.memory import SessionMemory
+from kedge.drift.evidence.distance import Distance, Odds
+from kedge.drift.evidence.memory import SessionMemory, WorkStep
 from kedge.drift.scoring import Verdict, judge
 
 ROOT = "/home/dev/lexer"
@@ -259,12 +260,19 @@ def test_the_root_is_known_unless_the_caller_says_otherwise() -> None:
 
 
 class Joined:
-    """A map on which one file is near another."""
+    """A map on which one file is near another, and no file is expected."""
 
     lacks = ("history",)
+    leaders: tuple[str, ...] = ()
+
+    def expect(self, goal: str) -> None:
+        pass
 
     def near(self, path: str) -> set[str]:
         return {"port/berth.py"} if path == "port/tide.py" else set()
+
+    def relevance(self, path: str) -> float | None:
+        return None
 
 
 @pytest.mark.parametrize(
@@ -281,7 +289,7 @@ class Joined:
 )
 def test_what_a_file_outside_the_declared_scope_costs(paths: list[str], lost: list[int]) -> None:
     session = Session(ROOT, charter_=Charter(goal=GOAL, revision=1, scope=("port/berth.py",)))
-    session.neighbours = Joined()
+    session.code_map = Joined()
     assert weights(bash(session, f"touch {' '.join(paths)}"), "scope") == lost
 
 
@@ -289,84 +297,141 @@ def test_a_verdict_names_what_was_missing_for_it() -> None:
     session = start(GOAL)
     assert edit(session, "a.py", "x", "y").lacks == ("map",)
     assert bash(session, "ls").lacks == ()
-    session.neighbours = Joined()
+    session.code_map = Joined()
     assert edit(session, "a.py", "y", "z").lacks == ("history",)
 
 
-# Distance from the goal grows with the words that the work has and the request has not.
+# Distance from the goal shrinks with the words of it that the work meets.
 WORDS = [f"{a}{b}{c}" for a in "bcdfg" for b in "aeiou" for c in "lmnpr"]
 
 
-def far_memory(known: int, pairs: int = 20) -> SessionMemory:
-    return SessionMemory(
-        pairs=dict.fromkeys(f"{word} x" for word in WORDS[:pairs]),
-        known=dict.fromkeys(WORDS[:known]),
-        modified=6,
-        elsewhere=True,  # the distance from the work before is not measured
-    )
+def far_memory(met: int = 0, pairs: int = 20, **more: Any) -> SessionMemory:
+    given = {
+        "words": dict.fromkeys(WORDS[:40]),
+        "pairs": dict.fromkeys(f"{word} x" for word in WORDS[:pairs]),
+        "reached_words": dict.fromkeys(WORDS[:met]),
+        "modified": 6,
+        "elsewhere": True,  # the distance from the work before is not measured
+    }
+    return SessionMemory(**{**given, **more})
 
 
-def judge_topic(known: int, pairs: int = 20, named: tuple[str, ...] = (), **more: Any) -> Any:
-    memory = far_memory(known, pairs)._replace(**more)
+def judge_topic(
+    memory: SessionMemory, named: tuple[str, ...] = ()
+) -> tuple[list[int], SessionMemory]:
     found, after = scoring._check_topic(Charter(named=named), memory, ("far/x.py",), None)
     return [each.weight for each in found], after
 
 
 @pytest.mark.parametrize(
-    ("known", "lost"), [(6, []), (7, [1]), (18, [1]), (19, [2]), (36, [2]), (37, [2])]
+    ("met", "lost"), [(0, [3]), (2, [3]), (3, [2]), (5, [1]), (6, []), (40, [])]
 )
-def test_the_farther_from_the_goal_the_more_is_lost(known: int, lost: list[int]) -> None:
-    assert judge_topic(known)[0] == lost
+def test_the_farther_from_the_goal_the_more_is_lost(met: int, lost: list[int]) -> None:
+    assert judge_topic(far_memory(met))[0] == lost
 
 
-@pytest.mark.parametrize(("known", "run"), [(36, 0), (37, 5)])
-def test_far_changes_are_counted_in_a_row(known: int, run: int) -> None:
-    assert judge_topic(known, run=4)[1].run == run
+@pytest.mark.parametrize(("met", "run"), [(2, 5), (3, 0)])
+def test_far_changes_are_counted_in_a_row(met: int, run: int) -> None:
+    assert judge_topic(far_memory(met, run=4))[1].run == run
 
 
-@pytest.mark.parametrize(("pairs", "run"), [(13, 0), (14, 1)])
-def test_work_is_never_far_from_a_goal_of_few_pairs(pairs: int, run: int) -> None:
-    assert judge_topic(75, pairs=pairs)[1].run == run
+@pytest.mark.parametrize(("met", "kept"), [(2, []), (3, ["far/x.py"])])
+def test_files_that_are_not_far_were_changed_on_course(met: int, kept: list[str]) -> None:
+    assert list(judge_topic(far_memory(met))[1].on_course) == kept
 
 
 def test_a_change_of_a_named_file_ends_the_row_and_costs_nothing() -> None:
-    lost, after = judge_topic(75, named=("far/x.py",), run=4, on_named=1)
-    assert (lost, after.run, after.on_named) == ([], 0, 2)
+    lost, after = judge_topic(far_memory(run=4), named=("far/x.py",))
+    assert (lost, after.run, list(after.on_course)) == ([], 0, ["far/x.py"])
+
+
+def test_less_distance_is_far_from_a_short_request() -> None:
+    """Below fourteen pairs the request is short; both are 2.17 from their goal."""
+    reached = {"a b": None, "b c": None}
+    long = far_memory(pairs=14, modified=2, reached_pairs=reached)
+    short = far_memory(met=1, pairs=13, modified=2)
+    assert (judge_topic(long)[1].run, judge_topic(short)[1].run) == (0, 1)
+
+
+def test_leaving_the_work_on_a_short_request_takes_more() -> None:
+    """The last changes are about 2.2 from the work before them."""
+    away = tuple(WorkStep(words=(WORDS[n],), files=(f"far/{n}.py",)) for n in range(60, 72))
+    for pairs, lost in ((13, []), (14, [3])):
+        memory = far_memory(40, pairs, modified=20, elsewhere=False, window=away)
+        assert judge_topic(memory)[0] == lost
+
+
+ZERO = Odds(0.0, ())
 
 
 @pytest.mark.parametrize(
-    ("goal", "work", "run", "lost"),
+    ("goal", "run", "lost"),
     [
-        (2.5, None, 1, 2), (2.5, None, 2, 3), (3.7, None, 3, 3), (3.75, None, 2, 3),
-        (3.75, None, 3, 4), (None, 1.75, 1, 3), (None, 3.4, 9, 3), (None, 3.5, 1, 4),
-        (2.5, 1.7, 1, 2), (2.5, 1.75, 1, 3),
+        (0.7, 0, 0), (0.75, 0, 1), (1.2, 0, 1), (1.25, 0, 2), (2.2, 0, 2), (2.25, 1, 3),
+        (3.2, 3, 3), (3.25, 2, 3), (3.25, 3, 4),
     ],
 )  # fmt: skip
-def test_what_distance_costs(goal: float | None, work: float | None, run: int, lost: int) -> None:
-    assert scoring._weigh_distance(goal, work, run) == lost
+def test_what_distance_from_the_goal_costs(goal: float, run: int, lost: int) -> None:
+    measured = Distance(goal=Odds(goal, ()))
+    assert scoring._weigh_distance(measured, 2.25, 2.0, run) == lost
+    assert scoring._weigh_distance(measured._replace(work=ZERO), 2.25, 2.0, run) == lost
 
 
-@pytest.mark.parametrize(("path", "lost"), [("far/x.py", [2]), ("docs/x.md", [])])
-def test_documents_are_never_far_from_the_goal(path: str, lost: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("work", "run", "lost"),
+    [(1.9, 9, 0), (2.0, 1, 3), (3.2, 3, 3), (3.25, 2, 3), (3.25, 3, 4)],
+)
+def test_what_distance_from_the_work_costs(work: float, run: int, lost: int) -> None:
+    measured = Distance(work=Odds(work, ()))
+    assert scoring._weigh_distance(measured, 2.25, 2.0, run) == lost
+    nearer = measured._replace(goal=Odds(0.75, ()))
+    assert scoring._weigh_distance(nearer, 2.25, 2.0, run) == max(lost, 1)
+    assert scoring._weigh_distance(measured, 2.25, 3.5, run) == 0
+
+
+@pytest.mark.parametrize(("run", "lost"), [(1, 3), (2, 4), (3, 4)])
+def test_what_a_departure_costs(run: int, lost: int) -> None:
+    assert scoring._weigh_distance(Distance(departs=True), 2.25, 2.0, run) == lost
+    near = Distance(ZERO, ZERO, departs=True)
+    assert scoring._weigh_distance(near, 2.25, 2.0, run) == lost
+
+
+@pytest.mark.parametrize(("path", "lost"), [("far/x.py", [3]), ("docs/x.md", [])])
+def test_documents_that_the_map_does_not_rank_are_never_far(path: str, lost: list[int]) -> None:
     session = start(GOAL)
-    session.memory = far_memory(75)
+    session.memory = far_memory()
     assert weights(edit(session, path, "", "x = 1"), "topic") == lost
 
 
-def test_the_evidence_of_distance_counts_what_the_work_meets_of_the_request() -> None:
-    def explain(lost: int, goal: float | None, files: tuple[str, ...] = ("a", "b", "c")) -> str:
-        memory = SessionMemory(
-            words=dict.fromkeys(WORDS[:9]),
-            pairs=dict.fromkeys(WORDS[:4]),
-            reached_words=dict.fromkeys(WORDS[:3]),
-            reached_pairs=dict.fromkeys(WORDS[:2]),
-        )
-        return scoring._explain_distance(memory, files, goal, lost).evidence
+class Ranked(Joined):
+    """A map that ranks documents as not expected."""
 
-    counted = "of 13 words and names in the request, the work so far meets 5: a, b"
-    away = "the last changes share neither files nor words with the request or the work before"
-    assert explain(2, None) == explain(2, 1.0) == explain(3, 2.6) == explain(4, 2.6) == counted
-    assert explain(3, None) == explain(3, 2.4) == f"{away}: a, b"
+    def relevance(self, path: str) -> float | None:
+        return 0.0 if path.endswith(".md") else None
+
+
+def test_documents_that_the_map_ranks_can_be_far() -> None:
+    session = start(GOAL)
+    session.code_map = Ranked()
+    session.memory = far_memory()
+    assert weights(edit(session, "docs/x.md", "", "x = 1"), "topic") == [3]
+    assert weights(edit(session, "docs/conf.py", "", "x = 1"), "topic") == []
+
+
+def test_evidence_shows_the_terms_of_the_distance_that_counts() -> None:
+    goal, work = Odds(3.0, (("goal", 3.0),)), Odds(3.0, (("work", 3.0),))
+
+    def explain(measured: Distance, away: float = 2.0) -> str:
+        penalty = scoring._explain_distance(measured, away, ("a", "b", "c"), 3)
+        assert (penalty.rule, penalty.weight) == ("topic", 3)
+        return penalty.evidence
+
+    far = "a, b: the work so far has little to do with the request (goal +3.0 = 3.0)"
+    assert explain(Distance(goal)) == explain(Distance(goal, work), away=3.5) == far
+    left = "a, b: the last changes have little to do with the work before or the request"
+    assert explain(Distance(goal, work)) == f"{left} (work +3.0 = 3.0)"
+    apart = "a, b: shares no file, folder or word with the request or the work on it"
+    assert explain(Distance(goal, work, departs=True)) == apart
 
 
 def test_a_loop_costs_more_with_each_turn() -> None:

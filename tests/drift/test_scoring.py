@@ -82,7 +82,7 @@ def test_work_on_the_goal_keeps_its_score() -> None:
 def test_other_work_is_nudged_and_then_corrected_but_no_more() -> None:
     made = session(PLAN)
     scores = [edit(made, path, text).score for path, text in FOREIGN]
-    assert scores == [10, 10, 8, 7, 6, 6, 6]
+    assert scores == [10, 7, 7, 6, 6, 6, 6]
 
 
 def test_documents_that_go_with_the_work_are_never_far_from_it() -> None:
@@ -96,20 +96,22 @@ def test_a_change_near_the_goal_ends_a_run_of_others() -> None:
     made = session(PLAN)
     for path, text in FOREIGN[:4]:
         edit(made, path, text)
-    assert made.memory.run == 2
+    assert made.memory.run == 3
     for path, text in ON_GOAL:
         edit(made, path, text)
     assert made.memory.run == 0
 
 
-def test_evidence_shows_how_little_of_the_request_is_mentioned() -> None:
+def test_evidence_shows_the_terms_of_the_distance() -> None:
     made = session(PLAN)
-    verdicts = [edit(made, path, text) for path, text in FOREIGN]
+    verdicts = [edit(made, path, text) for path, text in FOREIGN[:4]]
     rule = verdicts[-1].rules[0]
     assert rule.rule == "topic"
     assert rule.weight == 10 - verdicts[-1].score
-    assert rule.evidence.startswith("of 50 words and names in the request, the work so far meets")
-    assert "video/hls.py" in rule.evidence
+    assert rule.evidence == (
+        "video/subtitles.py: the work so far has little to do with the request (size of the "
+        "request +6.8, changes so far +1.2, its words met +0.0, files expected for it -1.5 = 6.5)"
+    )
 
 
 def test_leaving_the_work_is_noticed() -> None:
@@ -117,8 +119,9 @@ def test_leaving_the_work_is_noticed() -> None:
     for path, text in ON_GOAL:
         assert edit(made, path, text).score == 10
     verdicts = [edit(made, path, text) for path, text in FOREIGN]
-    assert [each.score for each in verdicts] == [10, 10, 10, 7, 6, 6, 6]
-    assert verdicts[3].rules[0].evidence.startswith("the last changes share neither files nor")
+    assert [each.score for each in verdicts] == [10, 10, 10, 7, 7, 7, 7]
+    left = "video/subtitles.py: the last changes have little to do with the work before"
+    assert verdicts[3].rules[0].evidence.startswith(left)
 
 
 def test_mentioned_names_bring_work_nearer_but_words_in_paths_do_not() -> None:
@@ -130,7 +133,9 @@ def test_mentioned_names_bring_work_nearer_but_words_in_paths_do_not() -> None:
     state, named = made.memory, made.charter.named
 
     def far(state: memory.SessionMemory) -> float:
-        return measure(state, named, ("video/codec.py",)).goal or 0.0
+        goal = measure(state, named, ("video/codec.py",)).goal
+        assert goal is not None
+        return goal.total
 
     assert {"customer", "reminder"} <= state.placed.keys() <= state.reached_words.keys()
     assert far(state) > far(state._replace(placed={}))
@@ -139,11 +144,24 @@ def test_mentioned_names_bring_work_nearer_but_words_in_paths_do_not() -> None:
     assert far(made.memory) < far(made.memory._replace(reached_names={}))
 
 
-def test_work_far_from_a_short_goal_is_not_corrected() -> None:
-    made = session("Rotate `refresh_token`, `device_secret`, `login_nonce` and `otp_seed`")
+SHORT = "Rotate `refresh_token`, `device_secret`, `login_nonce` and `otp_seed`"
+
+
+def test_other_work_is_corrected_after_a_short_request_too() -> None:
+    made = session(SHORT)
     scores = [edit(made, path, text).score for path, text in FOREIGN]
-    assert min(scores) == 8
-    assert made.deliver() == []
+    assert scores == [10, 7, 7, 6, 6, 6, 6]
+
+
+def test_work_on_a_short_request_keeps_its_score() -> None:
+    made = session(SHORT)
+    for number in range(6):
+        assert edit(made, f"auth/part{number}.py", f"device_secret = rotate({number})").score == 10
+
+
+def test_a_request_of_few_words_is_not_compared_with() -> None:
+    made = session("Fix the lexer")
+    assert [edit(made, path, text).score for path, text in FOREIGN] == [10] * len(FOREIGN)
 
 
 def test_the_user_may_change_the_subject() -> None:
@@ -163,25 +181,82 @@ def test_a_goal_written_elsewhere_is_not_guessed(prompt: str) -> None:
     assert all(edit(made, path, text).score >= 8 for path, text in FOREIGN)
 
 
-def test_named_files_their_tests_and_neighbours_are_the_scope() -> None:
+class Graph:
+    """A map on which one file is near another, and that ranks some files."""
+
+    lacks: tuple[str, ...] = ()
+    leaders: tuple[str, ...] = ()
+
+    def __init__(self, near: dict[str, set[str]], relevance: float | None = None) -> None:
+        self.neighbours = near
+        self.ranked = relevance
+        self.goals: list[str] = []
+
+    def expect(self, goal: str) -> None:
+        self.goals.append(goal)
+
+    def near(self, path: str) -> set[str]:
+        return self.neighbours.get(path, set())
+
+    def relevance(self, path: str) -> float | None:
+        return self.ranked
+
+
+def test_named_files_and_their_tests_are_the_scope() -> None:
     named = (
         "The customer said that the whole thing is much too hard to grasp. Tidy video/codec.py, "
     )
     made = session(named + PLAN.replace("billing", "somewhere"))
-    for path in ("video/codec.py", "tests/test_codec.py", "video/codec_test.go"):
+    files = ("video/codec.py", "tests/test_codec.py", "video/codec_test.go")
+    for path in files:
         for _, text in FOREIGN[:3]:
             assert edit(made, path, text).score == 10
-    assert made.memory.on_named == made.memory.modified == 9
+    assert (list(made.memory.on_course), made.memory.run) == (list(files), 0)
 
-    class Graph:
-        lacks = ()
 
-        def near(self, path: str) -> set[str]:
-            return {"video/codec.py"} if path == "video/muxer.py" else set()
+def test_neighbours_of_a_named_file_are_not_named() -> None:
+    """A file has up to 24 of them, so that nearly everything would be."""
+    made = session("Tidy video/codec.py")
+    near = Graph({"video/muxer.py": {"video/codec.py"}})
+    assert measure(made.memory, made.charter.named, ("video/codec.py",), near).named
+    assert not measure(made.memory, made.charter.named, ("video/muxer.py",), near).named
 
-    made.neighbours = Graph()
-    assert edit(made, *FOREIGN[1]).score == 10
-    assert "map" not in edit(made, *FOREIGN[1]).lacks
+
+def test_the_map_ranks_each_goal_once() -> None:
+    code_map = Graph({})
+    made = Session(code_map=code_map)
+    for prompt in (PLAN, "yes, go on", "<system-reminder>Paint it.</system-reminder>"):
+        made.prompt(prompt)
+    assert code_map.goals == [made.charter.goal]
+    made.prompt("Now encode the keyframes of the video player with the codec.")
+    assert code_map.goals[1:] == [made.charter.goal]
+    again = Session(code_map=code_map, charter_=made.charter)
+    assert code_map.goals[2:] == [again.charter.goal]
+
+
+def test_the_relevance_of_changed_files_is_remembered() -> None:
+    made = session(PLAN)
+    expected = []
+    for relevance, (path, text) in zip((-0.25, 0.5, 0.25, None), ON_GOAL, strict=False):
+        made.code_map = Graph({}, relevance)
+        edit(made, path, text)
+        expected.append(made.memory.expected)
+    assert [step.relevance for step in made.memory.window] == [-0.25, 0.5, 0.25, None]
+    assert expected == [-0.25, 0.5, 0.5, 0.5]
+    again = Session()
+    again.parse(json.loads(json.dumps(made.data())))
+    assert again.memory == made.memory
+
+
+def test_the_map_decides_where_words_do_not() -> None:
+    """The work meets no word of a short request; the map expects the files for it, or does not."""
+    scores = {}
+    for relevance in (0.6, -0.3):
+        made = Session(code_map=Graph({}, relevance))
+        made.prompt("Rotate refresh tokens, device secrets")
+        scores[relevance] = [edit(made, f"far/{path}", text).score for path, text in FOREIGN]
+    assert min(scores[0.6]) == 10
+    assert scores[-0.3] == [10, 7, 7, 6, 6, 6, 6]
 
 
 def test_a_verdict_names_a_missing_map() -> None:

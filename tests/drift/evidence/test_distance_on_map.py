@@ -10,6 +10,7 @@ import pytest
 from support import Kedge, git
 
 from kedge.drift.charter import Charter
+from kedge.drift.code_map import StoredMap
 from kedge.drift.engine import Session
 from kedge.drift.evidence.distance import find_key, is_near
 from kedge.drift.scoring import Verdict
@@ -45,36 +46,36 @@ def write(repo: Path, files: dict[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def open_map(root: Path) -> Iterator[Neighbours]:
+def open_map(root: Path) -> Iterator[StoredMap]:
     with contextlib.closing(sqlite.connect(project.find(root).home())[0]) as db:
-        yield Neighbours(db, str(root))
+        yield StoredMap(db, Neighbours(db, str(root)), "s1")
 
 
-def judge_edit(root: Path, path: str, neighbours: Neighbours | None) -> Verdict:
+def judge_edit(root: Path, path: str, code_map: StoredMap | None) -> Verdict:
     """Judge an edit of a file when the task declares another one."""
     charter = Charter(goal="Berths have a name", revision=1, scope=("port/berth.py",))
-    session = Session(str(root), charter_=charter, code_map=neighbours)
+    session = Session(str(root), charter_=charter, code_map=code_map)
     given = {"file_path": str(root / path), "old_string": "", "new_string": "x = 1\n"}
     return session.action("1", "Edit", given)
 
 
 def test_a_file_near_the_declared_scope_goes_with_it(port: Path) -> None:
-    with open_map(port) as neighbours:
+    with open_map(port) as code_map:
         for near in ("port/tide.py", "bell.txt.py"):
             assert judge_edit(port, near, None).score == 5
-            assert judge_edit(port, near, neighbours).score == 9
-        assert judge_edit(port, "port/crane.py", neighbours).score == 5
+            assert judge_edit(port, near, code_map).score == 9
+        assert judge_edit(port, "port/crane.py", code_map).score == 5
 
 
 def test_neighbours_on_the_map_are_near(port: Path) -> None:
-    with open_map(port) as neighbours:
-        assert is_near("port/tide.py", {find_key("port/berth.py")}, neighbours)
-        assert not is_near("port/crane.py", {find_key("port/berth.py")}, neighbours)
-        assert not is_near("port/made_later.py", {find_key("port/berth.py")}, neighbours)
+    with open_map(port) as code_map:
+        assert is_near("port/tide.py", {find_key("port/berth.py")}, code_map)
+        assert not is_near("port/crane.py", {find_key("port/berth.py")}, code_map)
+        assert not is_near("port/made_later.py", {find_key("port/berth.py")}, code_map)
 
 
 def test_an_outdated_map_still_helps(port: Path) -> None:
     write(port, {"port/crane.py": "def lift_more(): pass\n"})
-    with open_map(port) as neighbours:
-        assert judge_edit(port, "port/tide.py", neighbours).score == 9
-        assert neighbours.lacks == ("map",)
+    with open_map(port) as code_map:
+        assert judge_edit(port, "port/tide.py", code_map).score == 9
+        assert code_map.lacks == ("map",)
