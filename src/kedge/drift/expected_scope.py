@@ -27,7 +27,8 @@ class ExpectedScope:
     @property
     def leaders(self) -> list[str]:
         """The most relevant files."""
-        return [line.partition("\t")[0] for line in self.text.split("\n", _LEADERS)[:_LEADERS]]
+        lines = self.text.split("\n", _LEADERS)[:_LEADERS]
+        return [line.partition("\t")[0] for line in lines if line]
 
     def relevance(self, path: str) -> float | None:
         """Return the relevance of a file; of a new one, the average in its directory.
