@@ -355,7 +355,7 @@ def test_less_distance_is_far_from_a_short_request() -> None:
 
 def test_leaving_the_work_on_a_short_request_takes_more() -> None:
     """The last changes are about 2.2 from the work before them."""
-    away = tuple(WorkStep(words=(WORDS[n],), files=(f"far/{n}.py",)) for n in range(60, 72))
+    away = tuple(WorkStep(tuple(WORDS[60 + n :][:10]), files=(f"far/{n}.py",)) for n in range(5))
     for pairs, lost in ((13, []), (14, [3])):
         memory = far_memory(40, pairs, modified=20, elsewhere=False, window=away)
         assert judge_topic(memory)[0] == lost
