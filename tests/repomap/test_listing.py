@@ -247,6 +247,11 @@ def test_no_program_from_the_settings_is_run(fleet: Path, tmp_path: Path) -> Non
     hooks.mkdir(exist_ok=True)
     shutil.copy(program, hooks / "post-index-change")
     git(fleet, "config", "core.fsmonitor", str(program))
+    git(fleet, "config", "filter.x.clean", str(program))
+    git(fleet, "config", "filter.y.process", str(program))
+    (fleet / ".gitattributes").write_text("quay1/* filter=x\nquay3/* filter=y\n")
+    for path in fleet.glob("quay*/*.py"):
+        os.utime(path)  # git has to compare its content
     (fleet / "new.py").write_text("x = 1\n")
     assert "new.py" in {file.path for file in listing_of(fleet).files}
     assert not ran.exists()

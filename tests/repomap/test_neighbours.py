@@ -19,9 +19,11 @@ from repomap.port import fill
 from support import Kedge, git
 
 from kedge.host import project
-from kedge.repomap import build, neighbours
+from kedge.repomap import build, neighbour_writer, neighbours
 from kedge.repomap.cache import Cache
+from kedge.repomap.listing import list_files
 from kedge.repomap.neighbours import BOTH, MOST, NAMES, PAST, Neighbours
+from kedge.repomap.tree_data import TreeData
 from kedge.store import sqlite
 from kedge.store.migrations import migrate
 
@@ -268,6 +270,33 @@ def test_only_changed_rows_are_written(repo: Path) -> None:
     assert near(repo, "ship_7.py").keys() == {"ship_30.py", "ship_8.py"}
     with database(repo) as db:
         assert 0 < db.execute("SELECT count(*) FROM written").fetchone()[0] <= 4
+
+
+def test_many_rows_are_written_in_short_transactions(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hook waits half a second for the database, and another writer may come between two."""
+    monkeypatch.setattr(neighbour_writer, "_BATCH", 10)
+    commit(repo, {f"ship_{n}.py": f"def sail_{n}(): return sail_{n - 1}\n" for n in range(60)})
+    make(repo)
+    with database(repo) as db:
+        db.execute("UPDATE map_tree SET version = 'old'")
+        db.execute("DELETE FROM map_near WHERE hex(file) < '8'")
+        db.execute("UPDATE map_near SET file = CAST(file || 'x' AS BLOB) WHERE hex(file) > 'C'")
+    here = project.find(repo)
+    statements: list[str] = []
+    with contextlib.closing(Cache(here.home())) as cache:
+        cache.use(lambda db: db.set_trace_callback(statements.append))
+        listing = list_files(here)
+        ranker = TreeData(here, listing, cache).ranker
+        neighbour_writer.keep_neighbours(cache, here, listing, ranker)
+    sizes = [0]
+    for statement in statements:
+        sizes[-1] += "map_near" in statement and not statement.startswith("SELECT")
+        sizes += [0] if statement == "COMMIT" else []
+    assert max(sizes) == 10
+    assert sum(sizes) > 40
+    assert near(repo, "ship_7.py").keys() == {"ship_6.py", "ship_8.py"}
 
 
 def test_only_the_newest_trees_are_kept(harbour: Path) -> None:

@@ -76,7 +76,10 @@ def load(db: sqlite3.Connection, session: str) -> ExpectedScope:
 
 
 def save(project: Project, session: str) -> None:
-    """Rank the project's files for the current goal of a session, and keep the result."""
+    """Rank the project's files for the current goal of a session, and keep the result.
+
+    One process at a time does this for a session. It holds no lock on the database meanwhile.
+    """
     from contextlib import closing
 
     from kedge.repomap.build import open_ranker
@@ -85,16 +88,13 @@ def save(project: Project, session: str) -> None:
 
     with closing(sqlite.connect(project.home())[0]) as db:
         row = sessions.get(db, session)
-        if row is None or not row["goal"]:
-            return
-        kept = db.execute("SELECT goal FROM session_scope WHERE session = ?", (session,)).fetchone()
-        if kept is not None and kept[0] == row["goal"]:
-            return
-        with closing(Cache(project.home())) as cache:
-            relevance = open_ranker(project, cache).find_relevance(row["goal"])
-        with sessions.transaction(db):
-            files = load(db, session).merge(relevance).text
-            db.execute(
-                "INSERT OR REPLACE INTO session_scope VALUES (?, ?, ?)",
-                (session, row["goal"], files),
-            )
+        query = "SELECT goal FROM session_scope WHERE session = ?"
+        ranked = [goal for (goal,) in db.execute(query, (session,))]
+        known = load(db, session)
+    if row is None or not row["goal"] or row["goal"] in ranked:
+        return
+    with closing(Cache(project.home())) as cache:
+        relevance = open_ranker(project, cache).find_relevance(row["goal"])
+    values = (session, row["goal"], known.merge(relevance).text)
+    with closing(sqlite.connect(project.home())[0]) as db:
+        db.execute("INSERT OR REPLACE INTO session_scope VALUES (?, ?, ?)", values)

@@ -7,7 +7,9 @@ changed are written.
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kedge.repomap.cache import VERSION
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 
 PARTNERS = 12  # per file
+_BATCH = 5_000  # rows in one transaction
+_PAUSE = 0.03  # seconds between two of them, for those who wait
 _KEPT = 8  # work trees per repository, and as many histories
 
 
@@ -45,35 +49,65 @@ def keep_neighbours(cache: Cache, project: Project, listing: Listing, ranker: Ra
 def _replace_rows(
     db: sqlite3.Connection, key: tuple[str, str, str], state: str, rows: Rows
 ) -> None:
-    """Bring the rows of a work tree, or of a history, up to date in one transaction."""
+    """Bring the rows of a work tree, or of a history, up to date.
+
+    Many rows take several transactions, so that hooks do not wait long for any of them. Until the
+    last one the rows have no version, and nobody uses them.
+    """
+    with _transaction(db):
+        db.execute(
+            "INSERT OR IGNORE INTO map_tree (repo, place, past, version, state, made)"
+            " VALUES (?, ?, ?, '', '', 0)",
+            key,
+        )
+        (number,) = db.execute(
+            "SELECT number FROM map_tree WHERE repo = ? AND place = ? AND past = ?", key
+        ).fetchone()
+        # as the newest it is not deleted by others meanwhile
+        db.execute("UPDATE map_tree SET made = ? WHERE number = ?", (time.time_ns(), number))
+    changes = _find_changes(db, number, rows)
+    while len(changes) > _BATCH:
+        with _transaction(db):
+            db.execute("UPDATE map_tree SET version = '' WHERE number = ?", (number,))
+            _apply(db, number, changes[:_BATCH])
+        changes = changes[_BATCH:]
+        time.sleep(_PAUSE)
+    with _transaction(db):
+        _apply(db, number, changes)
+        db.execute(
+            "UPDATE map_tree SET version = ?, state = ?, made = ? WHERE number = ?",
+            (VERSION, state, time.time_ns(), number),
+        )
+        _delete_old(db, *key[:2])
+
+
+@contextlib.contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
-    db.execute(
-        "INSERT OR IGNORE INTO map_tree (repo, place, past, version, state, made)"
-        " VALUES (?, ?, ?, '', '', 0)",
-        key,
-    )
-    (number,) = db.execute(
-        "SELECT number FROM map_tree WHERE repo = ? AND place = ? AND past = ?", key
-    ).fetchone()
-    _update(db, number, rows)
-    db.execute(
-        "UPDATE map_tree SET version = ?, state = ?, made = ? WHERE number = ?",
-        (VERSION, state, time.time_ns(), number),
-    )
-    _delete_old(db, *key[:2])
-    db.execute("COMMIT")
+    yield
+    db.execute("COMMIT")  # after an error, the cache closes the database
 
 
-def _update(db: sqlite3.Connection, number: int, fresh: Rows) -> None:
+def _find_changes(
+    db: sqlite3.Connection, number: int, fresh: Rows
+) -> list[tuple[bytes, bytes | None]]:
+    """Return the files whose rows differ, each with its new data, or None to delete it."""
     sql = "SELECT file, CAST(data AS BLOB) FROM map_near WHERE tree = ?"
     old = dict(db.execute(sql, (number,)))
-    db.executemany(
-        "INSERT OR REPLACE INTO map_near VALUES (?, ?, ?)",
-        sorted((number, file, data) for file, data in fresh.items() if old.get(file) != data),
-    )
+    gone = [(file, None) for file in old.keys() - fresh.keys()]
+    return [*gone, *sorted(row for row in fresh.items() if old.get(row[0]) != row[1])]
+
+
+def _apply(
+    db: sqlite3.Connection, number: int, changes: Sequence[tuple[bytes, bytes | None]]
+) -> None:
     db.executemany(
         "DELETE FROM map_near WHERE tree = ? AND file = ?",
-        [(number, file) for file in old.keys() - fresh.keys()],
+        [(number, file) for file, data in changes if data is None],
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO map_near VALUES (?, ?, ?)",
+        [(number, file, data) for file, data in changes if data is not None],
     )
 
 
