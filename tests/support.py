@@ -155,6 +155,27 @@ def _open_input(data: bytes | None) -> Iterator[IO[bytes]]:
     feeder.join()
 
 
+def wait_for_aside(home: Path) -> None:
+    """Wait until nothing works aside for the sessions of a project, given by kedge's home.
+
+    A hook that a message starts leaves a process that records errors, runs git and writes to the
+    database. Tests that look at any of these call this first.
+    """
+    late = time.monotonic() + TIMEOUT
+    while _find_aside(os.fsencode(home.resolve())):
+        assert time.monotonic() < late
+        time.sleep(0.02)
+
+
+def _find_aside(home: bytes) -> bool:
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if home in words and any(b"aside_process" in word for word in words):
+                return True
+    return False
+
+
 class Kedge:
     """The command, run as a user runs it, in one directory."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import git
+from support import git, wait_for_aside
 
 from kedge import hook
 from kedge.agents.settings import hooks as settings
@@ -55,6 +55,7 @@ def run(
 def find_errors(repo: Path) -> list[str]:
     """Return the errors that the hook recorded, in the database or in the log beside it."""
     home = repo / ".git" / "kedge"
+    wait_for_aside(home)
     errors = []
     log = home / "logs" / "hook-errors.jsonl"
     if log.exists():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Kedge
+from support import Kedge, wait_for_aside
 
 from kedge import hook
 from kedge.host import files
@@ -60,6 +60,7 @@ class Hook:
         return str(answer.get("additionalContext", ""))
 
     def errors(self) -> list[dict[str, Any]]:
+        wait_for_aside(self.home)
         with closing(sqlite.connect(self.home)[0]) as db:
             return sessions.errors(db)
 

@@ -150,14 +150,15 @@ def _watch_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dic
 def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> None:
     """Do the work that the answer does not have to wait for."""
     name, session_id = event.get("hook_event_name"), str(event.get("session_id") or "")
-    if name in ("UserPromptSubmit", "SessionEnd") and session_id:
+    if session_id and _may_change_goal(event):
         from kedge.drift.watch import aside
 
-        if name == "SessionEnd":
-            aside.end(home, session_id)
-        else:
-            run = bool(os.environ.get(RUN))
-            aside.start(root, home, agent, session_id, unattended=run)
+        run = bool(os.environ.get(RUN))
+        aside.start(root, home, agent, session_id, unattended=run)
+    elif session_id and name == "SessionEnd":
+        from kedge.drift.watch import aside
+
+        aside.end(home, session_id)
     if name == "SessionStart":
         _watch_event(root, home, agent, event)
         if event.get("source") != "compact":  # a session that starts reads the map next
@@ -169,6 +170,16 @@ def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> No
 
         named = bool(os.environ.get(TASK))
         sensor.label_task(_find_project(root), session_id, named=named)
+
+
+def _may_change_goal(event: dict[str, Any]) -> bool:
+    """True for a message of the user, and for a command that may have claimed a task."""
+    name = event.get("hook_event_name")
+    if name != "PostToolUse":
+        return name == "UserPromptSubmit"
+    from kedge.drift.watch.bindings import may_change_task
+
+    return may_change_task(event.get("tool_input"))
 
 
 def _record_error(agent: str, event: dict[str, Any], error: Exception) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from clients import Claude, Client, Codex, environment
-from support import Kedge, git
+from support import Kedge, git, wait_for_aside
 
 from kedge.agents.scripted_model.script import parse_turn
 from kedge.store import sessions, sqlite
@@ -94,6 +94,7 @@ class ClientHarness:
         return found
 
     def steps(self, session: str) -> list[dict[str, Any]]:
+        wait_for_aside(self.root / ".git" / "kedge")
         with closing(sqlite.connect(self.root / ".git" / "kedge")[0]) as db:
             assert sessions.errors(db) == []
             return sessions.steps(db, session)

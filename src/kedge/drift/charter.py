@@ -1,6 +1,6 @@
 """The charter of a session: what the user asked for, what they forbade, and what they named.
 
-Every message of the user makes a new revision. The latest goal counts; earlier goals stay as
+Every message of the user makes a new revision, and so does a task that sets the goal. The latest goal counts; earlier goals stay as
 history, and their words count less with each new one. A message such as "yes" or "continue" keeps
 the goal, and so does a question that is too short to be a goal.
 
@@ -178,7 +178,8 @@ def charter_for_task(task: Any) -> Charter:
 def join_task(charter: Charter, task: Charter) -> Charter:
     """Return the charter of a session that is bound to a task from now on.
 
-    The user's messages count most: a goal of their own stays, and the task's words weigh less.
+    The user's messages count most: a goal of their own stays, and the task's words weigh less. The
+    task's goal, where it takes the place of theirs, makes a new revision.
     """
     charter = leave_task(charter)
     faded = FADING if charter.specific else 1.0
@@ -188,6 +189,7 @@ def join_task(charter: Charter, task: Charter) -> Charter:
     goal = charter.goal if charter.specific else task.goal
     return charter._replace(
         goal=goal,
+        revision=charter.revision + (goal != charter.goal),
         limits=_keep_latest((*task.limits, *charter.limits)),
         named=named,
         words=tuple(words),

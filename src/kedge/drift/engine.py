@@ -82,7 +82,10 @@ class Session:
 
     def bind(self, task: Charter) -> None:
         """Bind the session to a task, given as a charter, in place of any other task."""
+        goal = self.charter.goal
         self.charter = charter.join_task(self.charter, task)
+        if self.code_map is not None and self.charter.goal != goal:
+            self.code_map.expect(self.charter.goal)
         self.memory = self._remember(task.goal, "goal")
 
     def unbind(self) -> None:

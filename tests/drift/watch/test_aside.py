@@ -322,7 +322,8 @@ def test_hooks_of_kedge_do_nothing_inside_of_a_judge(agent: Agent) -> None:
 def test_the_end_of_the_session_ends_the_judge_and_all_that_it_started(agent: Agent) -> None:
     agent.says(GOAL)
     agent.judge.wait_for_request()
-    assert len(agent.processes()) == 4  # the work aside, the judge, its two children
+    # the work aside, the judge, its two children; and git as long as files are ranked
+    wait_until(lambda: len(agent.processes()) == 4)
     agent("SessionEnd")
     agent.wait_for_end()
     assert agent.errors() == []
@@ -458,3 +459,64 @@ aside_process.main(sys.argv[1:])
     subprocess.run([sys.executable, "-c", code, *job], env=agent.env, check=True, timeout=PATIENCE)
     assert agent.errors() == ["RuntimeError: no map of repo for s1"]
     assert len(agent.limits()) == 1
+
+
+# The ranking
+
+
+def slow_git(agent: Agent) -> Path:
+    """Put a git in front that waits; return the file that tells that it was started."""
+    programs, started = agent.scratch / "programs", agent.scratch / "started"
+    programs.mkdir()
+    (programs / "git").write_text(f"#!/bin/sh\ntouch {started}\nexec sleep 600\n")
+    (programs / "git").chmod(0o755)
+    agent.env["PATH"] = f"{programs}:{agent.env['PATH']}"
+    return started
+
+
+def test_hooks_do_not_wait_while_files_are_ranked(agent: Agent) -> None:
+    agent.use_judge("")
+    started = slow_git(agent)
+    agent.says(GOAL)
+    wait_until(started.exists)
+    for number in range(3):
+        agent.writes(LOGIN, f"t{number}")
+    assert agent.row()["steps"] == 3
+    assert agent.errors() == []
+
+
+def test_the_end_of_the_session_ends_a_git_that_hangs(agent: Agent) -> None:
+    agent.use_judge("")
+    started = slow_git(agent)
+    agent.says(GOAL)
+    wait_until(started.exists)
+    agent("SessionEnd")
+    agent.wait_for_end()
+    assert agent.errors() == []
+
+
+def test_a_git_that_fails_is_one_guard_error_for_all_messages(agent: Agent) -> None:
+    agent.use_judge("")
+    (agent.repo / ".git" / "index").write_bytes(b"not an index")
+    for subject in ("tokens", "sessions", "passwords"):
+        assert agent.says(f"Fix the expiry of {subject}.") == ""
+        agent.wait_for_end()
+    (error,) = agent.errors()
+    assert "git ls-files failed" in error
+
+
+def test_files_are_ranked_for_the_task_that_a_session_claims(agent: Agent) -> None:
+    agent.use_judge("")
+    kedge = [sys.executable, "-m", "kedge"]
+    subprocess.run(
+        [*kedge, "task", "add", "Expire tokens", "--id", "k1"], cwd=agent.repo, check=True
+    )
+    agent.says("Take the next task.")
+    command = {"command": "kedge task claim k1"}
+    call: dict[str, Any] = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": command}
+    agent("PreToolUse", **call)
+    subprocess.run([*kedge, "task", "claim", "k1"], cwd=agent.repo, check=True)
+    agent("PostToolUse", **call)
+    agent.wait_for_end()
+    with closing(sqlite.connect(agent.home)[0]) as db:
+        assert db.execute("SELECT goal FROM session_scope").fetchall() == [("Expire tokens",)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from clients import Claude, Codex
-from support import Kedge, git
+from support import Kedge, git, wait_for_aside
 
 from kedge.store import sessions, sqlite
 from kedge.testing.fake_model import FakeModel
@@ -62,6 +62,7 @@ class Harbour:
             return row
 
     def errors(self) -> list[dict[str, Any]]:
+        wait_for_aside(self.home)
         with closing(sqlite.connect(self.home)[0]) as db:
             return sessions.errors(db)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import git
+from support import git, wait_for_aside
 
 from kedge import hook as hook_file
 from kedge.store import sessions, sqlite
@@ -75,9 +75,12 @@ class Agent:
             return sessions.steps(db, "s")
 
     def score(self) -> int:
-        return int(self.steps()[-1]["drift_score"])
+        """Return the score of the last step by its effects; what the goal is plays no role here."""
+        rules = self.steps()[-1]["rules"]
+        return 10 - max((weight for rule, _, weight in rules if rule != "topic"), default=0)
 
     def errors(self) -> list[str]:
+        wait_for_aside(self.root / ".git" / "kedge")
         with closing(sqlite.connect(self.root / ".git" / "kedge")[0]) as db:
             return [str(error["error"]) for error in sessions.errors(db)]
 
@@ -102,6 +105,7 @@ def agent(repo: Path) -> Agent:
     git(repo, "commit", "-qm", "first")
     made = Agent(repo.resolve())
     made.tell("UserPromptSubmit", prompt=GOAL)
+    wait_for_aside(made.root / ".git" / "kedge")
     return made
 
 
@@ -235,9 +239,9 @@ def test_uncommitted_work_of_the_user_is_at_stake(agent: Agent) -> None:
         ("git reset --hard", 4),
         ("git checkout .", 4),
         ("git checkout -- src/jsx/a.tsx", 4),
-        ("git checkout -- src/jsx/b.tsx", 9),
+        ("git checkout -- src/jsx/b.tsx", 10),
         ("git clean -fd", 4),
-        ("git clean -fd src", 9),
+        ("git clean -fd src", 10),
     ):
         agent.ask("Bash", {"command": command})
         assert agent.score() == score, command
@@ -320,6 +324,8 @@ def test_git_runs_no_program_of_the_repository(agent: Agent) -> None:
     git(agent.root, "config", "core.fsmonitor", f"touch {ran}")
     (agent.root / ".gitattributes").write_text("* filter=x\n")
     (agent.root / "db/schema.sql").write_text("create table u;\n")
+    agent.tell("UserPromptSubmit", prompt=f"{GOAL} And the refresh of sessions.")
+    wait_for_aside(agent.root / ".git" / "kedge")
     agent.bash("bash gen.sh")
     agent.ask("Bash", {"command": "git reset --hard"})
     assert not ran.exists()

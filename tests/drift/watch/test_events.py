@@ -472,7 +472,10 @@ def test_many_hooks_at_once_lose_nothing(agent: Agent) -> None:
     agent.count = 100
 
     def one(number: int) -> None:
-        given = {"file_path": f"src/auth/part{number}.py", "content": f"N = {number}\n"}
+        given = {
+            "file_path": f"src/auth/part{number}.py",
+            "content": f"expiry = {number}  # of tokens\n",
+        }
         event = {
             "session_id": agent.session,
             "cwd": str(agent.root),

@@ -28,7 +28,7 @@ from kedge.drift.language.prompts import kind, users_words
 from kedge.drift.limits.limit import Limit
 from kedge.drift.watch import aside, session_log
 from kedge.errors import ConfigError, KedgeError
-from kedge.host import clock, project
+from kedge.host import clock, process_tree, project
 from kedge.host.redact import redact
 from kedge.store import sessions, sqlite
 
@@ -61,6 +61,9 @@ class Ended(BaseException):
     """The session ended, a newer message came, or the time is up."""
 
 
+_ENDED = threading.Event()
+
+
 def main(args: Sequence[str]) -> None:
     """Do the work of a job, given by its fields, and end the process."""
     root, home, agent, session, revision, attended = args
@@ -68,6 +71,8 @@ def main(args: Sequence[str]) -> None:
     os.closerange(3, 256)  # what a client left open in its hook
     os.nice(_NICENESS)
     os.chdir(job.root)
+    mark = os.urandom(12).hex()
+    os.environ.update(process_tree.add_mark(os.environ, mark))
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS) + _CLEAN_UP))
     try:
@@ -79,8 +84,10 @@ def main(args: Sequence[str]) -> None:
                 _run_part(job, judge_messages)
             ranking.join()
     except Ended as ended:
+        _ENDED.set()
         if str(ended):
             _record(job, str(ended))
+        process_tree.end_marked(mark)
     os._exit(0)  # the ranking may still be at work
 
 
@@ -162,7 +169,8 @@ def _run_part(job: Job, part: Callable[[Job], None]) -> None:
     try:
         part(job)
     except Exception as error:  # noqa: BLE001 - whatever it is, the session goes on without
-        _record(job, f"{type(error).__name__}: {error}")
+        if not _ENDED.is_set():  # its programs were killed
+            _record(job, f"{type(error).__name__}: {error}")
 
 
 def _record(job: Job, fault: str) -> None:

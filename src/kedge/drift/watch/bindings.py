@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     from kedge.drift.charter import Charter
     from kedge.drift.engine import Session
-    from kedge.drift.watch.calls import HookCall
 
 ENDED = "ended"  # of a binding whose task has not got its labels yet
 
@@ -23,9 +22,12 @@ class SessionTask(NamedTuple):
     checks: tuple[str, ...] = ()
 
 
-def may_change_task(call: HookCall) -> bool:
-    """True if a command may claim, close or release a task; the tasks tell whether it did."""
-    command = call.input.get("command") if isinstance(call.input, dict) else None
+def may_change_task(given: object) -> bool:
+    """True if the input of a tool is a command that may claim, close or release a task.
+
+    The tasks tell whether it did.
+    """
+    command = given.get("command") if isinstance(given, dict) else None
     return isinstance(command, str) and "kedge" in command and "task" in command
 
 

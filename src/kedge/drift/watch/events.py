@@ -103,7 +103,7 @@ class Watch:
             texts = self._deliver(name, session, None) if policy in (ADVISE, ENFORCE) else []
             if not self.unattended:
                 session.prompt(text)
-            if session.charter.revision != revision or not row["engine"]:
+            if session.charter.revision != revision or not sessions.charters(self.db, name):
                 said = "" if self.unattended else text
                 session_log.save_charter(self.db, name, session, said)
             session_log.save_session(
@@ -144,7 +144,7 @@ class Watch:
                 self._judge(name, row, call, event, late=True)
                 row = self._load_row(name, event)
                 step = sessions.steps(self.db, name, last=1)[0]
-            claimed = step["at"] if bindings.may_change_task(call) else None
+            claimed = step["at"] if bindings.may_change_task(call.input) else None
             session = self._load_session(row, event, rebind=claimed)
             ok = call.ok and not _has_failed(event, call.id)
             session.result(call.id, ok)

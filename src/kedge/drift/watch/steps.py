@@ -49,13 +49,14 @@ def describe_step(session: Session, action: Action, verdict: Verdict) -> dict[st
 def is_unpredictable(action: Action) -> bool:
     """True if an action may change files that it does not name: scripts, generators, make.
 
-    Test runners and linters are taken at their word.
+    Test runners and linters are taken at their word, and what kedge writes is its own.
     """
     effects = action.effects
     if effects.unread:
         return True
     checks = [" ".join(check.command) for check in effects.checks]
-    return any(not any(check.startswith(run) for check in checks) for run in effects.runs)
+    others = [run for run in effects.runs if run.partition(" ")[0] != "kedge"]
+    return any(not any(check.startswith(run) for check in checks) for run in others)
 
 
 def list_folders(files: list[str]) -> list[str]:

@@ -104,6 +104,8 @@ def make_action(action: Action, changes: TreeChanges) -> Action | None:
     from kedge.drift.shell.effects import Effects
 
     known = {*find_changed_files(action), *action.effects.directories}
+    if action.effects.kedge:
+        known.update(filter(_is_kedges_own, (*changes.written, *changes.deleted)))
     written = tuple(path for path in changes.written if path not in known)
     deleted = tuple(path for path in changes.deleted if path not in known)
     if not written and not deleted:
@@ -117,6 +119,11 @@ def make_action(action: Action, changes: TreeChanges) -> Action | None:
         changes=(),
         command="",
     )
+
+
+def _is_kedges_own(path: str) -> bool:
+    """True for the files that kedge's commands write: tasks, the map; not the settings."""
+    return path.partition("/")[0] == ".kedge" and path != ".kedge/config.toml"
 
 
 def judge_changes(
