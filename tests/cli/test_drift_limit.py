@@ -214,7 +214,7 @@ def test_sessions_are_told_apart(watched: Watched) -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        ((), "names no limit"),
+        ((), "name no limit"),
         (("--no", "dancing"), "'dancing' is not an act"),
         (("--no", "run:"), "'run:' is not an act"),
         (("--only", "."), "names no path"),

@@ -104,7 +104,7 @@ def test_an_answer_that_never_ends_is_cut_off(monkeypatch: pytest.MonkeyPatch) -
         (["--no", "force-push"], [("no_vcs", ("force push",))]),
         (["--no", "changes", "--no", "run"], [("read_only", ()), ("no_run", ())]),
         (["--no", "run:npm test"], [("no_run", ("npm test",))]),
-        (["--no", "tool:WebSearch"], [("no_tool", ("websearch",))]),
+        (["--no", "tool:WebSearch"], [("no_tool", ("WebSearch",))]),
         (["--keep-api"], [("keep_api", ())]),
         (["--target", "staging"], [("only_target", ("staging",))]),
         (["--no", "delete", "--ask-first"], [("ask_first", ("no_delete",))]),
@@ -126,21 +126,6 @@ def test_exceptions_belong_to_the_limit() -> None:
     answer = json.dumps({"limits": [{"options": options, "quote": QUOTE}]})
     ((limit,), _) = judge.parse_answer(answer, GOAL, "/repo")
     assert (limit.kind, limit.exceptions, limit.standing) == ("no_new_dependencies", ("zod",), True)
-
-
-@pytest.mark.parametrize(
-    ("message", "quote", "found"),
-    [
-        (GOAL, "i’d RATHER the  login\tcode stayed", True),
-        (GOAL, "I'd rather the auth code stayed as it is", False),
-        (GOAL, "tokens", False),
-        (GOAL, "", False),
-        ("No push!", "no push", True),
-        ("ログインのコードには触らないで。期限だけ直して。", "触らないで", True),
-    ],
-)
-def test_a_quote_is_in_the_message(message: str, quote: str, found: bool) -> None:
-    assert judge.has_quote(message, quote) is found
 
 
 # The real clients

@@ -1,8 +1,8 @@
 """The charter of a session: what the user asked for, what they forbade, and what they named.
 
-Every message of the user makes a new revision, and so does a task that sets the goal. The latest goal counts; earlier goals stay as
-history, and their words count less with each new one. A message such as "yes" or "continue" keeps
-the goal, and so does a question that is too short to be a goal.
+Every message of the user makes a new revision, and so does a task that sets the goal. The latest
+goal counts; earlier goals stay as history, and their words count less with each new one. A message
+such as "yes" or "continue" keeps the goal, and so does a question that is too short to be a goal.
 
 A limit holds until a message lifts it. One that is meant for a single request (change nothing,
 stay in one place, leave out tests or formatting) ends with the next request on another subject,

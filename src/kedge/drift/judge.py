@@ -19,20 +19,18 @@ from typing import Any
 from kedge.drift import judge_presets
 from kedge.drift.judge_presets import JudgeCall
 from kedge.drift.limits.limit import Limit
-from kedge.drift.limits.option_list import list_kinds, parse_options
-from kedge.errors import ProgramError
+from kedge.drift.limits.options import build_limits, list_kinds, parse_options
+from kedge.drift.limits.quotes import has_quote
+from kedge.errors import InvalidValue, ProgramError
 from kedge.host import process_tree, running
 
 SECONDS = 30.0
 LARGEST = 1 << 16  # bytes of an answer
 MOST_LIMITS = 10
 LONGEST_QUOTE = 500  # characters
-SHORTEST_QUOTE = 8  # characters, unless the quote is the whole message
 VARIABLE = "KEDGE_JUDGE"  # set for the judge: hooks of kedge do nothing there
 _MOST_OPTIONS = 40
 _TAIL = 300  # characters of a judge's standard error in a message
-_WIDE = 0x2E80  # from here on, scripts in which a character is a syllable or a word
-_QUOTES = str.maketrans(dict.fromkeys("\"'`“”„‟‘’‚‛«»‹›「」『』＂＇", ""))
 
 
 def judge_message(
@@ -70,38 +68,25 @@ def parse_answer(answer: str, message: str, root: str) -> tuple[list[Limit], lis
     for entry in entries[:MOST_LIMITS]:
         try:
             limits += _parse_entry(entry, message, root)
-        except ValueError as error:
-            faults.append(f"the judge's limit was dropped: {error}")
+        except InvalidValue as error:
+            faults.append(f"the judge's limit was dropped: {error.message}")
     return list(dict.fromkeys(limits)), faults
-
-
-def has_quote(message: str, quote: str) -> bool:
-    """True if the message contains the quote; case, white space and quotation marks do not count.
-
-    A quote of a few letters is in many a message by chance.
-    """
-    wanted, words = _normalise(quote), _normalise(message)
-    length = sum(2 if ord(sign) >= _WIDE else 1 for sign in wanted)
-    return bool(wanted) and (wanted == words or (length >= SHORTEST_QUOTE and wanted in words))
 
 
 def _parse_entry(entry: Any, message: str, root: str) -> list[Limit]:
     options = entry.get("options") if isinstance(entry, dict) else None
     quote = entry.get("quote") if isinstance(entry, dict) else None
     if not isinstance(options, list) or not isinstance(quote, str):
-        raise ValueError("it needs a list of options and a quote")
+        raise InvalidValue("it needs a list of options and a quote")
     if len(options) > _MOST_OPTIONS or not all(isinstance(each, str) for each in options):
-        raise ValueError(f"its options must be at most {_MOST_OPTIONS} strings")
+        raise InvalidValue(f"its options must be at most {_MOST_OPTIONS} strings")
     quote = " ".join(quote.split())
     if len(quote) > LONGEST_QUOTE:
-        raise ValueError(f"its quote has more than {LONGEST_QUOTE} characters")
+        raise InvalidValue(f"its quote has more than {LONGEST_QUOTE} characters")
     if not has_quote(message, quote):
-        raise ValueError(f"the user did not write {quote[:80]!r}")
-    return parse_options(options, quote, "judge", root=root)
-
-
-def _normalise(text: str) -> str:
-    return " ".join(text.translate(_QUOTES).casefold().split()).strip(" .,;:!?…")
+        raise InvalidValue(f"the user did not write {quote[:80]!r}")
+    given, _ = parse_options(options)
+    return build_limits(given, quote, "judge", root=root, cwd=root)
 
 
 def _describe_limit(limit: Limit) -> dict[str, Any]:

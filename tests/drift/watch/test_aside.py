@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import git
+from support import Kedge, git
 
 from kedge import hook
 from kedge.store import sessions, sqlite
@@ -186,6 +186,24 @@ def test_limits_of_the_judge_count_from_the_next_action(agent: Agent) -> None:
     assert agent.errors() == []
 
 
+def test_limits_of_the_judge_are_listed_and_lifted_like_others(agent: Agent, kedge: Kedge) -> None:
+    agent.judge.let_go()
+    agent.says(GOAL)
+    agent.wait_for_end()
+    (listed,) = kedge.json("drift", "limit", "list")
+    assert (listed["kind"], listed["paths"], listed["source"]) == (
+        "no_touch",
+        ["src/login/"],
+        "judge",
+    )
+    assert listed["quote"] == " ".join(QUOTE.split())
+    kedge("drift", "limit", "lift", listed["id"])
+    assert agent.limits() == []
+    assert agent.writes(LOGIN, "t1") == ""
+    (lifted,) = kedge.json("drift", "limit", "list", "--all")
+    assert lifted["lifted"]
+
+
 def test_a_limit_that_is_known_is_not_added_again(agent: Agent) -> None:
     agent.judge.will_answer(
         {"limits": [{"options": ["--forbid", "./db/schema.sql"], "quote": "Don't touch db"}, LIMIT]}
@@ -219,10 +237,10 @@ def test_only_limits_that_the_user_wrote_are_taken(agent: Agent) -> None:
     assert agent.errors() == [
         "the judge answered 11 limits; 10 are read",
         "the judge's limit was dropped: the user did not write 'Never push'",
-        "the judge's limit was dropped: unknown option '--lift'",
-        "the judge's limit was dropped: unknown act 'thinking'",
-        "the judge's limit was dropped: the options set no limit",
-        "the judge's limit was dropped: '**' names no path in the project",
+        "the judge's limit was dropped: '--lift' is not an option of a limit",
+        "the judge's limit was dropped: --no 'thinking' is not an act",
+        "the judge's limit was dropped: the options name no limit",
+        "the judge's limit was dropped: '**' names no path below the project",
         "the judge's limit was dropped: the user did not write 'Fix'",
         "the judge's limit was dropped: it needs a list of options and a quote",
     ]

@@ -10,36 +10,44 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import astuple, dataclass
+from typing import Any, NamedTuple
 
 from kedge.drift.limits.limit import PASSING, Limit
 from kedge.drift.limits.paths import is_path
 from kedge.errors import InvalidValue
 
-# each act with the kind and the subject that it stands for
-ACTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "changes": ("read_only", ()),
-    "push": ("no_push", ()),
-    "force-push": ("no_vcs", ("force push",)),
-    "commit": ("no_commit", ()),
-    "amend": ("no_vcs", ("amend",)),
-    "branch": ("no_branch", ()),
-    "merge": ("no_vcs", ("merge",)),
-    "rebase": ("no_vcs", ("rebase",)),
-    "discard": ("no_vcs", ("discard",)),
-    "pr": ("no_pr", ()),
-    "install": ("no_install", ()),
-    "dependencies": ("no_new_dependencies", ()),
-    "new-files": ("no_new_files", ()),
-    "delete": ("no_delete", ()),
-    "rename": ("no_rename", ()),
-    "format": ("no_format", ()),
-    "tests": ("no_tests", ()),
-    "test-changes": ("keep_tests", ()),
-    "refactor": ("no_refactor", ()),
-    "network": ("no_network", ()),
-    "run": ("no_run", ()),
+
+class Act(NamedTuple):
+    """What an act stands for as a limit, and what it means to who reads it."""
+
+    kind: str
+    subject: tuple[str, ...]
+    meaning: str
+
+
+ACTS = {
+    "changes": Act("read_only", (), "change no file at all"),
+    "push": Act("no_push", (), "push to a remote"),
+    "force-push": Act("no_vcs", ("force push",), "push with force"),
+    "commit": Act("no_commit", (), "make commits"),
+    "amend": Act("no_vcs", ("amend",), "amend commits"),
+    "branch": Act("no_branch", (), "make or switch branches"),
+    "merge": Act("no_vcs", ("merge",), "merge"),
+    "rebase": Act("no_vcs", ("rebase",), "rebase"),
+    "discard": Act("no_vcs", ("discard",), "drop uncommitted work"),
+    "pr": Act("no_pr", (), "open a pull request"),
+    "install": Act("no_install", (), "install packages"),
+    "dependencies": Act("no_new_dependencies", (), "add dependencies"),
+    "new-files": Act("no_new_files", (), "create files"),
+    "delete": Act("no_delete", (), "delete files"),
+    "rename": Act("no_rename", (), "rename or move files"),
+    "format": Act("no_format", (), "reformat code"),
+    "tests": Act("no_tests", (), "write tests"),
+    "test-changes": Act("keep_tests", (), "change, skip or remove existing tests"),
+    "refactor": Act("no_refactor", (), "refactor"),
+    "network": Act("no_network", (), "use the network"),
+    "run": Act("no_run", (), "run any command"),
 }
 _WITH_NAME = {"run": "no_run", "tool": "no_tool"}  # run:COMMAND, tool:NAME
 # the options of the command and the fields of `LimitOptions`
@@ -58,6 +66,8 @@ _BY_PATH = ("no_delete", "no_rename", "no_new_files", "no_refactor", "no_commit"
 _TARGETS = "only_target"
 _BRACES = re.compile(r"([^{}]{0,300})\{([^{}]{0,300})\}(.{0,300})\Z", re.DOTALL)
 _MOST_PATTERNS = 32  # that one path with braces stands for
+_MOST_VALUES = 40  # of one command
+_LONGEST_VALUE = 300  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +95,10 @@ def parse_options(words: Sequence[str]) -> tuple[LimitOptions, str]:
         name, equals, value = left.pop(0).partition("=")
         if name in _FLAGS and not equals:
             values[name].append(name)
-        elif name in _VALUED and (equals or left):
+        elif name in _VALUED and (equals or (left and _is_value(name, left[0]))):
             values[name].append(value if equals else left.pop(0))
+        elif name in _VALUED:
+            raise InvalidValue(f"{name} needs a value")
         else:
             raise InvalidValue(f"{name[:40]!r} is not an option of a limit")
     given: dict[str, Any] = {field: tuple(values[name]) for name, field in _VALUED.items() if field}
@@ -94,10 +106,32 @@ def parse_options(words: Sequence[str]) -> tuple[LimitOptions, str]:
     return LimitOptions(**given), "".join(values["--quote"][-1:])
 
 
+def _is_value(name: str, word: str) -> bool:
+    return name == "--quote" or word.partition("=")[0] not in (*_VALUED, *_FLAGS)
+
+
+def list_kinds() -> list[dict[str, str]]:
+    """Return every option with its value and meaning, for programs that write options."""
+    rows = [
+        ("--only", "PATH", "change nothing outside of these files, folders or globs"),
+        ("--forbid", "PATH", "do not change, delete or move these"),
+        ("--no-read", "PATH", "do not even read these"),
+        *(("--no", name, f"do not: {act.meaning}") for name, act in ACTS.items()),
+        ("--no", "run:COMMAND", "do not run this program or command"),
+        ("--no", "tool:NAME", "do not use this tool of the agent"),
+        ("--keep-api", "", "exported names and signatures stay as they are"),
+        ("--target", "NAME", "act only on this environment, branch, bucket, host or namespace"),
+        ("--except", "PATH", "exceptions to the paths or packages of this limit"),
+        ("--ask-first", "", "allowed, but only after asking the user"),
+    ]
+    return [dict(zip(("option", "value", "meaning"), row, strict=True)) for row in rows]
+
+
 def build_limits(
     options: LimitOptions, quote: str, source: str, *, root: str, cwd: str
 ) -> list[Limit]:
     """Return the limits that the options stand for. Raise InvalidValue if they stand for none."""
+    _check_values(options)
     kinds: list[tuple[str, tuple[str, ...]]] = []
     for kind, paths in (
         ("only_under", options.only),
@@ -113,7 +147,7 @@ def build_limits(
         kinds.append((_TARGETS, tuple(dict.fromkeys(options.targets))))
     if not kinds:
         raise InvalidValue(
-            "the command names no limit",
+            "the options name no limit",
             hint="kedge drift limit add --help lists --only, --forbid, --no-read, --no and others",
         )
     exceptions = tuple(
@@ -122,6 +156,20 @@ def build_limits(
         for path in ((each,) if _is_package(each) else read_paths((each,), root=root, cwd=cwd))
     )
     return [_make(*kind, quote, exceptions, source, options.ask_first) for kind in kinds]
+
+
+def _check_values(options: LimitOptions) -> None:
+    """Refuse values that are empty, too long or too many to be a person's words."""
+    given = (value for value in astuple(options) if isinstance(value, tuple))
+    values = [value for group in given for value in group]
+    if len(values) > _MOST_VALUES:
+        raise InvalidValue(f"more than {_MOST_VALUES} values", hint="record several limits")
+    for value in values:
+        if not value.strip() or len(value) > _LONGEST_VALUE:
+            raise InvalidValue(
+                f"{value[:40]!r} must have 1 to {_LONGEST_VALUE} characters",
+                hint="name fewer paths, or a folder",
+            )
 
 
 def _make(
@@ -146,7 +194,7 @@ def _read_acts(acts: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
         if colon and name in _WITH_NAME and what:
             kinds[_WITH_NAME[name], (what,)] = None
         elif not colon and name in ACTS:
-            kinds[ACTS[name]] = None
+            kinds[ACTS[name].kind, ACTS[name].subject] = None
         else:
             known = ", ".join((*ACTS, "run:COMMAND", "tool:NAME"))
             raise InvalidValue(f"--no {act[:80]!r} is not an act", hint=f"ACT is one of: {known}")
@@ -206,9 +254,9 @@ def describe(limit: Limit) -> dict[str, object]:
     """Return the paths and acts of a limit, as the options of the command name them."""
     kind, subject = limit.meant
     acts = [
-        act
-        for act, (other, words) in ACTS.items()
-        if other == kind and (set(words) <= set(subject) if words else not subject)
+        name
+        for name, act in ACTS.items()
+        if act.kind == kind and (set(act.subject) <= set(subject) if act.subject else not subject)
     ]
     for prefix, other in _WITH_NAME.items():
         if kind == other:

@@ -21,12 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kedge import __version__, config
-from kedge.drift import judge
-from kedge.drift.charter import MOST_LIMITS
-from kedge.drift.engine import Session
+from kedge.drift import charter, judge
+from kedge.drift.charter import Charter
 from kedge.drift.language.prompts import kind, users_words
-from kedge.drift.limits.limit import Limit
-from kedge.drift.watch import aside, session_log
+from kedge.drift.watch import aside, limit_records
 from kedge.errors import ConfigError, KedgeError
 from kedge.host import clock, process_tree, project
 from kedge.host.redact import redact
@@ -113,48 +111,29 @@ def judge_messages(job: Job) -> None:
         aside.write_number(judged, last)
     with closing(sqlite.connect(job.home)[0]) as db:
         message = _join_messages(sessions.charters(db, job.session), last)
-        session = _load_session(db, job)
-    if not message or session is None:
+        known = _load_charter(db, job)
+    if not message or known is None:
         return
-    known = session.charter
     try:
         limits, faults = judge.judge_message(setting, message, known.goal, known.limits, job.root)
     except KedgeError:
         aside.write_number(judged, job.revision)
         raise
-    with closing(sqlite.connect(job.home)[0]) as db:
-        add_limits(db, job, limits)
+    with closing(sqlite.connect(job.home)[0]) as db, sessions.transaction(db):
+        if limits and _load_charter(db, job) is not None:
+            limit_records.add(db, job.session, limits)
     aside.write_number(judged, job.revision)
     for fault in faults:
         _record(job, fault)
 
 
-def add_limits(db: sqlite3.Connection, job: Job, limits: Sequence[Limit]) -> None:
-    """Add limits to the session's charter, if it is still the one that was judged."""
-    with sessions.transaction(db):
-        session = _load_session(db, job)
-        if session is None:
-            return
-        known = session.charter.limits
-        same = {(each.kind, each.subject, each.exceptions) for each in known}
-        new = [each for each in limits if (each.kind, each.subject, each.exceptions) not in same]
-        if not new:
-            return
-        kept = (*known, *new)[-MOST_LIMITS:]
-        session.charter = session.charter._replace(limits=kept)
-        session_log.save_session(db, job.session, session)
-        for row in sessions.charters(db, job.session)[-1:]:
-            session_log.save_charter(db, job.session, session, row["said"])
-
-
-def _load_session(db: sqlite3.Connection, job: Job) -> Session | None:
-    """Return the session's engine; None if the session ended or its charter was revised."""
+def _load_charter(db: sqlite3.Connection, job: Job) -> Charter | None:
+    """Return the session's charter; None if the session ended or its charter was revised."""
     row = sessions.get(db, job.session)
     if row is None or row["status"] != "active" or row["policy"] == "off" or not row["engine"]:
         return None
-    session = Session(row["project"])
-    session.parse(json.loads(row["engine"]))
-    return session if session.charter.revision == job.revision else None
+    found = charter.parse(json.loads(row["engine"])["charter"])
+    return found if found.revision == job.revision else None
 
 
 def _join_messages(rows: Sequence[dict[str, Any]], judged: int) -> str:

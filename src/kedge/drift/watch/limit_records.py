@@ -1,6 +1,7 @@
 """The limits of recorded sessions: list them, add one in the user's words, lift one.
 
-An agent adds limits by quoting its user; only the user lifts them. Callers hold a transaction.
+An agent and a judge add limits by quoting the user; only the user lifts them. Callers hold a
+transaction.
 
 The hook records an agent's limit as well as the command: the sandbox of an agent may keep the
 command from writing to the database, as that of Codex does.
@@ -18,6 +19,7 @@ from typing import Any
 from kedge.drift.charter import add_limits
 from kedge.drift.engine import Session
 from kedge.drift.language.prompts import users_words
+from kedge.drift.limits import quotes
 from kedge.drift.limits.limit import Limit, parse
 from kedge.drift.limits.options import build_limits, describe, parse_options
 from kedge.drift.watch import session_log
@@ -28,12 +30,9 @@ from kedge.store import sessions
 from kedge.store.sqlite import FILE
 
 _LONGEST = 80  # characters of a quote in an error
-SHORTEST_QUOTE = 8  # characters, unless the quote is a whole message
 # set by agents for the programs that they start; the first ones hold the session's id
 SESSION_IDS = ("CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID")
 _AGENTS = (*SESSION_IDS, "CLAUDECODE", "CODEX_CI", "AI_AGENT", "GEMINI_CLI", "OPENCODE")
-_WIDE = 0x2E80  # from here on, scripts in which a character is a syllable or a word
-_QUOTES = str.maketrans(dict.fromkeys("\"'`“”„‟‘’‚‛«»‹›「」『』＂＇", ""))
 
 
 def is_agent(environment: Mapping[str, str]) -> bool:
@@ -48,9 +47,10 @@ def find_own_session(db: sqlite3.Connection, environment: Mapping[str, str]) -> 
 
 
 def has_said(db: sqlite3.Connection, session: str, quote: str) -> bool:
-    """True if the quote is in a message of the session's user."""
+    """True if the session's user wrote the quote; text of machines in a message is not theirs."""
     wanted = redact(quote)
-    return any(has_quote(row["said"], wanted) for row in sessions.charters(db, session))
+    said = (users_words(row["said"]) for row in sessions.charters(db, session))
+    return any(quotes.has_quote(words, wanted) for words in said)
 
 
 def refuse_quote(quote: str) -> InvalidValue:
@@ -58,20 +58,8 @@ def refuse_quote(quote: str) -> InvalidValue:
     return InvalidValue(
         f"the user did not write this in the session: “{shorten(quote, _LONGEST)}”",
         hint="quote a part of one message exactly, "
-        f"at least {SHORTEST_QUOTE} characters; nothing was recorded",
+        f"at least {quotes.SHORTEST} characters; nothing was recorded",
     )
-
-
-def has_quote(message: str, quote: str) -> bool:
-    """True if the user wrote the quote in the message; text of machines in it is not theirs."""
-    wanted, words = _normalise(quote), _normalise(users_words(message))
-    length = sum(2 if ord(sign) >= _WIDE else 1 for sign in wanted)
-    return bool(wanted) and (wanted == words or (length >= SHORTEST_QUOTE and wanted in words))
-
-
-def _normalise(text: str) -> str:
-    """Return the text without quotation marks, differences of case and of white space."""
-    return " ".join(text.translate(_QUOTES).casefold().split()).strip(" .,;:!?…")
 
 
 def add(db: sqlite3.Connection, session: str, limits: Sequence[Limit]) -> list[dict[str, Any]]:
