@@ -16,22 +16,19 @@ from kedge.text.prose import Word
 Kinds = tuple[tuple[str, tuple[str, ...]], ...]
 Forms = Mapping[str, Sequence[str]]
 
-PROGRAMS = word_set(
-    """npm npx yarn pnpm bun node deno pip pip3 pipx uv poetry conda python python3 cargo gem
-    composer sed awk perl grep curl wget git gh docker kubectl helm terraform cmake sudo apt
-    apt-get brew ssh rsync rm mv cp mvn gradle ruby rails rake php psql mysql sqlite3 aws gcloud
-    bash zsh powershell jq xargs chmod chown pkill ansible vagrant heroku vercel netlify prettier
-    eslint black isort gofmt rustfmt ruff mypy pytest jest subagents subagent websearch webfetch"""
-)
+PROGRAMS = word_set("""npm npx yarn pnpm bun node deno pip pip3 pipx uv poetry conda python python3
+    cargo gem composer sed awk perl grep curl wget git gh docker kubectl helm terraform cmake sudo
+    apt apt-get brew ssh rsync rm mv cp mvn gradle ruby rails rake php psql mysql sqlite3 aws gcloud
+    bash jq ansible prettier eslint black isort gofmt rustfmt ruff mypy pytest jest subagents
+    subagent websearch webfetch""")
 DEPENDENCIES = word_set(
     "dependency dependencies dep deps package packages library libraries lib libs crate crates gems"
 )
 CHANGES = word_set("changes change edits edit modifications modification")
 _FORMATTERS = word_set("isort prettier black gofmt rustfmt formatter formatters autoformatter")
-_ADVERBS = word_set(
-    """ever even just actually please directly manually simply also then now accidentally again
-    yourself really at all try attempt go bother yet dare to any going you start"""
-)
+_ADVERBS = word_set("""ever even just actually please directly manually simply also then now
+    accidentally again yourself really at all try attempt go bother yet dare to any going you start
+    under circumstances""")
 _TAIL_ADVERBS = word_set("or and on in for yet anything please here commands at again directly")
 _API = word_set("api apis interface interfaces signature signatures exports")
 _API_WORDS = _API | word_set(
@@ -64,7 +61,7 @@ format|- anything it file files code|no_format; refactor|- anything it code|no_r
 install|- + anything tools more packages dependencies libraries|no_install
 edit|+ formatting indentation whitespace|no_format; edit|& file names|no_rename
 edit|git history|no_vcs amend rebase force_push
-run|+ formatter formatters prettier black isort gofmt rustfmt black/isort|no_format
+run|+ formatter formatters prettier black isort black/isort|no_format
 run|test tests suite specs|no_run tests; run|integration test tests suite|no_run integration_tests
 run|e2e test tests suite|no_run e2e_tests; run|unit test tests suite|no_run unit_tests
 run|dev build builds|no_run build; run|dev server app application|no_run server
@@ -99,8 +96,6 @@ def _list_rows() -> list[tuple[frozenset[str], frozenset[str], list[str]]]:
 def read_order(words: Sequence[Word], at: int, forms: Forms) -> Order | None:
     """Read one or more verbs at a place, with their object."""
     spot = at + (low(words, at) == ":")
-    if low(words, spot) == "under" and low(words, spot + 2).startswith("circumstance"):
-        spot += 3
     making = spot + (low(words, spot) == "please")
     if low(words, making) in ("make", "making", "do", "doing", "apply"):
         some = word_set("any a no some further more code other")
@@ -127,13 +122,12 @@ def read_order(words: Sequence[Word], at: int, forms: Forms) -> Order | None:
         joint = spot
         while low(words, joint) in (",", "or", "and", "nor", "/"):
             joint += 1
-        verb = (
-            f"{low(words, joint)} {low(words, joint + 1)}" in _PHRASES or low(words, joint) in forms
-        )
+        first, second = low(words, joint), low(words, joint + 1)
+        verb = first in forms or f"{first} {second}" in _PHRASES
         if not verb or not _lists_verbs(words, spot, joint, forms):
             break
         spot = joint
-    skipped = {"push": ("to", "on", "onto"), "switch": ("to",), "edit": ("in", "under", ":")}
+    skipped = {"push": ("to", "on", "onto"), "switch": ("to",), "edit": ("in", "under", "of", ":")}
     skip = low(words, spot) in skipped.get("".join(families[:1]), (":",))
     about = read_objects(words, spot + skip)
     to = about.end if "wide" in about.flags or about.is_empty else len(words)
@@ -214,9 +208,7 @@ def _look_up(family: str, about: Objects) -> Kinds:
         some = heads and (heads <= nouns or ("+" in nouns and heads & nouns))
         some = heads | {"&"} == nouns if "&" in nouns else some
         if family in families and (none or some):
-            return _one(
-                kind, *(family if each == "=" else each.replace("_", " ") for each in subject)
-            )
+            return _one(kind, *(each.replace("=", family).replace("_", " ") for each in subject))
     return ()
 
 
@@ -227,10 +219,9 @@ def _name_command(command: str) -> Kinds:
         return _one("no_format") if name in _FORMATTERS else _one("no_tool", name)
     if more[0] in ("install", "i", "add") and name != "git":
         return _one("no_install")
-    if name == "git" and more[0] == "push":
-        return _one("no_vcs", "force push") if {"--force", "-f"} & set(more) else _one("no_push")
-    if name == "git" and more[0] == "commit":
-        return _one("no_vcs", "amend") if "--amend" in more else _one("no_commit")
+    act = "force push" if {"--force", "-f"} & set(more) else "amend" if "--amend" in more else ""
+    if name == "git" and more[0] in ("push", "commit"):
+        return _one("no_vcs", act) if act else _one(f"no_{more[0]}")
     return _one("no_run", " ".join((name, *more)))
 
 

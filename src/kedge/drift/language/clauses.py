@@ -14,35 +14,27 @@ _HARD = word_set("; : ( ) … — – - -- --- = . ! ?")
 MARKS = _HARD | {","}
 _SOFT = word_set(", and but or so because since as while whilst though although then yet plus nor")
 # words before an order that leave it one
-LEADS = FILLER | word_set(
-    """be careful make sure that ensure to do go ahead let's for in this session task step whatever
-    one thing under any circumstances possible try you happens i repeat want would like i'd you're
-    are told asked feel free must should may can could prefer rather fact i.e. always both"""
-)
+LEADS = FILLER | word_set("""be careful make sure that ensure to do go ahead let's for in this
+    session task step whatever one thing under any circumstances possible try you happens i repeat
+    want would like i'd you're are told asked feel free must should may can could prefer rather fact
+    i.e. always both""")
 _CONDITIONS = word_set("if when whenever once unless until")
 _REPORTING = word_set(
     "says said say wrote prints printed error complains warns reported told tells e.g. like example"
 )
-_CAUSING = word_set("make let have ensure get allow teach force cause")
+_CAUSING = word_set("make let have ensure get allow")
 MODALS = word_set("should must will would can may shall could might")
 AGENTS = word_set("you we i please let's i'd you're")
 _SUBJECTS = word_set(
     "the a an it this there users we i if when while for our my its they don't never"
 )
-_TAILS = FILLER | word_set(
-    """yet anymore anywhere unless except other apart besides because since as or it
-    manually myself yourself either although nor i i'll we you only ever too excluding thx and but
-    so whatsoever globally more whatever tonight under afterwards locally this around over against
-    directly"""
-)
-_AWAITED = word_set(
-    """i i've i'm you ci green test tests check checks build suite review reviewed approved asking
-    approval"""
-)
-_FRAMES = word_set(
-    """this that now the moment it me all any point time once session task step pr change your own
-    hand machine case here today us most way process main master"""
-)
+_TAILS = FILLER | word_set("""yet anymore anywhere unless except other apart besides because since
+    as or it manually myself yourself either although nor i i'll we you only ever too excluding more
+    under locally this around over against directly""")
+_AWAITED = word_set("""i i've i'm you ci green test tests check checks build suite review reviewed
+    approved asking approval""")
+_FRAMES = word_set("""this that now the moment it me all any point time once session task step pr
+    change your own hand case here today us main master""")
 
 
 def clause_starts(words: Sequence[Word]) -> Iterator[int]:
@@ -98,13 +90,9 @@ def is_order(sentence: Sentence, start: int) -> bool:
     verbs = (low(words, at + 1) for at in range(first, start) if words[at].low == "to")
     purpose = any(verb in CHANGING or verb in BASE for verb in verbs)  # "an option to save …"
     if word == "without":
-        moved = {"that", "which", "can't", "possible", "is", "are", "was", "fails", "works"} & set(
-            ahead
-        )
+        moved = word_set("that which can't possible is are was fails works") & set(ahead)
         told = is_request(words[first:start]) or ahead[0] not in _SUBJECTS
         return told and not moved and not foreign and (joint == "," or not purpose)
-    if joint == "," and word != "don't" and ahead[0] not in CHANGING:
-        return not foreign
     if joint not in ("and", "or", "then", "nor") or low(words, start - 2) == ",":
         return True
     tied = ahead[0] in _CAUSING or {"that", "which", "so"} & set(ahead) or foreign
@@ -129,7 +117,7 @@ def is_request(words: Sequence[Word]) -> bool:
             continue
         lows = [word.low for word in words[start : start + 9] if word.low not in FILLER][:5]
         asks = lows and lows[0] in word_set("can could would i we you let's need want")
-        if lows and (lows[0] in CHANGING or (asks and any(each in CHANGING for each in lows[1:]))):
+        if lows and (lows[0] in CHANGING or (asks and CHANGING & set(lows))):
             return True
     return False
 

@@ -5,43 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kedge.drift.language.vocabulary import BASE, CHANGING, DONE, LOOKING
+from kedge.drift.limits import roles
 from kedge.drift.limits.paths import is_path, name_files, role
-from kedge.drift.limits.roles import (
-    CONTAINERS,
-    FILES,
-    FOLDER_WORDS,
-    FOLDERS,
-    RESTRICTING,
-    word_set,
-)
+from kedge.drift.limits.roles import CONTAINERS, FILES, word_set
 from kedge.host.record import NamedTuple
 from kedge.text.prose import Word
 
 _NEW = word_set("new additional extra another more external third-party 3rd-party further third")
-_DETERMINERS = _NEW | word_set(
-    """the a an any all my your our this that these those each every single of its their some
-    existing other others current whole entire following both either one actual"""
-)
+_DETERMINERS = _NEW | word_set("""the a an any all my your our this that these those each every
+    single of its their some existing other others current whole entire following both either one
+    actual""")
 _PRONOUNS = word_set("it them this that these those")
-_ENDS = word_set(
-    """in under inside within outside of from to into on at by with without for during when if
-    whenever while once after before is are was were be been must should shall may might can could
-    will would has have had does do did and or nor but except unless apart besides aside excluding
-    because since as so that which who whose they we you i he she yet alone untouched unchanged
-    unmodified intact please here now then until till not only just instead either anymore again
-    than where there it them isn't aren't shouldn't mustn't can't mayn't won't didn't doesn't
+_ENDS = word_set("""in under inside within outside of from to into on at by with without for during
+    when if whenever while once after before is are was were be been must should shall may might can
+    could will would has have had does do did and or nor but except unless apart besides aside
+    excluding because since as so that which who whose they we you i he she yet alone untouched
+    unchanged unmodified intact please here now then until till not only just instead either anymore
+    again than where there it them isn't aren't shouldn't mustn't can't mayn't won't didn't doesn't
     needs need stays stay remains remain don't never let's via about using too read-only frozen
-    myself first as-is out off up today later even though although however anyway thanks ever
-    across around over against being excepted below above right other exactly completely entirely
-    ending locally directly manually yourself globally"""
-)
+    myself first as-is out off up today later even though although however anyway thanks ever across
+    around over against being below above right other exactly completely entirely ending locally
+    directly manually yourself""")
 _PLACES = word_set("in under inside within below of from outside")
 _BEING = word_set("is are was were must should may can will has have does needs isn't aren't fails")
 _JOINING = word_set(", and or nor & + /")
 _EXCEPTING = word_set("except excluding besides barring excepting unless")
 _EXCEPTING_PAIRS = (("apart", "from"), ("aside", "from"), ("other", "than"), ("save", "for"))
 _LINKS = word_set("for in under inside it's it they're is are they the")
-_FINE = word_set("fine ok okay allowed excepted")
+_FINE = word_set("fine ok okay allowed")
 
 
 class Objects(NamedTuple):
@@ -131,16 +122,10 @@ def read_exceptions(words: Sequence[Word], at: int) -> tuple[tuple[str, ...], in
         spot = start + 2
     elif first == "with" and "exception" in (second, low(words, start + 2)):
         spot = start + 4 - (second == "exception")
-    else:  # "(README.md is fine)", "`zod` excepted", "- a.yml being the one exception"
+    else:  # "(README.md is fine)"
         free = read_objects(words, start, exceptions=False) if start > at else Objects()
-        after, rest = low(words, free.end), {low(words, free.end + step) for step in (1, 2, 3)}
-        fine = after in ("is", "are") and low(words, free.end + 1) in _FINE
-        fine = fine and low(words, start - 1) != ","
-        excepted = after in ("excepted", "aside") or (
-            after in ("being", "is") and "exception" in rest
-        )
-        names = free.subjects or free.heads
-        return (names, free.end + 1 + fine) if names and (fine or excepted) else ((), at)
+        fine = low(words, free.end) in ("is", "are") and low(words, free.end + 1) in _FINE
+        return (free.subjects, free.end + 2) if fine and low(words, start - 1) != "," else ((), at)
     while low(words, spot) in _LINKS:
         spot += 1
     free = read_objects(words, spot, exceptions=False)
@@ -205,7 +190,7 @@ def _read_place(words: Sequence[Word], at: int, *, wide: bool) -> tuple[tuple[st
     if first not in _PLACES:
         return (), at
     start = at + 1 + (low(words, at + 1) == "of")
-    if low(words, start) in FOLDERS and low(words, start + 1) not in FOLDER_WORDS:
+    if low(words, start) in roles.FOLDERS and low(words, start + 1) not in roles.FOLDER_WORDS:
         return (f"{words[start].text}/",), start + 1
     inner = read_objects(words, start, exceptions=False)
     sure = inner.subjects and not inner.flags & {"vague", "pronoun", "wide"}
@@ -221,14 +206,8 @@ def _is_inner(word: Word, core: Sequence[Word]) -> bool:
         return False
     if not core:
         return True
-    if (
-        word.low in _DETERMINERS
-        or word.low in RESTRICTING
-        or (word.low in DONE and word.low not in BASE)
-    ):
+    if word.low in _DETERMINERS | roles.RESTRICTING or (word.low in DONE and word.low not in BASE):
         return False
     if is_named_path(core[-1]):
         return word.low in CONTAINERS or role(word.low) is not None
-    return (
-        core[-1].low not in ("anything", "everything", "nothing", "something") or word.low == "else"
-    )
+    return word.low == "else" or core[-1].low not in ("anything", "everything", "nothing")

@@ -14,16 +14,14 @@ from kedge.drift.limits.roles import word_set
 
 MOST = 1 << 16  # characters of a prompt that are read
 
-_TAGS = word_set(
-    """system-reminder system_reminder command-name command-message command-contents
+_TAGS = word_set("""system-reminder system_reminder command-name command-message command-contents
     local-command-stdout local-command-stderr local-command-caveat bash-input bash-stdout
     bash-stderr ide_opened_file ide_selection ide_diagnostics new-diagnostics
     user-prompt-submit-hook session-start-hook post-tool-use-hook pre-tool-use-hook stop-hook
     user_instructions environment_context permissions turn_aborted user_shell_command skill
-    task-notification teammate-message tool_result tool_use_error function_results
-    persisted-output session_context state_snapshot hook_context extremely_important instructions
-    collaboration_mode subagent_notification context-reminder"""
-)
+    task-notification teammate-message tool_result tool_use_error function_results persisted-output
+    session_context state_snapshot hook_context extremely_important instructions collaboration_mode
+    subagent_notification context-reminder""")
 _OPEN = re.compile(r"(?<![`\w\"'])<([A-Za-z][A-Za-z_-]{3,30})(?:\s[^<>\n]{0,300})?>")
 _ARGUMENTS = re.compile(r"</?command-args>")
 _NOTES = re.compile(
@@ -36,32 +34,23 @@ _NOTES = re.compile(
 # how a whole message begins that no user wrote
 _MACHINE = (
     "This session is being continued from a previous conversation",
-    "Your task is to create a detailed summary of the conversation",
-    "Stop hook feedback:",
-    "SubagentStop hook feedback:",
-    "PreToolUse:",
-    "PostToolUse:",
-    "UserPromptSubmit operation blocked by hook",
-    "Base directory for this skill:",
-    "# AGENTS.md instructions for ",
-    "Another language model started to solve this problem",
+    "Your task is to create a detailed summary of the conversation", "Stop hook feedback:",
+    "SubagentStop hook feedback:", "PreToolUse:", "PostToolUse:",
+    "UserPromptSubmit operation blocked by hook", "Base directory for this skill:",
+    "# AGENTS.md instructions for ", "Another language model started to solve this problem",
     "The user doesn't want to proceed with this tool use",
-    "The user doesn't want to take this action right now",
-    "API Error:",
-    "No response requested.",
-)
+    "The user doesn't want to take this action right now", "API Error:", "No response requested.",
+)  # fmt: skip
 _ANSWERS = re.compile(r'"[^"\n]{1,600}"="([^"\n]{0,600})"')
 _COMMAND = re.compile(r"/[A-Za-z][\w-]{0,40}(?::[\w-]{1,60})*(?=\s|\Z)")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’]*|#?\d+")
 _NAMES = re.compile(r"`[^`\n]{1,200}`|\w/\w|\b\w{1,60}\.[a-z]{1,5}\b|[a-z][A-Z_][A-Za-z]")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-_ELSEWHERE = word_set(
-    """them it those these that this comments comment feedback findings finding issues issue ticket
-    tickets plan review reviews suggestions suggestion points point items item rest todo todos pr
-    prs spec remaining remarks list above below linear jira steps step one ones all both
-    conflicts errors failures problems everything others changes first second third last next
-    bugs bug tasks task nits notes description story epic document doc"""
-)
+_ELSEWHERE = word_set("""them it those these that this comments comment feedback findings finding
+    issues issue ticket tickets plan review reviews suggestions suggestion points point items item
+    rest todo todos pr prs spec remaining remarks list above below linear jira steps step one ones
+    all both conflicts errors failures problems everything others changes first second third last
+    next bugs bug tasks task nits notes description story epic document doc""")
 _NO_REQUESTS = ("give", "let", "get", "do", "make")
 _LINK = re.compile(r"https?://\S+")
 

@@ -20,6 +20,7 @@ _HEDGES = word_set("try ideally prefer preferably rather possible bother")
 _FOR_GOOD = word_set("never always ever session throughout anymore generally")
 _CHECKS = word_set("test tests ci check checks build builds green suite lint")
 _WRITTEN = word_set("plan outline propose proposal planning document report design spec rfc")
+_EXCEPTED = word_set("exception exceptions excepted")
 _BE = word_set("is are must should stays = - — – : , has")
 _ADDING = word_set("add write update extend cover adjust create")
 _NEGATED = word_set("don't never not or to mustn't shouldn't")
@@ -64,10 +65,13 @@ class Collector:
         exceptions = (*about.exceptions, *(free if 0 < ahead <= at else ()))
         for said, about_ in kinds:
             kind, subject, left = said, about_, exceptions
+            unclear = not exceptions and _EXCEPTED & {word.low for word in words[end:]}
             if kind in ("no_touch", "only_under") and not all(map(stands_for_paths, exceptions)):
-                continue  # "except the version field" leaves unclear what may change
+                unclear = True  # "except the version field"
+            if unclear:
+                continue
             if subject == ("it",):
-                subject = self.refer(words, at, scripts=kind == "no_run")
+                subject = self.refer(words, at)
                 if not subject:
                     continue
             if kind == "only_under" or (kind == "read_only" and exceptions and ahead):
@@ -88,15 +92,14 @@ class Collector:
         reading = Reading(tuple(self.forbidden), tuple(self.allowed), tuple(self._named))
         limits = free_requested(reading, self._requested)
         words = self.text[:4000].lower().replace(",", " ").replace(".", " ").split()
-        if _WRITTEN & set(words):  # a plan may be written down
-            noted = (each.kind == "read_only" and not each.exceptions for each in limits)
-            limits = tuple(
-                each._replace(exceptions=("docs",)) if note else each
-                for each, note in zip(limits, noted, strict=True)
-            )
-        return reading._replace(forbidden=limits)
+        noted = ("docs",) if _WRITTEN & set(words) else ()  # a plan may be written down
+        found = (
+            each._replace(exceptions=each.exceptions or noted) if each.kind == "read_only" else each
+            for each in limits
+        )
+        return reading._replace(forbidden=tuple(found))
 
-    def refer(self, words: Sequence[Word], at: int, *, scripts: bool = False) -> tuple[str, ...]:
+    def refer(self, words: Sequence[Word], at: int) -> tuple[str, ...]:
         """What "it" or "them" stands for: what the sentence or the one before it is about."""
         before = find_paths(words[:at])
         if before:
@@ -105,9 +108,7 @@ class Collector:
             first = read_objects(words[:at], start, exceptions=False)
             if first.subjects and low(words, first.end) in _BE and role(first.heads[-1]):
                 return first.subjects
-        if len(set(self._last)) == 1:
-            return self._last[:1]
-        return ("script",) if scripts and "script" in {word.low for word in words} else ()
+        return self._last[:1] if len(set(self._last)) == 1 else ()
 
     def _quote(self, sentence: Sentence, at: int) -> str:
         start, end = sentence.start, sentence.end

@@ -10,21 +10,13 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from kedge.drift.language import acts
+from kedge.drift.language import acts, objects
 from kedge.drift.language.acts import CHANGES, Order, read_order
 from kedge.drift.language.clauses import MARKS, ends_well, is_order, needs_asking, part_start
-from kedge.drift.language.objects import (
-    Objects,
-    find_paths,
-    low,
-    read_exceptions,
-    read_objects,
-    read_phrase,
-)
+from kedge.drift.language.objects import Objects, find_paths, low, read_exceptions, read_objects
 from kedge.drift.language.reading import Collector
 from kedge.drift.language.vocabulary import BASE, DOING, DONE
 from kedge.drift.limits.paths import is_path, role
-from kedge.drift.limits.roles import word_set
 from kedge.text.prose import Sentence, Word
 
 _KEPT = (
@@ -32,8 +24,13 @@ _KEPT = (
     r"|be|stable|frozen|as is|as (?:it|they) (?:is|are)|the way (?:it|they) (?:is|are)"
     r"|the same(?= $| please| and| but| \W)) "
 )
-_WORK = r"(?:(?:your|the|all|any|this|my) )*(?:changes|edits|work|diff|scope|task|fix|EDIT)"
-_IN = r"(?:to|in|inside|within|under|on)"
+_PARTS = {
+    "WORK": "(?:(?:your|the|all|any|this|my) )*(?:changes|edits|work|diff|scope|task|fix|EDIT)",
+    " BE": "(?: should| must| has to| is| are)*(?: be)?",
+    "IN": "(?:to|in|inside|within|under|on)",
+    "ONLY": "(?:only|solely|exclusively)",
+    "BUT": "(?:but|except|other than)",
+}
 _CHANGED = r"(?:should|may|must|can|is to|are to) (?:EDIT|be EDITED) "
 _STATES = (
     r"(?:mustn't|shouldn't|can't|mayn't|isn't to|aren't to) (?:be \w+|EDIT) "
@@ -42,7 +39,6 @@ _STATES = (
     r"|(?:(?:must|should|has to|have to|needs to|shall) )?(?:stays?|remains?|be left|be kept) "
     + _KEPT
 )
-_STATE_TAILS = word_set("please though and but so because any under today yet for")
 _WIDE = frozenset(("wide",))
 _SPELLED = {word: "EDITED" for word, families in DONE.items() if "edit" in families} | {
     word: "EDIT" for word, families in BASE.items() if "edit" in families
@@ -72,12 +68,6 @@ class Clause:
         match = re.match(pattern, spell(self.words[at : at + 12]))
         return at + match[0].count(" ") if match else 0
 
-    def closes(self, at: int) -> bool:
-        """True if the clause ends at a place, or says there that something may change."""
-        after = low(self.words, at)
-        changed = self.match(f"(?:nothing )?{_CHANGED}", at) > 0
-        return not after or after in MARKS or after == "please" or changed
-
     def put(self, order: Order | None) -> int:
         """Forbid what an order tells, if it ends in a way that leaves it an order."""
         kinds = acts.name_kinds(order) if order else ()
@@ -90,11 +80,8 @@ class Clause:
         on = kind == "no_new_dependencies" and low(self.words, about.end) == "on"
         if not (ask or on or about.exceptions or ends_well(self.words, about.end, sure=sure)):
             return 0
-        if (
-            kind == "read_only"
-            and self.found.is_changing
-            and not (about.heads or about.flags & _WIDE)
-        ):
+        bare = not (about.heads or about.flags & _WIDE)
+        if kind == "read_only" and self.found.is_changing and bare:
             return 0  # "don't fix it" is about something else then
         return self.found.forbid(self.sentence, self.at, kinds, about, ask=ask)
 
@@ -114,7 +101,7 @@ class Clause:
     def rule_out(self) -> int:
         """For "no new dependencies", "no changes to X", "no files should be deleted"."""
         words, start = self.words, self.end
-        core = read_phrase(words, start, places=False)
+        core = objects.read_phrase(words, start, places=False)
         rest = tuple(head for head in core.heads[:-1] if head != "code")
         if core.heads[-1:] and core.heads[-1] in CHANGES:
             about = acts.read_changes(words, core.end - 1) or core
@@ -123,10 +110,7 @@ class Clause:
             wide = _WIDE & about.flags and not about.subjects and "code" not in core.heads
             return self.put(Order(("edit",), about)) if not (wide and self.found.is_changing) else 0
         if low(words, start) in DOING:  # "no touching of X"
-            start += low(words, start + 1) == "of"
-            return self.put(
-                Order(tuple(DOING[low(words, self.end)]), read_objects(words, start + 1))
-            )
+            return self.tell(DOING)
         about = read_objects(words, start)
         end = self.match(
             r"(?:(?:should|may|must|can) (?:be )?)?(?:EDIT|[a-z]+ed|EDITED) ", about.end
@@ -139,24 +123,18 @@ class Clause:
         kinds = acts.name_nouns(about) if named else ()
         return self.found.forbid(self.sentence, self.at, kinds, about)
 
-    def keep(self, *, off: bool = False) -> int:
-        """For "leave X alone", "leave pushing to me"; `off` for "hands off X"."""
-        words, about = self.words, read_objects(self.words, self.end)
-        if low(words, self.end) in DOING and self.match("to (?:me|us) ", self.end + 1):
-            return self.put(Order(tuple(DOING[low(words, self.end)]), Objects(end=self.end + 3)))
-        if "uncommitted" in (low(words, about.end), *about.heads[-1:]):
-            return self.forbid(about, "no_commit")
-        end = max(about.end, self.end) if off else self.match(_KEPT, about.end)
+    def keep(self, mode: str = "") -> int:
+        """For "leave X alone"; `mode` is "off" for "hands off X"."""
+        about = read_objects(self.words, self.end)
+        end = max(about.end, self.end) if mode else self.match(_KEPT, about.end)
         return self.stay_unchanged(about, end)
 
     def stay_unchanged(self, about: Objects, end: int) -> int:
         free, last = read_exceptions(self.words, end)
         about = about._replace(exceptions=(*about.exceptions, *free), end=max(end, last))
         unclear = "vague" in about.flags and about.subjects
-        rest = about.heads == ("everything",) or (
-            about.heads == ("code",) and self.found.is_changing
-        )
-        if not end or unclear or (rest and "other" not in about.flags and not about.subjects):
+        rest = about.heads == ("code",) and self.found.is_changing
+        if not end or unclear or (rest and not about.subjects):
             return 0
         return self.put(Order(("edit",), about))
 
@@ -178,11 +156,6 @@ class Clause:
         end = self.match(_STATES, about.end)
         if not end or about.is_empty:
             return 0
-        after = low(words, end)
-        exceptions = read_exceptions(words, end)[0]
-        sure = bool(about.subjects) and all(map(is_path, about.subjects))
-        if after and after not in MARKS and after not in _STATE_TAILS and not (sure or exceptions):
-            return 0
         be = low(words, end - 2) == "be" and low(words, end - 1) not in ("untouched", "unchanged")
         done = DONE.get(low(words, end - 1), ()) if be else ("edit",)
         if "edit" in done:
@@ -192,7 +165,7 @@ class Clause:
     def confine(self, mode: str = "") -> int:
         """The work stays in what follows, if all of it can be resolved.
 
-        `mode` is "exact" for "stay in X", "outside" for "nothing outside X", "alone" for "Only X.".
+        `mode` is "exact" for "stay in X", "alone" for "Only X.".
         """
         words, start, about = self.words, self.end, read_objects(self.words, self.end)
         subject, after = about.subjects, low(words, about.end)
@@ -205,8 +178,6 @@ class Clause:
         if mode == "alone":
             whole = len(words) - about.end < 2 or after == ";"
             fits = whole and part_start(words, self.at) == self.at and (sure or self.at == 0)
-        elif mode == "outside":
-            fits = self.closes(about.end)
         else:
             fits = ends_well(words, about.end, sure=sure) and (sure or mode != "exact")
         if not subject or "vague" in about.flags or not fits:
@@ -215,9 +186,10 @@ class Clause:
 
     def confine_request(self) -> int:
         """For "nothing else": the files of the sentence, or else those of the whole request."""
-        names = find_paths(self.words[: self.at])
+        names, after = find_paths(self.words[: self.at]), low(self.words, self.end)
+        closes = not after or after in MARKS or after == "please" or self.match(_CHANGED, self.end)
         subject, end = (*names, "tests") if names else (), Objects(end=len(self.words))
-        return self.forbid(end, "only_under", *subject) if self.closes(self.end) else 0
+        return self.forbid(end, "only_under", *subject) if closes else 0
 
     def target(self) -> int:
         """For "only deploy to staging", "deploy to staging only"."""
@@ -260,76 +232,49 @@ class Clause:
         free = kind == "read_only" and self.found.is_changing
         return 0 if free else self.forbid(Objects(end=self.end), kind)
 
-    def keep_off(self) -> int:
-        return self.keep(off=True)
 
-    def stay(self) -> int:
-        return self.confine("exact")
-
-    def outside(self) -> int:
-        return self.confine("outside")
-
-    def alone(self) -> int:
-        return self.confine("alone")
-
-
-# A method of Clause, or a kind of limit, and what comes before the object; WORK and IN are above.
+# A method of Clause with its mode, or a kind of limit, and what comes before the object, in which
+# the names of _PARTS stand for those.
 _PATTERNS = """
 label (?:(?:files|things) )?(?:you )?(?:mustn't|mayn't|shouldn't|don't) EDIT :
 label (?:off[ -]limits|out of scope|not in scope|(?:things to )?leave alone|non-goals?|frozen) :
-label (?:the )?following(?: files)? (?:must|should) (?:stay|remain) un\\w+ :
-label (?:the )?following(?: files)? (?:mustn't EDIT|are off[ -]limits) :|do nothing to
+label (?:the )?following(?: files)? (?:(?:must|should) (?:stay|remain) un\\w+|mustn't EDIT) :
+label (?:the )?following(?: files)? are off[ -]limits :|do nothing to
 tell (?:(?:i|we) )?don't want(?: you)? to|(?:you|we) (?:mustn't|shouldn't|can't|mayn't)
 tell mustn't|shouldn't|(?:you )?(?:don't|never)(?: , [a-z ]{1,30} ,)?(?: you)?(?: dare)?
-tell (?:i'd|would|rather|prefer)(?: rather| prefer)?(?: that| if)? you (?:don't|didn't)
 tell (?:careful|sure|try|you're|you) not(?: allowed)? to|you aren't(?: allowed| supposed)? to
 tell (?:you|please) not|under no (?:circumstances?|conditions?)(?: (?:may|should) you)?
 rule_out (?:i|we) don't want(?: any)?|(?:there (?:should|must) be |make |making )?(?:no|zero)
 exclude without|avoid|refrain from|stop|hold off on|mind not|neither
 keep leave|keep|leaving|keeping
-keep_off (?:keep your )?hands off(?: of| from)?
-keep_off (?:stay|keep|steer) (?:away|clear|out|off)(?: from| of)?
+keep:off (?:(?:keep your )?hands off|(?:stay|keep|steer) (?:away|clear|out|off))(?: of| from)?
 no_branch stay on (?:this|the|the current) branch|work on the current branch only
 target (?:only )?(?:deploy|publish|release)(?: only)? to(?: the)?
-confine (?:(?:just|only) )?EDIT (?:only|just|solely|exclusively)
-confine (?:only|solely|exclusively) EDIT(?: in| under| inside)?
-confine (?:i|we) only want (?:you to EDIT|changes (?:to|in))
-confine only (?:allowed|want you) to EDIT|EDIT nothing (?:but|except|other than)
-confine (?:only|solely|exclusively) work (?:in|on|inside)
-confine work (?:only|exclusively|solely) (?:in|on|inside|within)
+confine (?:(?:just|only) )?EDIT (?:just|ONLY)|ONLY EDIT(?: in| under| inside)?
+confine (?:we )?only (?:allowed to EDIT|want you to EDIT|want changes IN)|EDIT nothing BUT
+confine (?:ONLY work|work ONLY) (?:in|on|inside|within)
 confine (?:only )?make (?:(?:your|any|all) )?(?:changes|edits)(?: only)? (?:in|to)
-confine WORK (?:should|must|may) only be (?:made|done) IN
 confine the only (?:file|files|thing) you (?:should|may|can|must) EDIT (?:is|are)
 confine (?:limit|restrict|confine|keep) (?:yourself|WORK)(?: limited| local)? IN(?: one file :)?
-confine (?:you're|WORK(?: should| must| has to| is| are)*(?: be)?) (?:limited|restricted) IN
-confine (?:you're|WORK(?: should| must| has to| is| are)*(?: be)?) (?:confined|contained) IN
-stay (?:WORK (?:(?:should|must|has to) )?)?(?:stay|stays|remain|belong|work) (?:in|inside|within)
-stay stick to
-outside (?:(?:nothing|no files?|no changes) )?outside(?: of)?|nothing (?:but|except|other than)
+confine (?:you're|WORK BE) (?:limited|\\w+ined|restricted|only be made) IN
+confine:exact stick to|(?:WORK (?:\\w+ )?)?(?:stays?|remain|belong|work) (?:in|inside|within)
+confine:exact (?:(?:nothing|no files?|no changes) )?outside(?: of)?|nothing BUT
 confine_request (?:nothing|nowhere) (?:else|more)
-alone only(?: under| in| inside| within)?
+confine:alone only(?: under| in| inside| within)?
 ask (?:ask|check|confirm)(?: with)?(?: me| us)?(?: for \\w+ \\w+)?(?: first)? before(?: you)?
 ask before(?: you)?|if you (?:need|want|have)(?: to)?
 replace_tool (?:we )?use [\\w-]+(?: for \\w+)?(?: ,)? (?:not|never|instead of|rather than)
 no_tests skip (?:the )?tests?(?= [.,!]| $| for | please )
-no_commit (?:i'll|i will) (?:do the )?commit(?:s|ting)?
-no_push (?:i'll|i will) (?:do the )?push(?:es|ing)?
+no_commit (?:i'll|i will) (?:do the )?commit
 read_only (?:just|only) (?:explain|describe|summari[sz]e|analy[sz]e|investigate|review|outline)
 read_only (?:just|only) (?:propose|suggest|brainstorm|diagnose|answer|discuss|plan|tell me|audit)
-read_only (?:review|explain|plan|answer|analysis) only(?= [.,:;!] | please | $)
+read_only (?:review|explain|plan|answer|analysis) only(?= [.,:;!] | please | $)|read-only please
 read_only this is a read-only|treat (?:the )?(?:repo|repository|codebase) as read-only
-read_only read-only please
 no_network work offline
 """
-_INSIDE = (
-    (
-        "no_new_dependencies",
-        r"\b(?:only (?:the )?(?:stdlib|standard library)|(?:stdlib|library) only) ()",
-    ),
-    (
-        "only_under",
-        r"(?:^|: |\b(?:in|under|inside|within|to) (?:the )?)(\S+) (?:folder )?only (?:[.,;!] |$)",
-    ),
+_INSIDE = re.compile(
+    r"\b(?:only (?:the )?(?:stdlib|standard library)|(?:stdlib|library) only) "
+    r"|(?:^|: |\b(?:in|under|inside|within|to) (?:the )?)(?P<path>\S+) only (?:[.,;!] |$)"
 )
 
 
@@ -338,7 +283,8 @@ def _list_rules() -> list[tuple[str, re.Pattern[str]]]:
     lines: dict[str, list[str]] = {}
     for line in _PATTERNS.strip().splitlines():
         name, _, pattern = line.partition(" ")
-        pattern = pattern.replace("WORK", _WORK).replace("IN", _IN)
+        for part, meaning in _PARTS.items():
+            pattern = pattern.replace(part, meaning)
         lines.setdefault(name, []).append(pattern)
     return [(name, re.compile(f"(?:{'|'.join(patterns)}) ")) for name, patterns in lines.items()]
 
@@ -346,13 +292,13 @@ def _list_rules() -> list[tuple[str, re.Pattern[str]]]:
 def match_inside(found: Collector, sentence: Sentence) -> None:
     """For "Scope: src/a only", "do this in plugins/slack only", "use only the standard library"."""
     text = spell(sentence.words)
-    for kind, pattern in _INSIDE:
-        match = re.search(pattern, text)
-        if match and is_order(sentence, 0):
-            at = text[: max(0, match.start(1))].count(" ")
-            paths = find_paths(sentence.words[at : at + 1]) if match[1] else ()
-            if paths or kind != "only_under":
-                Clause(found, sentence, at, at).forbid(Objects(end=at + 1), kind, *paths)
+    match = _INSIDE.search(text)
+    if match and is_order(sentence, 0):
+        at = text[: max(0, match.start("path"))].count(" ")
+        paths = find_paths(sentence.words[at : at + 1]) if match["path"] else ()
+        if paths or not match["path"]:
+            kind = "only_under" if paths else "no_new_dependencies"
+            Clause(found, sentence, at, at).forbid(Objects(end=at + 1), kind, *paths)
 
 
 def match_rules(found: Collector, sentence: Sentence, at: int) -> int:
@@ -362,7 +308,9 @@ def match_rules(found: Collector, sentence: Sentence, at: int) -> int:
         match = pattern.match(text)
         if match:
             clause = Clause(found, sentence, at, at + match[0].count(" "))
-            end: int = getattr(clause, name)() if hasattr(Clause, name) else clause.phrase(name)
+            method, _, mode = name.partition(":")
+            act = getattr(clause, method, None)
+            end: int = act(*(mode and [mode])) if act else clause.phrase(name)
             if end:
                 return end
     return 0

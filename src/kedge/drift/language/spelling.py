@@ -10,35 +10,27 @@ from kedge.drift.limits.roles import word_set
 from kedge.text.prose import Word
 from kedge.text.typos import TypoTable
 
-_NEGATIONS = word_set("dont cant mustnt shouldnt isnt arent didnt")
-_NEGATED = {
-    "do": "don't", "must": "mustn't", "should": "shouldn't", "can": "can't", "may": "mayn't",
-    "did": "didn't", "is": "isn't", "are": "aren't", "shall": "mustn't",
-}  # fmt: skip
+_HELPERS = ("do", "must", "should", "can", "may", "did", "is", "are")
+_NEGATED = {verb: f"{verb.removesuffix('n')}n't" for verb in _HELPERS} | {"shall": "mustn't"}
+_NEGATIONS = {negated.replace("'", ""): negated for negated in _NEGATED.values()}
 _SHORT = {"w/o": "without", "cannot": "can't", "donot": "don't", "pls": "please", "plz": "please",
-          "youre": "you're", "pull-request": "pr", "pull-requests": "prs"}  # fmt: skip
-_VERBS = word_set(
-    """touch edit change modify update overwrite rewrite delete remove rename commit push install
-    create refactor reformat deploy merge rebase amend"""
-)
-_KNOWN = word_set(
-    """don't mustn't shouldn't should never without avoid nothing refrain only leave alone untouched
-    unchanged outside except anything everything other files folder directory tests docs
-    documentation config migrations schema lockfile changes edits dependencies dependency packages
-    libraries restrict confine yourself keep hands limits please under exactly generated readme
-    frozen allowed limited inside within branch branches introduce modifications until module
-    library"""
-)
+          "pull-request": "pr", "pull-requests": "prs"}  # fmt: skip
+_VERBS = word_set("""touch edit change modify update overwrite rewrite delete remove rename commit
+    push install create refactor reformat deploy merge rebase amend""")
+_KNOWN = word_set("""don't mustn't shouldn't should never without avoid nothing refrain only leave
+    alone untouched unchanged outside except anything everything other files folder directory tests
+    docs documentation config migrations schema lockfile changes edits dependencies dependency
+    packages libraries restrict confine yourself keep hands limits please under exactly generated
+    readme frozen allowed limited inside within branch branches introduce modifications until module
+    library""")
 # words of their own that look like a known word with an error
-_OTHERS = word_set(
-    """newer fever sever lever void couch torch tough charge charged charges charging chance along
-    clone weave heave lease excerpt expect noting bother mother ether fires tiles flies miles texts
-    rests crate holder colder folded treated exits emits exit emit exiting exited hand handy hangs
-    director directors remote remotes scheme migration undef pleased verge rushed rushing file
-    won't wont dos doc util modulo branched modification limiter package packaged fixes older ever
-    generates modifies modifier committer committee filed fills treating hanging lone mere mend
-    codify redactor rewrote overwrote preformatted dunder"""
-)
+_OTHERS = word_set("""newer fever sever lever void couch torch tough charge charged charges charging
+    chance along clone weave heave lease excerpt expect noting bother mother ether fires tiles flies
+    miles texts rests crate holder colder folded treated exits emits exit emit exiting exited hand
+    handy hangs director directors remote remotes scheme migration undef pleased verge rushed
+    rushing file won't wont dos doc util modulo branched modification limiter package packaged fixes
+    older ever generates modifies modifier committer committee filed fills treating hanging lone
+    mere mend codify redactor rewrote overwrote preformatted dunder""")
 
 
 @cache
@@ -53,8 +45,7 @@ def correct(word: str) -> str:
     """Return the known word that this is with one typing error, else the word itself."""
     if word in ("nto", "ont"):
         return "not"
-    bare = word.replace("'", "")
-    return f"{bare[:-1]}'t" if bare in _NEGATIONS else _table().correct(word)
+    return _NEGATIONS.get(word.replace("'", "")) or _table().correct(word)
 
 
 def normalise(words: Sequence[Word]) -> tuple[Word, ...]:

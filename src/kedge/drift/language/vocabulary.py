@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from kedge.drift.limits.roles import word_set
 
-# What an agent does, by family of verbs. A verb such as "start" has more than one.
-_FAMILIES = {
-    "edit": """touch edit change modify alter update rewrite overwrite adjust tweak patch adapt
-        revise""",
-    "implement": "implement code fix start",
-    "read": "read open cat view inspect",
-    "break": "break",
-    "delete": "delete remove rm erase drop",
-    "discard": "discard revert undo",
-    "upgrade": "upgrade bump downgrade",
-    "rename": "rename move relocate",
-    "commit": "commit auto-commit",
-    "switch": "switch checkout",
-    "run": "run execute launch invoke trigger start",
-    "deploy": "deploy publish release",
-    "add": "add introduce",
-    "create": "create write generate produce make",
-    "format": "format reformat auto-format autoformat",
-    "refactor": "refactor restructure",
-    "weaken": "weaken skip disable xfail",
-    "network": "browse access",
-}
-_SINGLE = (
-    "push force-push amend rebase merge stash reset squash stage tag branch install use download"
-)
+# What an agent does, as families of verbs: the name, or the name and its verbs. A verb such as
+# "start" is in more than one.
+_FAMILIES = """edit: touch edit change modify alter update rewrite overwrite adjust tweak patch
+edit: adapt revise; implement: implement code fix start; read: read open cat view inspect; break
+delete: delete remove rm erase drop; discard: discard revert undo; upgrade: upgrade bump downgrade
+rename: rename move relocate; commit: commit auto-commit; switch: switch checkout
+run: run execute launch invoke trigger start; deploy: deploy publish release; add: add introduce
+create: create write generate produce make; format: format reformat auto-format autoformat
+refactor: refactor restructure; weaken: weaken skip disable xfail; network: browse access
+push; force-push; amend; rebase; merge; stash; reset; squash; stage; tag; branch; install; use
+download"""
 _DOUBLED = word_set("""run commit auto-commit drop tag skip format reformat auto-format autoformat
-    reset""")  # fmt: skip
+    reset""")
 _PARTICIPLES = {"rewrite": "rewritten", "overwrite": "overwritten", "write": "written",
                 "make": "made", "read": "read", "break": "broken", "run": "run"}  # fmt: skip
 
@@ -39,8 +25,9 @@ def _list_forms() -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str,
     base: dict[str, list[str]] = {}
     doing: dict[str, list[str]] = {}
     done: dict[str, list[str]] = {}
-    for family, verbs in (*_FAMILIES.items(), *((verb, verb) for verb in _SINGLE.split())):
-        for verb in verbs.split():
+    for line in _FAMILIES.replace("\n", "; ").split("; "):
+        family, _, verbs = line.partition(": ")
+        for verb in verbs.split() or [family]:
             stem = verb + verb[-1] if verb in _DOUBLED else verb.removesuffix("e")
             past = f"{verb[:-1]}ied" if verb.endswith("fy") else f"{stem}ed"
             base.setdefault(verb, []).append(family)
@@ -52,55 +39,43 @@ def _list_forms() -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str,
 BASE, DOING, DONE = _list_forms()  # word -> families
 
 # before an order, without making it anything but an order
-FILLER = word_set(
-    """please just also and but so then ok okay again still really kindly though however oh no yes
-    yeah yep well remember note important nb ps btw hey hi hello thanks thank great good nice
-    cool alright right sure perfect fine actually instead plus additionally finally first second
-    third next now today here always anyway hmm hm ah sorry reminder warning caveat todo lastly
-    afterwards meanwhile otherwise therefore overall basically simply attention strictly
-    absolutely definitely fyi and/or obviously"""
-)
+FILLER = word_set("""please just also and but so then ok okay again still really kindly though
+    however oh no yes yeah yep well remember note important nb ps btw hey hi hello thanks thank
+    great good nice cool alright right sure perfect fine actually instead plus additionally finally
+    first second third next now today here always anyway sorry reminder warning lastly afterwards
+    otherwise therefore simply strictly absolutely definitely fyi obviously""")
 
-GOING_ON = word_set(
-    """yes y yeah yep yup ok okay sure please do it go on ahead continue proceed carry keep going
-    resume next good great perfect nice thanks thank you looks look lgtm sounds fine right
-    correct exactly that this is was the idea a an all of them for now then and let's lets try
-    again retry commit push pushed pr create open merge rebase pull main branch origin draft
-    force with lease everything changes change we have so far option first second third last one
-    two three 1 2 3 4 5 6 7 8 9 0 run start finish finished done stop wait no nope not to yes, me
-    i think agree agreed makes sense cool awesome alright works approved approve up my your
-    current new out off based update parent capture too also at same time just both either"""
-)
+GOING_ON = word_set("""yes y yeah yep yup ok okay sure please do it go on ahead continue proceed
+    carry keep going resume next good great perfect nice thanks thank you looks look lgtm sounds
+    fine right correct exactly that this is was the idea a an all of them for now then and let's
+    lets try again retry commit push pushed pr create open merge rebase pull main branch origin
+    draft force with lease everything changes change we have so far option first second third last
+    one two three 1 2 3 4 5 6 7 8 9 0 run start finish finished done stop wait no nope not to yes,
+    me i think agree agreed makes sense cool awesome alright works approved approve up my your
+    current new out off based update parent capture too also at same time just both either""")
 
 # a request for a change begins with one of these
-CHANGING = word_set(
-    """add implement fix change update remove delete rename move create write make refactor replace
-    convert migrate port extract split merge rewrite improve optimise optimize simplify speed
-    clean handle support introduce use switch upgrade bump downgrade drop revert undo restore
-    rework adjust adapt address resolve correct repair enable disable hide build generate
+CHANGING = word_set("""add implement fix change update remove delete rename move create write make
+    refactor replace convert migrate port extract split merge rewrite improve optimise optimize
+    simplify speed clean handle support introduce use switch upgrade bump downgrade drop revert undo
+    restore rework adjust adapt address resolve correct repair enable disable hide build generate
     integrate extend reduce increase set put wire hook inject strip sort format lint document
     translate apply do finish complete ensure allow prevent avoid turn reorganise reorganize
-    restructure unify consolidate deduplicate separate expose inline rebase commit push install
-    deploy release publish configure edit modify give let get redesign style align center render
-    validate parse cache log track store save include exclude ignore skip throw catch wrap mock
-    stub cover test tweak polish debug patch scaffold bootstrap initialise initialize setup
-    prepare automate draft append insert prepend limit restrict cap shorten scale tidy swap
-    define declare import export pin lock unlock mark annotate type"""
-)
+    restructure unify separate expose inline rebase commit push install deploy release publish
+    configure edit modify give let get redesign style align render validate parse cache log track
+    store save include exclude ignore skip throw catch wrap mock stub cover test tweak polish debug
+    patch setup prepare draft append insert limit restrict cap shorten scale tidy swap define import
+    export pin lock mark type""")
 
 # a request may also begin with one of these, its verb follows
-ASKING = word_set(
-    """can could would will should you we i i'd let's lets need want please pls do shouldn't
-    don't it the there this that maybe perhaps"""
-)
-
 POLITE = word_set("can could would will please you")
+ASKING = POLITE | word_set(
+    "should we i i'd let's lets need want pls do shouldn't don't it the there this that maybe"
+)
 
 # words with which a question or a request for an answer begins
-LOOKING = word_set(
-    """why what what's how where when which who whose is are was were does did do has have had can
-    could would should will explain describe tell show summarise summarize analyse analyze
-    investigate review list check look find see compare read understand wondering question
+LOOKING = word_set("""why what what's how where when which who whose is are was were does did do has
+    have had can could would should will explain describe tell show summarise summarize analyse
+    analyze investigate review list check look find see compare read understand wondering question
     clarify think discuss outline propose suggest brainstorm research diagnose inspect examine
-    evaluate assess verify confirm walk give isn't aren't doesn't don't"""
-)
+    evaluate assess verify confirm walk give isn't aren't doesn't don't""")

@@ -17,10 +17,8 @@ from kedge.drift.limits.paths import is_path
 from kedge.drift.limits.roles import word_set
 from kedge.text.prose import Sentence, Word, sentences
 
-_FORBIDDING = word_set(
-    """don't don'ts not never avoid only off-limits limits non-goals non-goal forbidden out alone
-    untouched unchanged mustn't mayn't shouldn't"""
-)
+_FORBIDDING = word_set("""don't don'ts not never avoid only off-limits limits non-goals non-goal
+    forbidden out alone untouched unchanged mustn't mayn't shouldn't""")
 _FREE = re.compile(r"(?:you (?:can|may)(?: also| now)?|free to|go ahead and|(?:fine|okay|ok) ,?) $")
 _PERMITTED = re.compile(
     r"(?:can|may) (?:also )?(?:be (?P<done>\w+)|EDIT) |(?:is|are) (?:now )?(?:fair game|unlocked"
@@ -121,7 +119,7 @@ def _read_permission(found: Collector, sentence: Sentence, at: int) -> int:
     kinds = name_kinds(Order(tuple(verbs), about)) or (("change", ()),)
     found.grant(kinds, about, explicit=True)
     end = about.end + match[0].count(" ")
-    spared = read_exceptions(words, end)[0]
+    spared, last = read_exceptions(words, end)
     if spared:  # "everything in src is fine to change except src/legal"
-        found.forbid(sentence, at, (("no_touch", spared),), about)
+        found.forbid(sentence, at, (("no_touch", spared),), about._replace(end=last))
     return end
