@@ -13,7 +13,7 @@ HARD = [
     "Nobody should touch src/compat right now. Fix the tokenizer bug.",
     "Bitte nur die Tests anpassen.",
     "Ne modifie rien sans me demander.",
-    "Do not go near the Terraform state in infra/state.",
+    "Do not go near the Terraform state in infra/prod.",
 ]
 ORDINARY = [
     "Add a --json flag to the list command",

@@ -94,6 +94,17 @@ SAID = [
     ("The public API must not change", "keep_api", ()),
     ("Only deploy to staging", "only_target", ("staging",)),
     ("Deploy to staging only.", "only_target", ("staging",)),
+    ("Use only the bucket acme-preview.", "only_target", ("acme-preview",)),
+    ("Use just teh zone eu.acme.dev, no other zone", "only_target", ("eu.acme.dev",)),
+    ("Just change infra/main.tf, nothing else: the size is t3.large", "only_under",
+     ("infra/main.tf",)),
+    ("Keep every pub fn signature exactly as it is", "keep_api", ()),
+    ("Don't add packages to package.json", "no_new_dependencies", ()),
+    ("Don't spawn subagents with Task", "no_tool", ("subagents",)),
+    ("Add a column. No changes too the store in admin/store/ please", "no_touch",
+     ("admin/store/",)),
+    ("do not opne private/keys/", "no_read", ("private/keys/",)),
+    ("Don't swich branches", "no_branch", ()),
     ("Don't toch src/a.py", "no_touch", ("src/a.py",)),
     ("Do nto edit src/a.py", "no_touch", ("src/a.py",)),
     ("Nevr modfy src/a.py", "no_touch", ("src/a.py",)),
@@ -167,6 +178,11 @@ NOT_SAID = [
     "Add a note to the README that users must not edit config.yml by hand.",
     "Please stop the server from touching tmp/ on startup.",
     "Only change the timeout in config.py to 30",
+    "don't create a user, open /setup",
+    "Don't edit src/a.py without running the tests",
+    "Use only hooks, no classes.",
+    "Only use the database when needed.",
+    "Reproduce it with an empty project (no external dependencies) and Django 4.",
 ]
 
 
@@ -193,6 +209,8 @@ def test_messages_that_only_seem_to_forbid(text: str) -> None:
 def test_exceptions_and_strength() -> None:
     (found,) = limits("Don't touch the tests except for tests/test_new.py")
     assert found.exceptions == ("tests/test_new.py",)
+    (found,) = limits("Don't modify locales/, except locales/en.json if you need a new key")
+    assert found.exceptions == ("locales/en.json",)
     (found,) = limits("No changes to db/, but you may edit db/draft.sql")
     assert found.exceptions == ("db/draft.sql",)
     (found,) = limits("Don't add dependencies, except for zod")

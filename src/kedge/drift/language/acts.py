@@ -21,9 +21,8 @@ PROGRAMS = word_set("""npm npx yarn pnpm bun node deno pip pip3 pipx uv poetry c
     apt apt-get brew ssh rsync rm mv cp mvn gradle ruby rails rake php psql mysql sqlite3 aws gcloud
     bash jq ansible prettier eslint black isort gofmt rustfmt ruff mypy pytest jest subagents
     subagent websearch webfetch""")
-DEPENDENCIES = word_set(
-    "dependency dependencies dep deps package packages library libraries lib libs crate crates gems"
-)
+DEPENDENCIES = word_set("""dependency dependencies dep deps package packages library libraries lib
+    libs crate crates gems""")
 CHANGES = word_set("changes change edits edit modifications modification")
 _FORMATTERS = word_set("isort prettier black gofmt rustfmt formatter formatters autoformatter")
 _ADVERBS = word_set("""ever even just actually please directly manually simply also then now
@@ -31,10 +30,11 @@ _ADVERBS = word_set("""ever even just actually please directly manually simply a
     under circumstances""")
 _TAIL_ADVERBS = word_set("or and on in for yet anything please here commands at again directly")
 _API = word_set("api apis interface interfaces signature signatures exports")
-_API_WORDS = _API | word_set(
-    "public exported external existing current function functions method methods names module"
-)
+_API_WORDS = _API | word_set("""public pub fn func exported external existing current function
+    functions method methods names module""")
 _TARGETS = word_set("staging production prod dev development test sandbox preview qa uat local")
+PLACES = word_set("""environment env cluster namespace bucket zone host server database project
+    account region context stage""")
 _PHRASES = {
     "mess with": "edit", "messing with": "edit", "go near": "edit", "look at": "read",
     "looking at": "read", "pull in": "add", "pulling in": "add", "kick off": "run",
@@ -162,7 +162,7 @@ def read_changes(words: Sequence[Word], at: int) -> Objects | None:
     after = low(words, at + 1)
     if low(words, at) not in CHANGES:
         return None
-    if after in ("to", "in", "on", "at", "into", "outside"):
+    if after in ("to", "too", "in", "on", "at", "into", "outside"):
         return read_objects(words, at + 2 - (after == "outside"))
     return Objects(flags=frozenset(("wide",)), heads=("changes",), end=at + 1)
 
@@ -181,8 +181,6 @@ def name_nouns(about: Objects) -> Kinds:
     tools = [head for head in about.heads if head in PROGRAMS]
     if tools and not heads - PROGRAMS - {"commands", "packages"}:
         return _one("no_new_dependencies") if "packages" in heads else _one("no_tool", *tools)
-    if heads & {"file", "files"} and "new" not in about.flags:
-        return ()
     return _look_up("none", about) or _name_family("add", about._replace(subjects=()))
 
 
@@ -193,7 +191,8 @@ def is_api(heads: Sequence[str]) -> bool:
 
 def is_target(word: Word) -> bool:
     """True if a word names a place to deploy to."""
-    named = word.kind == "code" and not is_named_path(word) and " " not in word.text
+    name = word.kind == "code" or (word.kind == "word" and "-" in word.text.strip("-"))
+    named = name and not is_named_path(word) and " " not in word.text
     return word.low in _TARGETS or named
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from kedge.drift.language.objects import low, read_exceptions
 from kedge.drift.language.vocabulary import BASE, CHANGING, DOING, DONE, FILLER
-from kedge.drift.limits.paths import is_path
 from kedge.drift.limits.roles import word_set
 from kedge.text.prose import Sentence, Word
 
@@ -19,15 +18,12 @@ LEADS = FILLER | word_set("""be careful make sure that ensure to do go ahead let
     want would like i'd you're are told asked feel free must should may can could prefer rather fact
     i.e. always both""")
 _CONDITIONS = word_set("if when whenever once unless until")
-_REPORTING = word_set(
-    "says said say wrote prints printed error complains warns reported told tells e.g. like example"
-)
-_CAUSING = word_set("make let have ensure get allow")
+_REPORTING = word_set("""says said say wrote prints printed error complains warns reported told
+    tells e.g. like example""")
 MODALS = word_set("should must will would can may shall could might")
 AGENTS = word_set("you we i please let's i'd you're")
-_SUBJECTS = word_set(
-    "the a an it this there users we i if when while for our my its they don't never"
-)
+_SUBJECTS = word_set("""the a an it this there users we i if when while for our my its they don't
+    never""")
 _TAILS = FILLER | word_set("""yet anymore anywhere unless except other apart besides because since
     as or it manually myself yourself either although nor i i'll we you only ever too excluding more
     under locally this around over against directly""")
@@ -95,7 +91,7 @@ def is_order(sentence: Sentence, start: int) -> bool:
         return told and not moved and not foreign and (joint == "," or not purpose)
     if joint not in ("and", "or", "then", "nor") or low(words, start - 2) == ",":
         return True
-    tied = ahead[0] in _CAUSING or {"that", "which", "so"} & set(ahead) or foreign
+    tied = {"that", "which", "so"} & set(ahead) or foreign
     return not tied and ("you" in ahead[:3] or not purpose)
 
 
@@ -104,8 +100,6 @@ def _is_label(words: Sequence[Word], end: int) -> bool:
     start = part_start(words, end)
     lows = [word.low for word in words[start:end] if word.low not in FILLER]
     introduces = not lows or lows[0] not in CHANGING or lows[0] in ("limit", "do")
-    if any(is_path(word.text) for word in words[start:end]):
-        return introduces
     return len(lows) <= 5 and introduces and not _REPORTING & set(lows)
 
 
@@ -133,14 +127,11 @@ def ends_well(words: Sequence[Word], end: int, *, sure: bool) -> bool:
         return bool(_AWAITED & {low(words, end + step) for step in range(1, 5)})
     if word in ("in", "for", "at", "to", "with", "from", "on", "into", "by"):
         return sure or after in _FRAMES or (word == "to" and after in ("make", "get", "fix"))
-    if word in ("without", "that", "which") or (word in CHANGING and word not in FILLER):
-        return False
-    return word in _TAILS or (sure and word not in BASE and word not in DONE)
+    return word in _TAILS or (sure and word not in (*BASE, *DONE, "without", "that", "which"))
 
 
 def needs_asking(words: Sequence[Word], end: int) -> bool:
     """True for "without asking", "unless I say so": allowed once the user agreed."""
+    agreed = {"without": "asking checking approval permission consent ok explicit", "unless": "i"}
     near = {low(words, end + step) for step in range(1, 4)}
-    agreed = word_set("asking checking approval permission consent ok explicit")
-    word = low(words, end)
-    return bool(near & agreed) if word == "without" else word == "unless" and "i" in near
+    return bool(near & word_set(agreed.get(low(words, end), "")))

@@ -27,6 +27,7 @@ _ENDS = word_set("""in under inside within outside of from to into on at by with
     around over against being below above right other exactly completely entirely ending locally
     directly manually yourself""")
 _PLACES = word_set("in under inside within below of from outside")
+_NO_ENDINGS = word_set("nano micro small medium large xlarge com org io dev")  # sizes and hosts
 _BEING = word_set("is are was were must should may can will has have does needs isn't aren't fails")
 _JOINING = word_set(", and or nor & + /")
 _EXCEPTING = word_set("except excluding besides barring excepting unless")
@@ -59,7 +60,10 @@ def is_named_path(word: Word) -> bool:
     """True if a word of a sentence is a path."""
     if word.kind == "code":
         return " " not in word.text and (is_path(word.text) or word.text.endswith("/"))
-    return word.kind == "word" and is_path(word.text)
+    other = (
+        word.low[0] != "." and word.low.rpartition(".")[2] in _NO_ENDINGS and "/" not in word.low
+    )
+    return word.kind == "word" and is_path(word.text) and not other
 
 
 def find_paths(words: Sequence[Word]) -> tuple[str, ...]:
@@ -93,10 +97,10 @@ def _continues(words: Sequence[Word], before: Objects, more: Objects, at: int, s
     leads = low(words, start - 1) in ("", "but", "so", "that", ",", ";", ":", "-", "—", ".")
     if low(words, more.end) in _BEING and not (leads and not comma and more.subjects):
         return False
-    if more.subjects and all(map(is_path, more.subjects)):
-        return True
     if role(first) is None and (first in CHANGING or first in BASE or first in LOOKING):
         return False
+    if more.subjects and all(map(is_path, more.subjects)):
+        return True
     if more.outside or "wide" in more.flags:
         return bool(more.outside)
     if more.subjects:
@@ -112,9 +116,9 @@ def read_exceptions(words: Sequence[Word], at: int) -> tuple[tuple[str, ...], in
     first, second = low(words, start), low(words, start + 1)
     if first == "but":
         phrase = read_phrase(words, start + 1)
-        paths = tuple(each for each in phrase.subjects if is_path(each))
         after = low(words, phrase.end)
         ends = not after or words[phrase.end].kind == "mark" or after in _BEING
+        paths = tuple(filter(is_path, phrase.subjects))
         return (paths, phrase.end) if paths and ends else ((), at)
     if first in _EXCEPTING:
         spot = start + 1
@@ -164,13 +168,15 @@ def read_phrase(words: Sequence[Word], at: int, *, places: bool = True) -> Objec
     subject = name_files(texts, find_paths(core))
     subjects: tuple[str, ...] = (subject,) if subject else ()
     outside: tuple[str, ...] = ()
-    place, end = _read_place(words, spot, wide=wide) if places else ((), spot)
+    place, end = _read_place(words, spot) if places else ((), spot)
     if place and low(words, spot) == "outside":
         outside, subjects, flags = place, (), flags - {"wide", "pronoun"}
     elif place and wide:
         subjects, flags = place, flags - {"wide", "pronoun"}
     elif place and subject and not is_path(subject):
         subjects = tuple(f"{subject} in {each}" for each in place)
+    elif place and all(each.strip("/").endswith(lows[-1]) for each in place):
+        subjects = place  # "the store in admin/store/"
     bracket = find_paths(words[end + 1 : end + 2]) if low(words, end) == "(" else ()
     if bracket and low(words, end + 2) == ")" and not outside and not is_path(subject):
         subjects, end = bracket, end + 3
@@ -181,13 +187,9 @@ def read_phrase(words: Sequence[Word], at: int, *, places: bool = True) -> Objec
     return Objects(subjects, lows, (), outside, frozenset(flags), end + 2 * (there and wide))
 
 
-def _read_place(words: Sequence[Word], at: int, *, wide: bool) -> tuple[tuple[str, ...], int]:
+def _read_place(words: Sequence[Word], at: int) -> tuple[tuple[str, ...], int]:
     """Read "in src/a or src/b"; the end is the beginning where no such place follows."""
-    first = low(words, at)
-    if wide and first == "ending" and low(words, at + 1) in ("in", "with"):
-        paths = find_paths(words[at + 2 : at + 3])
-        return (tuple(f"*{each}" for each in paths), at + 3) if paths else ((), at)
-    if first not in _PLACES:
+    if low(words, at) not in _PLACES:
         return (), at
     start = at + 1 + (low(words, at + 1) == "of")
     if low(words, start) in roles.FOLDERS and low(words, start + 1) not in roles.FOLDER_WORDS:

@@ -14,14 +14,13 @@ from kedge.drift.limits.roles import word_set
 
 MOST = 1 << 16  # characters of a prompt that are read
 
-_TAGS = word_set("""system-reminder system_reminder command-name command-message command-contents
-    local-command-stdout local-command-stderr local-command-caveat bash-input bash-stdout
-    bash-stderr ide_opened_file ide_selection ide_diagnostics new-diagnostics
-    user-prompt-submit-hook session-start-hook post-tool-use-hook pre-tool-use-hook stop-hook
-    user_instructions environment_context permissions turn_aborted user_shell_command skill
-    task-notification teammate-message tool_result tool_use_error function_results persisted-output
-    session_context state_snapshot hook_context extremely_important instructions collaboration_mode
-    subagent_notification context-reminder""")
+_TAGS = re.compile(
+    r"(?:system|context)[-_]reminder|(?:local-)?command-(?!args)[a-z]+|bash-[a-z]+|ide_[a-z_]+"
+    r"|[a-z-]+-hook|(?:environment|session|hook)_context|(?:user_)?instructions|permissions|skill"
+    r"|turn_aborted|user_shell_command|(?:task-|subagent_)notification|teammate-message|tool_result"
+    r"|tool_use_error|function_results|persisted-output|state_snapshot|extremely_important"
+    r"|collaboration_mode|new-diagnostics"
+)
 _OPEN = re.compile(r"(?<![`\w\"'])<([A-Za-z][A-Za-z_-]{3,30})(?:\s[^<>\n]{0,300})?>")
 _ARGUMENTS = re.compile(r"</?command-args>")
 _NOTES = re.compile(
@@ -130,7 +129,7 @@ def _untagged(text: str) -> str:
     missing: set[str] = set()
     for tag in _OPEN.finditer(text):
         name = tag[1]
-        if tag.start() < place or name.lower() not in _TAGS or name in missing:
+        if tag.start() < place or not _TAGS.fullmatch(name.lower()) or name in missing:
             continue
         end = text.find(f"</{name}>", tag.end())
         if end < 0:

@@ -65,11 +65,9 @@ class Collector:
         exceptions = (*about.exceptions, *(free if 0 < ahead <= at else ()))
         for said, about_ in kinds:
             kind, subject, left = said, about_, exceptions
-            unclear = not exceptions and _EXCEPTED & {word.low for word in words[end:]}
-            if kind in ("no_touch", "only_under") and not all(map(stands_for_paths, exceptions)):
-                unclear = True  # "except the version field"
-            if unclear:
-                continue
+            paths = kind not in ("no_touch", "only_under") or all(map(stands_for_paths, exceptions))
+            if not paths or (not exceptions and _EXCEPTED & {word.low for word in words[end:]}):
+                continue  # "except the version field" leaves unclear what may change
             if subject == ("it",):
                 subject = self.refer(words, at)
                 if not subject:

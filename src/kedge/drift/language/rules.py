@@ -77,7 +77,9 @@ class Clause:
         paths = (*kinds[0][1], *about.outside)
         sure = bool(paths) and all(is_path(each) or each == "it" for each in paths)
         ask = needs_asking(self.words, about.end)
-        on = kind == "no_new_dependencies" and low(self.words, about.end) == "on"
+        after, place = low(self.words, about.end), find_paths(self.words[about.end + 1 :][:2])
+        on = kind == "no_new_dependencies" and (after == "on" or (after == "to" and place))
+        on = on or (kind == "no_tool" and after == "with")
         if not (ask or on or about.exceptions or ends_well(self.words, about.end, sure=sure)):
             return 0
         bare = not (about.heads or about.flags & _WIDE)
@@ -188,15 +190,20 @@ class Clause:
         """For "nothing else": the files of the sentence, or else those of the whole request."""
         names, after = find_paths(self.words[: self.at]), low(self.words, self.end)
         closes = not after or after in MARKS or after == "please" or self.match(_CHANGED, self.end)
-        subject, end = (*names, "tests") if names else (), Objects(end=len(self.words))
-        return self.forbid(end, "only_under", *subject) if closes else 0
+        exact = {"just", "only"} & {word.low for word in self.words[: self.at]}
+        tests = () if exact or not names else ("tests",)
+        end = Objects(end=len(self.words))
+        return self.forbid(end, "only_under", *names, *tests) if closes else 0
 
     def target(self) -> int:
-        """For "only deploy to staging", "deploy to staging only"."""
-        words, at = self.words, self.end
-        end = at + 1 + (low(words, at + 1) in ("environment", "env", "cluster", "namespace"))
-        only = "only" in (low(words, end), *(word.low for word in words[self.at : at]))
-        if not only or at >= len(words) or not acts.is_target(words[at]):
+        """For "only deploy to staging", "deploy to staging only", "use only the bucket X"."""
+        words, lead = self.words, self.words[self.at : self.end]
+        at = self.end + (low(words, self.end) in acts.PLACES)
+        end = at + 1 + (low(words, at + 1) in acts.PLACES)
+        only = {low(words, end), *(word.low for word in lead)} & {"only", "just"}
+        named = at > self.end and (low(words, end) in MARKS or end >= len(words))
+        sure = at < len(words) and (named or acts.is_target(words[at]))
+        if not only or not sure or (end == self.end + 1 and "use" in {word.low for word in lead}):
             return 0
         return self.forbid(Objects(end=end + 1), "only_target", words[at].text)
 
@@ -211,8 +218,6 @@ class Clause:
         """For "ask before deleting X", "before touching X, check with me"."""
         words = self.words
         order = read_order(words, self.end, {**DOING, **BASE})
-        if order is None and words[self.at].low == "if":
-            order = Order(("add",), read_objects(words, self.end))
         told = words[self.at].low not in ("if", "before") or re.search(
             r" (?:ask|check with|confirm with) (?:first|me|us|\.) ", spell(words[self.end :])
         )
@@ -249,7 +254,8 @@ exclude without|avoid|refrain from|stop|hold off on|mind not|neither
 keep leave|keep|leaving|keeping
 keep:off (?:(?:keep your )?hands off|(?:stay|keep|steer) (?:away|clear|out|off))(?: of| from)?
 no_branch stay on (?:this|the|the current) branch|work on the current branch only
-target (?:only )?(?:deploy|publish|release)(?: only)? to(?: the)?
+target (?:only )?(?:deploy|publish|release|upload|push)(?: only)? to(?: the)?
+target (?:only use|use only|use just)(?: the)?
 confine (?:(?:just|only) )?EDIT (?:just|ONLY)|ONLY EDIT(?: in| under| inside)?
 confine (?:we )?only (?:allowed to EDIT|want you to EDIT|want changes IN)|EDIT nothing BUT
 confine (?:ONLY work|work ONLY) (?:in|on|inside|within)
@@ -270,7 +276,6 @@ read_only (?:just|only) (?:explain|describe|summari[sz]e|analy[sz]e|investigate|
 read_only (?:just|only) (?:propose|suggest|brainstorm|diagnose|answer|discuss|plan|tell me|audit)
 read_only (?:review|explain|plan|answer|analysis) only(?= [.,:;!] | please | $)|read-only please
 read_only this is a read-only|treat (?:the )?(?:repo|repository|codebase) as read-only
-no_network work offline
 """
 _INSIDE = re.compile(
     r"\b(?:only (?:the )?(?:stdlib|standard library)|(?:stdlib|library) only) "

@@ -16,7 +16,7 @@ _NEGATIONS = {negated.replace("'", ""): negated for negated in _NEGATED.values()
 _SHORT = {"w/o": "without", "cannot": "can't", "donot": "don't", "pls": "please", "plz": "please",
           "pull-request": "pr", "pull-requests": "prs"}  # fmt: skip
 _VERBS = word_set("""touch edit change modify update overwrite rewrite delete remove rename commit
-    push install create refactor reformat deploy merge rebase amend""")
+    push install create refactor reformat deploy merge rebase amend open read move switch reset""")
 _KNOWN = word_set("""don't mustn't shouldn't should never without avoid nothing refrain only leave
     alone untouched unchanged outside except anything everything other files folder directory tests
     docs documentation config migrations schema lockfile changes edits dependencies dependency
@@ -30,7 +30,8 @@ _OTHERS = word_set("""newer fever sever lever void couch torch tough charge char
     handy hangs director directors remote remotes scheme migration undef pleased verge rushed
     rushing file won't wont dos doc util modulo branched modification limiter package packaged fixes
     older ever generates modifies modifier committer committee filed fills treating hanging lone
-    mere mend codify redactor rewrote overwrote preformatted dunder""")
+    mere mend codify redactor rewrote overwrote preformatted dunder red stitch rest preset
+    reader""")
 
 
 @cache
@@ -43,8 +44,8 @@ def _table() -> TypoTable:
 @cache
 def correct(word: str) -> str:
     """Return the known word that this is with one typing error, else the word itself."""
-    if word in ("nto", "ont"):
-        return "not"
+    if word in ("nto", "ont", "teh", "hte"):
+        return "the" if "e" in word else "not"
     return _NEGATIONS.get(word.replace("'", "")) or _table().correct(word)
 
 

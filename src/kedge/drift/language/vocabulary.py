@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kedge.drift.limits.roles import word_set
 
-# What an agent does, as families of verbs: the name, or the name and its verbs. A verb such as
-# "start" is in more than one.
+# What an agent does, as families of verbs; a verb such as "start" is in more than one.
 _FAMILIES = """edit: touch edit change modify alter update rewrite overwrite adjust tweak patch
 edit: adapt revise; implement: implement code fix start; read: read open cat view inspect; break
 delete: delete remove rm erase drop; discard: discard revert undo; upgrade: upgrade bump downgrade
@@ -13,10 +12,9 @@ rename: rename move relocate; commit: commit auto-commit; switch: switch checkou
 run: run execute launch invoke trigger start; deploy: deploy publish release; add: add introduce
 create: create write generate produce make; format: format reformat auto-format autoformat
 refactor: refactor restructure; weaken: weaken skip disable xfail; network: browse access
-push; force-push; amend; rebase; merge; stash; reset; squash; stage; tag; branch; install; use
-download"""
-_DOUBLED = word_set("""run commit auto-commit drop tag skip format reformat auto-format autoformat
-    reset""")
+push; force-push; amend; rebase; merge; stash; reset; squash; stage; tag; branch; install; download
+use: use spawn"""
+_DOUBLED = word_set("run commit auto-commit drop tag skip format reformat auto-format reset")
 _PARTICIPLES = {"rewrite": "rewritten", "overwrite": "overwritten", "write": "written",
                 "make": "made", "read": "read", "break": "broken", "run": "run"}  # fmt: skip
 
@@ -55,23 +53,21 @@ GOING_ON = word_set("""yes y yeah yep yup ok okay sure please do it go on ahead 
     current new out off based update parent capture too also at same time just both either""")
 
 # a request for a change begins with one of these
-CHANGING = word_set("""add implement fix change update remove delete rename move create write make
-    refactor replace convert migrate port extract split merge rewrite improve optimise optimize
-    simplify speed clean handle support introduce use switch upgrade bump downgrade drop revert undo
-    restore rework adjust adapt address resolve correct repair enable disable hide build generate
-    integrate extend reduce increase set put wire hook inject strip sort format lint document
-    translate apply do finish complete ensure allow prevent avoid turn reorganise reorganize
-    restructure unify separate expose inline rebase commit push install deploy release publish
-    configure edit modify give let get redesign style align render validate parse cache log track
-    store save include exclude ignore skip throw catch wrap mock stub cover test tweak polish debug
-    patch setup prepare draft append insert limit restrict cap shorten scale tidy swap define import
-    export pin lock mark type""")
+_UNCHANGING = word_set("""touch read open cat view inspect run execute launch invoke trigger start
+    browse access break weaken xfail code tag branch stage""")
+CHANGING = BASE.keys() - _UNCHANGING | word_set("""replace convert migrate port extract split
+    improve optimise optimize simplify speed clean handle support restore rework address resolve
+    correct repair enable hide build integrate extend reduce increase set put wire hook inject strip
+    sort lint document translate apply do finish complete ensure allow prevent avoid turn reorganise
+    reorganize unify separate expose inline configure give let get redesign style align render
+    validate parse cache log track store save include exclude ignore throw catch wrap mock stub
+    cover test polish debug setup prepare draft append insert limit restrict cap shorten scale tidy
+    swap define import export pin lock mark type""")
 
 # a request may also begin with one of these, its verb follows
 POLITE = word_set("can could would will please you")
-ASKING = POLITE | word_set(
-    "should we i i'd let's lets need want pls do shouldn't don't it the there this that maybe"
-)
+ASKING = POLITE | word_set("""should we i i'd let's lets need want pls do shouldn't don't it the
+    there this that maybe""")
 
 # words with which a question or a request for an answer begins
 LOOKING = word_set("""why what what's how where when which who whose is are was were does did do has

@@ -86,17 +86,14 @@ def _read_grant(found: Collector, sentence: Sentence, at: int, *, told: bool) ->
         return 0
     order = read_order(words, at, BASE) or Order(("edit",), read_objects(words, at + 1))
     about = order.about
-    if about.heads[:1] == ("nothing",):
-        return 0
     if not about.subjects and "pronoun" in about.flags:
         about = about._replace(subjects=found.refer(words, at))
     kinds = name_kinds(order._replace(about=about))
     kinds += (("no_touch", about.subjects),) if about.subjects else ()
     name = words[min(about.end, len(words)) - 1]
     package = free and (name.kind == "code" or "-" in name.low or "install" in order.families)
-    if {"add", "install", "use"} & set(order.families) and (
-        package or DEPENDENCIES & set(about.heads)
-    ):
+    package = package or bool(DEPENDENCIES & set(about.heads))
+    if package and {"add", "install", "use"} & set(order.families):
         kinds += (("no_new_dependencies", ()), ("no_install", ()))
     found.grant(kinds or (("change", ()),), about, explicit=free)
     spared = about.exceptions and all(map(is_path, about.exceptions))

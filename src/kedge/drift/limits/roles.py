@@ -121,9 +121,10 @@ ALIASES = {
     "fixture": "fixtures", "story": "stories", "dockerfiles": "dockerfile", "envs": "env",
     "front-end": "frontend", "back-end": "backend", "chart": "charts", "infra": "infrastructure",
     "asset": "assets", "example": "examples", "script": "scripts", "locales": "translations",
-    "header": "headers", "stylesheets": "styles", "stylesheet": "styles", "licence": "license",
-    "test": "tests", "spec": "tests", "specs": "tests", "testcases": "tests", "unittests": "tests",
-    "manifests": "manifest", "auto-generated": "generated", "template": "templates",
+    "translation": "translations", "header": "headers", "stylesheets": "styles",
+    "stylesheet": "styles", "licence": "license", "test": "tests", "spec": "tests",
+    "specs": "tests", "testcases": "tests", "unittests": "tests", "manifests": "manifest",
+    "auto-generated": "generated", "template": "templates",
 }  # fmt: skip
 # types of files by how people call them
 TYPES = {
