@@ -30,7 +30,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "src")]
 
-import readers  # noqa: E402
+import readers  # type: ignore[import-not-found]  # noqa: E402
 
 from kedge.drift.charter import add_limits  # noqa: E402
 from kedge.drift.engine import Session  # noqa: E402

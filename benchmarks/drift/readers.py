@@ -31,7 +31,7 @@ from kedge.drift.charter import add_limits  # noqa: E402
 from kedge.drift.engine import Session  # noqa: E402
 from kedge.drift.language.cues import has_limit_cue  # noqa: E402
 from kedge.drift.limits.options import build_limits, parse_options  # noqa: E402
-from kedge.drift.watch.limit_records import has_quote  # noqa: E402
+from kedge.drift.limits.quotes import has_quote  # noqa: E402
 
 ROOT = "/project"
 STYLES = ("plain", "typo", "indirect", "language")

@@ -368,7 +368,7 @@ ZERO = Odds(0.0, ())
     ("goal", "run", "lost"),
     [
         (0.7, 0, 0), (0.75, 0, 1), (1.2, 0, 1), (1.25, 0, 2), (2.2, 0, 2), (2.25, 1, 3),
-        (3.2, 3, 3), (3.25, 2, 3), (3.25, 3, 4),
+        (2.9, 3, 3), (3.0, 1, 3), (3.0, 2, 4),
     ],
 )  # fmt: skip
 def test_what_distance_from_the_goal_costs(goal: float, run: int, lost: int) -> None:
@@ -379,7 +379,7 @@ def test_what_distance_from_the_goal_costs(goal: float, run: int, lost: int) -> 
 
 @pytest.mark.parametrize(
     ("work", "run", "lost"),
-    [(1.9, 9, 0), (2.0, 1, 3), (3.2, 3, 3), (3.25, 2, 3), (3.25, 3, 4)],
+    [(1.9, 9, 0), (2.0, 1, 3), (3.2, 3, 3), (3.25, 1, 3), (3.25, 2, 4)],
 )
 def test_what_distance_from_the_work_costs(work: float, run: int, lost: int) -> None:
     measured = Distance(work=Odds(work, ()))

@@ -82,7 +82,7 @@ def test_work_on_the_goal_keeps_its_score() -> None:
 def test_other_work_is_nudged_and_then_corrected_but_no_more() -> None:
     made = session(PLAN)
     scores = [edit(made, path, text).score for path, text in FOREIGN]
-    assert scores == [10, 7, 7, 6, 6, 6, 6]
+    assert scores == [10, 7, 6, 6, 6, 6, 6]
 
 
 def test_documents_that_go_with_the_work_are_never_far_from_it() -> None:
@@ -119,7 +119,7 @@ def test_leaving_the_work_is_noticed() -> None:
     for path, text in ON_GOAL:
         assert edit(made, path, text).score == 10
     verdicts = [edit(made, path, text) for path, text in FOREIGN]
-    assert [each.score for each in verdicts] == [10, 10, 10, 7, 7, 7, 7]
+    assert [each.score for each in verdicts] == [10, 10, 10, 7, 6, 7, 7]
     left = "video/subtitles.py: the last changes have little to do with the work before"
     assert verdicts[3].rules[0].evidence.startswith(left)
 
@@ -150,7 +150,7 @@ SHORT = "Rotate `refresh_token`, `device_secret`, `login_nonce` and `otp_seed`"
 def test_other_work_is_corrected_after_a_short_request_too() -> None:
     made = session(SHORT)
     scores = [edit(made, path, text).score for path, text in FOREIGN]
-    assert scores == [10, 7, 7, 6, 6, 6, 6]
+    assert scores == [10, 7, 6, 6, 6, 6, 6]
 
 
 def test_work_on_a_short_request_keeps_its_score() -> None:
@@ -256,7 +256,7 @@ def test_the_map_decides_where_words_do_not() -> None:
         made.prompt("Rotate refresh tokens, device secrets")
         scores[relevance] = [edit(made, f"far/{path}", text).score for path, text in FOREIGN]
     assert min(scores[0.6]) == 10
-    assert scores[-0.3] == [10, 7, 7, 6, 6, 6, 6]
+    assert scores[-0.3] == [10, 7, 6, 6, 6, 6, 6]
 
 
 def test_a_verdict_names_a_missing_map() -> None:

@@ -106,7 +106,7 @@ def judge(
         rules += _check_unread(charter, action)
         rules += _check_watch(charter, action)
         rules += _check_acts(charter, before, action, own, tree)
-        rules += _check_weakened(before, action, own, is_certain=exists is not None)
+        rules += _check_weakened(before, action, own)
         rules += _check_outside(charter, action, rooted)
         rules += _check_loop(before, action)
     elif action.effects.read:  # reading is free, unless the user ruled it out
@@ -221,12 +221,11 @@ def _check_acts(
 
 
 def _check_weakened(
-    memory: SessionMemory, action: Action, own: frozenset[str], *, is_certain: bool
+    memory: SessionMemory, action: Action, own: frozenset[str]
 ) -> Iterator[Penalty]:
     """Penalize weakened checks; weakening a check that fails weighs more than rewriting it.
 
-    Checks that the session itself wrote are its own, as are the deleted files of `own`. Without
-    `is_certain` there is no tree to ask: a test that was not seen before may have been its own.
+    Checks that the session itself wrote are its own, as are the deleted files of `own`.
     """
     from kedge.drift.evidence.weakened_checks import find_weakened_checks
 
@@ -238,8 +237,6 @@ def _check_weakened(
         if memory.red and sign.rule in _HIDES:
             lost += 1
         lost = min(lost, _limit_penalty(sign, memory, action))
-        if sign.rule == "tests deleted" and not is_certain and sign.path not in memory.files:
-            lost = min(lost, 3)
         if lost:
             yield Penalty("weakened check", f"{sign.rule}: {sign.evidence}", lost)
 
