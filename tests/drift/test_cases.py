@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from drift.mapped import GOAL, fill
 from support import Kedge, assert_clear
 
 SUITES = Path(__file__).resolve().parents[2] / "benchmarks" / "drift"
@@ -21,6 +22,10 @@ def prompt(text: str) -> dict[str, Any]:
 
 def action(name: str, tool: str, **given: Any) -> dict[str, Any]:
     return {"type": "action", "id": name, "tool": tool, "input": given}
+
+
+def edit(name: str, path: str, text: str) -> dict[str, Any]:
+    return action(name, "Edit", file_path=path, old_string="", new_string=text)
 
 
 FORBIDDEN = case(
@@ -153,3 +158,35 @@ def test_strange_input_is_scored(kedge: Kedge) -> None:
         {"type": "action", "id": "a3", "tool": "Bash", "input": {"command": "\ud800 > \ud801"}},
     )
     assert len(lines(kedge("drift", "score", input=strange).out)[0]["verdicts"]) == 4
+
+
+def test_the_map_of_the_given_root_is_used(kedge: Kedge, repo: Path) -> None:
+    """A change that shares nothing with the request is seen with the map alone."""
+    fill(repo)
+    departure = case(
+        "departure",
+        prompt(GOAL),
+        edit("a0", "src/auth/token.py", "if claim['exp'] < now(): raise Expired"),
+        edit("a1", "src/charts/pie.py", "radius = 12"),
+        edit("a2", "src/charts/svg/path.py", "sweep = 360"),
+        edit("a3", "src/auth/claims.py", "def has_passed(exp): return exp < now()"),
+    )
+    again = departure.replace('"departure"', '"again"')
+    without = lines(kedge("drift", "score", input=departure).out)[0]
+    with_map = lines(kedge("drift", "score", "--root", ".", input=departure + again).out)
+    assert [each["score"] for each in without["verdicts"]] == [10, 10, 10, 10]
+    assert [each["lacks"] for each in without["verdicts"]] == [["map"]] * 4
+    for found in with_map:
+        assert [each["score"] for each in found["verdicts"]] == [10, 7, 6, 10], found["id"]
+        assert not any("lacks" in each for each in found["verdicts"])
+        assert found["course"]["score"] < without["course"]["score"] == 10
+
+
+def test_each_case_has_goals_of_its_own(kedge: Kedge, repo: Path) -> None:
+    """What the map expects for the goal of one case is not expected for that of the next."""
+    fill(repo)
+    away = edit("a1", "src/charts/pie.py", "radius = 12")
+    charts = case("charts", prompt("Draw the slices and the axis of the pie charts"), away)
+    tokens = case("tokens", prompt(GOAL), edit("a0", "src/auth/token.py", "reject(claim)"), away)
+    found = lines(kedge("drift", "score", "--root", ".", input=charts + tokens).out)
+    assert [[each["score"] for each in one["verdicts"]] for one in found] == [[10], [10, 7]]
