@@ -356,3 +356,73 @@ def test_a_score_is_the_sum_of_its_parts(
     sources = {"alpha.py": ALPHA, "port/tide.py": TIDE, "tests/test_zulu.py": ZULU}
     ranker = corpus.make_ranker(sources, [("neap and quay", ["alpha.py", "port/tide.py"])])
     check_sum(ranker, ranker.rank(" ".join(words)))
+
+
+# Relevance: a ranking without what any text would get
+
+
+BUSY = [("paint", ["busy.py"])] * 30
+
+
+def test_a_file_about_the_text_is_more_relevant_than_one_that_merely_changes_often(
+    corpus: Corpus,
+) -> None:
+    sources = {"busy.py": ALPHA, "other.py": ZULU, "tide.py": TIDE}
+    found = corpus.make_ranker(sources, BUSY).find_relevance("neap")
+    assert found["tide.py"] > 0.5
+    assert found["busy.py"] < found["other.py"] < found["tide.py"]
+
+
+def test_half_of_the_general_importance_is_taken_off(corpus: Corpus) -> None:
+    sources = {"busy.py": TIDE, "tide.py": TIDE, "zulu.py": ZULU}
+    ranker = corpus.make_ranker(sources, BUSY)
+    scores, general = ranker.rank("neap").scores, ranker.rank("").scores
+    found = ranker.find_relevance("neap")
+    assert max(scores, key=scores.__getitem__) == max(general, key=general.__getitem__)
+    assert found["busy.py"] == pytest.approx(0.5), "the best file, but also for any other text"
+    for path, number in ranker.number.items():
+        own, any_ = scores[number] / max(scores.values()), general[number] / max(general.values())
+        assert found[path] == pytest.approx(own - any_ / 2)
+    assert found["tide.py"] > found["busy.py"]
+
+
+@pytest.mark.parametrize("path", ["one/gauge.py", "tests/test_gauge.py", "gauge.md"])
+def test_that_the_text_names_a_file_does_not_count(corpus: Corpus, path: str) -> None:
+    sources = {path: "mole = 1\n", "tide.py": TIDE, "zulu.py": ZULU}
+    ranker = corpus.make_ranker(sources)
+    text = f"the range of the neap, as in {path}"
+    ranking, general = ranker.rank(text), ranker.rank("").scores
+    assert ranker.path(ranking.order[0]) == path
+    others = [part for name, part in ranking.parts.items() if name != "named in the text"]
+    scores = {
+        each: sum(part.get(number, 0.0) for part in others) * ranking.factor.get(number, 1.0)
+        for each, number in ranker.number.items()
+    }
+    found = ranker.find_relevance(text)
+    for each, number in ranker.number.items():
+        part = general[number] / max(general.values()) / 2
+        assert found[each] == pytest.approx(scores[each] / max(scores.values()) - part), each
+
+
+def test_relevance_without_known_words(corpus: Corpus) -> None:
+    sources = {"alpha.py": ALPHA, "zulu.py": ZULU}
+    found = corpus.make_ranker(sources, [("paint", ["zulu.py"])]).find_relevance("xylophone")
+    assert found["zulu.py"] == pytest.approx(0.5), "ranked as without a text, less a half"
+    assert corpus.make_ranker({"a.py": "x"}).find_relevance("a.py") == {"a.py": -0.5}
+    assert corpus.make_ranker({}).find_relevance("neap") == {}
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.sampled_from(["neap", "quay", "crane", "test", "tide.py", "xyz"]), max_size=4),
+    st.lists(st.sampled_from(["alpha.py", "port/tide.py", "tests/test_zulu.py"]), max_size=6),
+)
+def test_relevance_is_between_minus_a_half_and_one(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], changed: list[str]
+) -> None:
+    corpus = Corpus(tmp_path_factory.mktemp("corpus"))
+    sources = {"alpha.py": ALPHA, "port/tide.py": TIDE, "tests/test_zulu.py": ZULU}
+    ranker = corpus.make_ranker(sources, [("neap and quay", [path]) for path in changed])
+    found = ranker.find_relevance(" ".join(words))
+    assert found.keys() == sources.keys()
+    assert all(-0.5 <= value <= 1.0 for value in found.values())
