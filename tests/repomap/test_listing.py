@@ -257,6 +257,20 @@ def test_no_program_from_the_settings_is_run(fleet: Path, tmp_path: Path) -> Non
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("kind", ["clean", "process"])
+def test_no_filter_of_the_repository_is_run(fleet: Path, tmp_path: Path, kind: str) -> None:
+    """Git runs filters to compare a changed file of the same size with the index."""
+    ran = tmp_path / "ran"
+    git(fleet, "config", f"filter.x.{kind}", f"touch {ran}; cat")
+    git(fleet, "config", "filter.x.required", "true")
+    (fleet / ".git" / "info" / "attributes").write_text("*.py filter=x\n")
+    before = listing_of(fleet).state
+    (fleet / SHIP).write_text("def ship_8(): pass\n")
+    assert listing_of(fleet).state != before
+    assert SHIP in sources(fleet)
+    assert not ran.exists()
+
+
 def test_a_commit_that_cannot_be_read(fleet: Path) -> None:
     (fleet / ".git" / "HEAD").write_text("1" * 40 + "\n")
     (fleet / "new.py").write_text("x = 1\n")
