@@ -9,10 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
-import sys
 from contextlib import closing
 
+from kedge.host.detached import start_python
 from kedge.host.digest import digest
 from kedge.store import sessions, sqlite
 
@@ -46,21 +45,8 @@ def start(root: str, home: str, agent: str, session: str, *, unattended: bool) -
         return
     sources = os.path.realpath(__file__).removesuffix("/kedge/drift/watch/aside.py")
     kind = "unattended" if unattended else "attended"
-    argv = [sys.executable, "-I", "-c", _PROGRAM, sources]
-    argv += [root, home, agent, name, str(revision), kind]
-    os.posix_spawn(
-        sys.executable,
-        argv,
-        {key: value for key, value in os.environ.items() if key not in _OF_THE_SESSION},
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-        ],
-        setsid=True,
-        setsigmask=(),
-        setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM),
-    )
+    environment = {key: value for key, value in os.environ.items() if key not in _OF_THE_SESSION}
+    start_python(_PROGRAM, [sources, root, home, agent, name, str(revision), kind], environment)
 
 
 def end(home: str, session: str) -> None:
