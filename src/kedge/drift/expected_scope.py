@@ -26,21 +26,24 @@ class ExpectedScope:
 
     @property
     def leaders(self) -> list[str]:
-        """The most relevant files."""
-        lines = self.text.split("\n", _LEADERS)[:_LEADERS]
-        return [line.partition("\t")[0] for line in lines if line]
+        """The most relevant files that have to do with the goals."""
+        lines = (line.partition("\t") for line in self.text.split("\n", _LEADERS)[:_LEADERS])
+        return [path for path, _, value in lines if path and int(value) > 0]
 
     def relevance(self, path: str) -> float | None:
         """Return the relevance of a file; of a new one, the average in its directory.
 
-        None if nothing of the directory is known, and for new files at the root.
+        In a new directory, it is the average below the next one that is known. None for new files
+        at the root.
         """
         found = self._find(f"{path}\t")
-        if found:
-            return found[0]
         folder = path.rpartition("/")[0]
-        beside = self._find(f"{folder}/") if folder else []
-        return sum(beside) / len(beside) if beside else None
+        if not found and folder:
+            found = self._find(f"{folder}/")
+        while not found and folder:
+            found = self._find(f"{folder}/", below=True)
+            folder = folder.rpartition("/")[0]
+        return sum(found) / len(found) if found else None
 
     def merge(self, relevance: Mapping[str, float]) -> ExpectedScope:
         """Return the scope with another goal's: a file counts as what it is to either."""
@@ -51,13 +54,13 @@ class ExpectedScope:
         best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:_MOST]
         return ExpectedScope("\n".join(f"{path}\t{value}" for path, value in best))
 
-    def _find(self, start: str) -> list[float]:
+    def _find(self, start: str, *, below: bool = False) -> list[float]:
         """Return the relevance of the files with this path, or of those in this directory."""
         values = []
         at = 0 if self.text.startswith(start) else self.text.find(f"\n{start}") + 1
         while at or self.text.startswith(start):
             rest, _, value = self.text[at : self._end(at)].partition("\t")
-            if "/" not in rest[len(start) :]:
+            if below or "/" not in rest[len(start) :]:
                 values.append(int(value) / _UNIT)
             at = self.text.find(f"\n{start}", at) + 1
             if not at:

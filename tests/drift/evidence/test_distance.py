@@ -263,7 +263,7 @@ CHART = Chart({"far/2.py": -0.1}, leaders=("src/leader.py",))
 
 def make_departure(**more: Any) -> SessionMemory:
     """Work on the request, and one change that has nothing in common with it."""
-    given_ = {"on_course": {"src/a.py": None}, "reached_words": {WORDS[0]: None}}
+    given_ = {"on_course": {"src/a.py": None}, "reached_words": {WORDS[0]: None}, "expected": 0.3}
     return step(make_memory(**{**given_, **more}), relevance=0.05)
 
 
@@ -281,16 +281,52 @@ def test_a_change_without_anything_in_common_departs() -> None:
 def test_a_departure_needs_work_on_the_request_before_it() -> None:
     assert not departs(make_departure(on_course={}))
     assert not departs(make_departure(reached_words={}))
-    assert not departs(make_departure(pairs={}))
+    assert not departs(make_departure(expected=0.29))
+    assert not departs(make_departure(expected=None))
 
 
-def test_a_change_of_documents_does_not_depart() -> None:
-    assert not departs(make_departure(), files=("README.md",))
+def test_a_goal_of_one_word_is_departed_from() -> None:
+    assert departs(make_departure(pairs={}, words={WORDS[0]: None}))
 
 
 def test_only_a_map_can_tell_a_departure() -> None:
     assert not departs(make_departure(), None)
     assert not departs(step(make_departure(), relevance=None))
+
+
+@pytest.mark.parametrize(
+    ("path", "alone"),
+    [
+        ("far/2.ts", True), ("far/2.css", True), ("far/2.html", True), ("far/2.vue", True),
+        ("README.md", False), ("far/2.md", False), ("docs/2.rst", False), ("far/2.json", False),
+        (".github/2.yml", False), ("far/2.stderr", False), ("far/2", False),
+    ],
+)  # fmt: skip
+def test_documents_and_data_depart_only_after_another_departure(path: str, alone: bool) -> None:
+    assert departs(make_departure(), files=(path,)) is alone
+    assert departs(make_departure(run=1), files=(path,))
+    assert not departs(make_departure(run=1, on_course={path: None}), files=(path,))
+
+
+def test_a_file_of_unknown_relevance_departs_only_after_another_departure() -> None:
+    assert not departs(step(make_departure(), relevance=None))
+    assert departs(step(make_departure(run=1), relevance=None))
+    assert not departs(step(make_departure(run=1), relevance=None, names=("Quay",)))
+
+
+def test_a_name_that_a_language_prescribes_is_no_relation() -> None:
+    chart = Chart(near={"far/2.ts": ["lib/index.ts"]}, leaders=("web/index.ts",))
+    assert departs(make_departure(), chart, ("far/2.ts",))
+    assert departs(make_departure(on_course={"src/index.ts": None}), chart, ("far/index.ts",))
+    assert not departs(make_departure(on_course={"lib/index.ts": None}), chart, ("far/2.ts",))
+    assert not departs(make_departure(), chart, ("web/index.test.ts",))
+
+
+def test_only_the_nearest_neighbours_relate_a_change_to_the_work() -> None:
+    others = [f"lib/{n}.py" for n in range(20)]
+    for place, related in ((11, True), (12, False)):
+        near = [*others[:place], "src/a.py", *others[place:]]
+        assert departs(make_departure(), Chart(near={"far/2.py": near})) is not related
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from functools import lru_cache
+from itertools import islice
 from math import log1p
 
 from kedge.drift.evidence.memory import WINDOW
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
 
 _FEWEST_PAIRS = 2  # a goal with fewer is too short to compare with
 _FEWEST_CHANGES = 2  # before the distance is measured
+_NEAREST = 12  # neighbours of a single change; those farther away have little in common
 _UNEXPECTED = 0.05  # relevance of a file that is not expected for the goal
+_EXPECTED = 0.3  # relevance of a file that clearly belongs to the goal
 _LARGEST = 120  # pairs that count: the rest of a long message is mostly logs and details
 _MOST_NAMES = 20
 _MOST_FILES = 100  # paths of the last changes that are read
@@ -60,6 +63,7 @@ _TEST_SUFFIXES = (
     "Tests", "Test", "Spec",
 )  # fmt: skip
 _DOCUMENTS = ("/doc/", "/docs/", "/changes/", "/changelog.d/", "/newsfragments/")
+_PRESCRIBED = frozenset(("index", "main", "mod", "lib", "__init__", "__main__", "conftest"))
 _MANIFESTS = frozenset(("package.json", "pyproject.toml", "Cargo.toml", "go.mod"))
 
 
@@ -96,6 +100,12 @@ def find_key(path: str) -> str:
     for mark in _TEST_SUFFIXES:
         stem = stem.removesuffix(mark) or stem
     return stem.lower()
+
+
+def _find_exact_key(path: str) -> str:
+    """Return the key of a file, with its folder where a language prescribes the name."""
+    key = find_key(path)
+    return f"{_folder(path)}/{key}" if key in _PRESCRIBED else key
 
 
 _folder = lru_cache(4_096)(posixpath.dirname)
@@ -155,14 +165,15 @@ def measure(
     wanted, folders = _split_named(tuple(named))
     if any(find_key(path) in wanted or _folder(path) in folders for path in files):
         return Distance(named=True)
+    departs = _departs(memory, files, code_map)
     told = len(memory.words) + len(named)
     if len(memory.pairs) < _FEWEST_PAIRS and (memory.expected is None or told < _FEWEST_PAIRS):
-        return Distance()
+        return Distance(departs=departs)
     code = [path for path in files if not is_companion(path)]
     return Distance(
         _measure_goal(memory, len(named)) if memory.modified >= _FEWEST_CHANGES else None,
         _measure_work(memory, len(named), code_map) if code else None,
-        departs=_departs(memory, code, code_map),
+        departs=departs,
     )
 
 
@@ -218,26 +229,40 @@ def _measure_work(memory: SessionMemory, names: int, code_map: CodeMap | None) -
     )  # fmt: skip
 
 
-def _departs(memory: SessionMemory, code: Sequence[str], code_map: CodeMap | None) -> bool:
+def _departs(memory: SessionMemory, files: Sequence[str], code_map: CodeMap | None) -> bool:
     """True if the last change has nothing in common with the request or the work on it.
 
-    Only a map can tell: without one, every first visit to another folder would look like this.
+    Only a map can tell: without one, every first visit to another folder would look like this. A
+    document, a data file, or a file that the map cannot place goes with the change before it.
     """
-    if code_map is None or not code or not memory.on_course or not memory.window:
+    if code_map is None or not memory.on_course or not memory.window:
         return False
-    if not memory.reached_words:  # the work before says nothing about the request either
-        return False
+    if not memory.reached_words or (memory.expected or 0.0) < _EXPECTED:
+        return False  # the work before says too little about the request
     step = memory.window[-1]
-    if step.relevance is None or step.relevance > _UNEXPECTED:
-        return False
     if step.pairs or step.names or not memory.words.keys().isdisjoint(step.words):
         return False
-    keys = set(map(find_key, memory.on_course))
+    if step.relevance is not None and step.relevance > _UNEXPECTED:
+        return False
+    if step.relevance is None and not memory.run:
+        return False
+    code = [path for path in files if not is_companion(path)] or files
     folders = set(map(_folder, memory.on_course))
-    leaders = set(map(find_key, code_map.leaders))
-    return not any(
-        _folder(path) in folders or is_near(path, keys | leaders, code_map) for path in code
-    )
+    if any(_folder(path) in folders for path in code):
+        return False
+    keys = set(map(_find_exact_key, (*memory.on_course, *code_map.leaders)))
+    related = (each for path in code for each in (path, *islice(code_map.near(path), _NEAREST)))
+    if any(_find_exact_key(each) in keys for each in related):
+        return False
+    return memory.run > 0 or any(map(_is_source, code))
+
+
+def _is_source(path: str) -> bool:
+    """True for code, and for pages and their styles; not for documents and data."""
+    from kedge.repomap.languages import language_of
+
+    language = language_of(path)
+    return language is not None and language.readable and language.name != "markdown"
 
 
 def _find_surprise(relevance: float) -> float:
