@@ -73,12 +73,25 @@ def test_status_shows_active_sessions(kedge: Kedge, record: Recorded) -> None:
     assert (row["status"], row["course"], row["steps"]) == ("active", "NORMAL", 5)
     last = row["last_correction"]
     assert (last["step"], last["level"], last["text"]) == (at, "intervene", TOLD)
+    assert last["recovered"] == f"at step {at + 1}"
     (line,) = kedge("drift", "status").out.splitlines()
     cells = line.split("\t")
     assert cells[0] == row["short"]
     assert cells[-1] == GOAL
-    assert "This goes against what was asked." in cells[-2]
+    assert cells[-2].endswith(f"This goes against what was asked. Back on course at step {at + 1}.")
     assert "[kedge]" not in line
+
+
+def test_explain_says_whether_the_session_came_back(kedge: Kedge, record: Recorded) -> None:
+    def course() -> str:
+        return kedge("drift", "explain", FIRST).out.partition("\ncourse:")[2].partition("\n")[0]
+
+    at = record.add_drift()
+    assert course().endswith(f"; back on course at step {at + 1}")
+    record.step("src/grammar.py", score=6)
+    assert course().endswith("; not back on course yet")
+    record.step("src/grammar.py", score=3, decision="deny")
+    assert course().endswith(" steps"), "what was denied was not done"
 
 
 def test_status_all_adds_ended_and_silent_sessions(kedge: Kedge, record: Recorded) -> None:

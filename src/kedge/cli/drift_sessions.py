@@ -90,17 +90,18 @@ class SessionRecords:
             sessions.events(self.db, name),
         )
 
-    def last_correction(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the last correction that the session's agent received."""
-        for event in reversed(sessions.events(self.db, row["id"])):
-            step = sessions.step(self.db, row["id"], event["step"])
-            if step is not None and step["correction_given"]:
-                corrected = account.build_step(step)
+    def last_correction(self, row: dict[str, Any], since: str) -> dict[str, Any] | None:
+        """Return the last correction that the session's agent received, and how it came back."""
+        if not sessions.events(self.db, row["id"]):
+            return None
+        for event in reversed(self.account(row, since).events):
+            if event.correction:
                 return {
-                    "step": corrected.position,
-                    "level": event["level"],
-                    "at": corrected.at,
-                    "text": corrected.correction,
+                    "step": event.position,
+                    "level": event.level,
+                    "at": event.at,
+                    "text": event.correction,
+                    "recovered": event.recovered,
                 }
         return None
 
@@ -124,7 +125,7 @@ def status(edge: Edge, every: bool) -> Reply:
         if not every:
             selected = [each for each in selected if each[0].status == account.ACTIVE]
         shown = [
-            {**account.data(head), "last_correction": record.last_correction(row)}
+            {**account.data(head), "last_correction": record.last_correction(row, since)}
             for head, row in selected
         ]
         _warn_of_errors(edge, record.db)

@@ -100,7 +100,7 @@ def describe_session(record: Account) -> str:
         ("agent", f"{head.agent}, policy {head.policy}"),
         ("task", describe_binding(head.task, head.bound) or head.task or ""),
         ("status", f"{head.status}, last heard from {_when(head.checked_at)}"),
-        ("course", f"{head.course}, {head.score:g} of 10 after {steps}"),
+        ("course", f"{head.course}, {head.score:g} of 10 after {steps}{_describe_return(record)}"),
         ("review", review if head.needs_review else ""),
         ("scores", _scores([each.score for each in record.steps])),
     ]
@@ -199,6 +199,14 @@ def _describe_course(event: DriftEpisode) -> str:
     return event.after if event.before == event.after else f"{event.before} → {event.after}"
 
 
+def _describe_return(record: Account) -> str:
+    """Say whether the session came back after it last strayed."""
+    last = record.events[-1] if record.events else None
+    if last is None or last.decision == "deny" or last.recovered == account.USER_SPOKE:
+        return ""
+    return f"; back on course {last.recovered}" if last.recovered else "; not back on course yet"
+
+
 def _describe_rule(rule: Penalty) -> str:
     return f"{rule.rule} (−{rule.weight}): {shorten(rule.evidence, 2 * _LINE)}"
 
@@ -217,7 +225,9 @@ def _describe_decision(one: RecordedStep) -> str:
 def _describe_correction(correction: Mapping[str, Any] | None) -> str:
     if correction is None:
         return ""
-    return f"{correction['level']}, {_when(correction['at'])}: {_first_line(correction['text'])}"
+    told = f"{correction['level']}, {_when(correction['at'])}: {_first_line(correction['text'])}"
+    back = correction["recovered"]
+    return told if back in ("", account.USER_SPOKE) else f"{told} Back on course {back}."
 
 
 def _first_line(text: str) -> str:

@@ -11,60 +11,15 @@ from typing import Any
 
 import pytest
 from clients import Claude, Codex
-from support import Kedge, git, wait_for_aside
+from drift.harbour import Harbour
+from support import Kedge, git
 
-from kedge.store import sessions, sqlite
+from kedge.store import sqlite
 from kedge.testing.fake_model import FakeModel
 
 Play = Callable[..., FakeModel]
 GOAL = "Fix the expiry of tokens in src/auth/token.py. Don't touch db/schema.sql."
 TOKEN = "TTL = 60\n"
-
-
-class Harbour:
-    """A project that both agents work in, watched."""
-
-    def __init__(self, kedge: Kedge, claude: Claude, codex: Codex) -> None:
-        self.kedge = kedge
-        self.root = kedge.directory
-        self.home = self.root / ".git" / "kedge"
-        self._claude = claude
-        self._codex = codex
-
-    def write(self, agent: str, path: str, text: str) -> dict[str, Any]:
-        """A call that writes a new file, as the agent makes it."""
-        if agent == "claude":
-            return {"tool": "Write", "input": {"file_path": str(self.root / path), "content": text}}
-        lines = "".join(f"+{line}\n" for line in text.splitlines())
-        patch = f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"
-        return {"tool": "apply_patch", "input": patch}
-
-    def shell(self, agent: str, command: str) -> dict[str, Any]:
-        if agent == "claude":
-            return {"tool": "Bash", "input": {"command": command}}
-        return {"tool": "exec_command", "input": {"cmd": command}}
-
-    def run(self, agent: str, model: FakeModel, prompt: str, **more: Any) -> Any:
-        if agent == "claude":
-            flags = ("--allowedTools", "Bash,Agent")
-            return self._claude(model.url, prompt, *flags, cwd=self.root, **more)
-        anyway = "--dangerously-bypass-hook-trust"
-        return self._codex(model.url, prompt, anyway, cwd=self.root, **more)
-
-    def steps(self) -> list[dict[str, Any]]:
-        with closing(sqlite.connect(self.home)[0]) as db:
-            (row,) = sessions.sessions(db)
-            return sessions.steps(db, row["id"])
-
-    def session(self) -> dict[str, Any]:
-        with closing(sqlite.connect(self.home)[0]) as db:
-            (row,) = sessions.sessions(db)
-            return row
-
-    def errors(self) -> list[dict[str, Any]]:
-        wait_for_aside(self.home)
-        with closing(sqlite.connect(self.home)[0]) as db:
-            return sessions.errors(db)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 ACTIVE, ABANDONED = "active", "abandoned"
+USER_SPOKE = "the user spoke"  # how a session recovered, if not at a step
 _PREFIX = 8  # characters of an id, at least
 # fields that are columns of the same name
 _SESSION = """agent task bound policy course escalation steps needs_review started_at checked_at
@@ -284,7 +285,7 @@ def _describe_recovery(at: str, back: RecordedStep | None, spoken: Sequence[str]
     spoke = spoken[place] if place < len(spoken) else None
     if back is not None and (spoke is None or back.at < spoke):
         return f"at step {back.position}"
-    return "the user spoke" if spoke is not None else ""
+    return USER_SPOKE if spoke is not None else ""
 
 
 def _find_limits(row: Row, charters: Sequence[Row]) -> tuple[LimitInForce, ...]:
