@@ -138,10 +138,14 @@ class Agent:
     def processes(self) -> list[int]:
         """Return the processes that hooks of this test started and that still run."""
         mark = str(self.scratch / "settings").encode()
+        python = os.path.realpath(sys.executable)
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
-                if mark in (entry / "environ").read_bytes():
+                environment = (entry / "environ").read_bytes()
+                # it is empty for a moment while a program is being started
+                starts = not environment and os.readlink(entry / "exe") == python
+                if starts or mark in environment:
                     found.append(int(entry.name))
             except OSError:
                 continue

@@ -41,10 +41,10 @@ def play(part: Part, dialect: Dialect, on_start: Callable[[Sequence[int]], None]
     _edit(part, dialect)
     for denial in part.deny:
         dialect.deny_tool(denial.tool, denial.reason)
-    if part.wait is not None:
-        dialect.wait(part.wait)
     for text in part.say:
         dialect.say(text)
+    if part.wait is not None:
+        dialect.wait(part.wait)
     _hang(part)
     if part.crash is not None:
         if part.crash:
