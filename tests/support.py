@@ -173,7 +173,18 @@ def _find_aside(home: bytes) -> bool:
             words = (entry / "cmdline").read_bytes().split(b"\0")
             if home in words and any(b"aside_process" in word for word in words):
                 return True
+            if is_starting(entry):
+                return True
     return False
+
+
+def is_starting(process: Path) -> bool:
+    """Tell whether a Python program, given by its folder in /proc, is only just being started.
+
+    Its command line and its environment are empty for that moment.
+    """
+    python = Path(sys.executable).resolve()
+    return not (process / "cmdline").read_bytes() and (process / "exe").readlink() == python
 
 
 class Kedge:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Kedge, git
+from support import Kedge, git, is_starting
 
 from kedge import hook
 from kedge.store import sessions, sqlite
@@ -138,14 +138,10 @@ class Agent:
     def processes(self) -> list[int]:
         """Return the processes that hooks of this test started and that still run."""
         mark = str(self.scratch / "settings").encode()
-        python = os.path.realpath(sys.executable)
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
-                environment = (entry / "environ").read_bytes()
-                # it is empty for a moment while a program is being started
-                starts = not environment and os.readlink(entry / "exe") == python
-                if starts or mark in environment:
+                if is_starting(entry) or mark in (entry / "environ").read_bytes():
                     found.append(int(entry.name))
             except OSError:
                 continue
