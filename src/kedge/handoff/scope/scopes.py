@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from kedge.errors import InvalidValue
 from kedge.handoff import repo_files
@@ -106,7 +107,7 @@ class _PathSet:
 
     def has(self, path: str) -> bool:
         above = (path[: slash.start()] for slash in re.finditer("/", path))
-        if not self._literal.isdisjoint((".", path, *above)):
+        if not self._literal.isdisjoint(chain((".", path), above)):
             return True
         return any(glob.matches(path) for glob in self._globs)
 
