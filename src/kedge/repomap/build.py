@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from kedge.repomap.render import RenderedMap
     from kedge.repomap.symbol import Symbol
     from kedge.repomap.tree_data import Overview
+    from kedge.repomap.users import UserFinder
 
 
 TOKENS = 1500
-_USERS = 3  # files that are shown as users of a file
 _BRANCH = 100  # tokens of the budget for each line of the tree
 _DRAWN = 40  # files in the drawing
 _MANY = 20  # files with a name: more than that make it no more important
@@ -83,6 +83,7 @@ def _build_map(
     from kedge.repomap.render import WITH_TEXT, WITHOUT, render
     from kedge.repomap.tree import select_branches
     from kedge.repomap.tree_data import TreeData
+    from kedge.repomap.users import UserFinder
 
     tree = TreeData(project, listing, cache, progress)
     ranker, overview = tree.ranker, tree.load_overview()
@@ -91,12 +92,13 @@ def _build_map(
     excluded = _find_excluded(request.text, listing, ranker)
     scores = excluded | {ranker.path(number): ranking.scores[number] for number in ranking.order}
     reader = SymbolReader(project.root, listing, cache)
+    finder = UserFinder(project.root, listing, ranker.index, reader.symbols)
     rendered = render(
         overview.structure,
         select_branches(_weigh_code(ranker, ranking.scores, excluded), budget // _BRANCH),
         list(scores),
         lambda path: reader.select(path, request.text, ranker.definitions(path)),
-        lambda path: _list_users(ranker, path),
+        lambda path: _list_users(finder, path),
         budget=budget,
         shares=WITH_TEXT if request.text else WITHOUT,
         health=request.health,
@@ -107,7 +109,7 @@ def _build_map(
 
         neighbour_writer.keep_neighbours(cache, project, listing, ranker)
     reader.failed |= tree.failed
-    data = _to_json(rendered, overview, reader, budget, scores)
+    data = _to_json(rendered, overview, reader, finder, budget, scores)
     problems = [*overview.structure.problems, *reader.failed.values()]
     if overview.unprintable:
         problems.append(f"{overview.unprintable} files whose names cannot be printed are left out")
@@ -141,13 +143,6 @@ def _weigh_code(
     prose = ranker.index.is_prose
     own = {ranker.path(n): score * score for n, score in scores.items() if not prose(n)}
     return own | {path: score * score for path, score in excluded.items() if _is_code(path)}
-
-
-def _is_parsed(path: str) -> bool:
-    from kedge.repomap.languages import language_of
-
-    language = language_of(path)
-    return language is not None and language.grammar is not None
 
 
 def _is_code(path: str) -> bool:
@@ -220,12 +215,8 @@ def _explain_absence(listing: Listing, path: str) -> str:
     return "give its path from the root of the repository; ignored files are left out"
 
 
-def _list_users(ranker: Ranker, path: str) -> list[str]:
-    if path not in ranker.number:
-        return []
-    users = ranker.graph.dependents(ranker.number[path])
-    strong = [ranker.path(other) for other, _ in users if not ranker.index.is_test_file(other)]
-    return [_shorten_path(other, path) for other in strong if _is_parsed(other)][:_USERS]
+def _list_users(finder: UserFinder, path: str) -> list[str]:
+    return [_shorten_path(user, path) for user in finder.find(path)]
 
 
 def _shorten_path(path: str, other: str) -> str:
@@ -246,8 +237,14 @@ class SymbolReader:
         self._fresh: dict[str, list[tuple[Any, ...]]] = {}
         self.read: Counter[str] = Counter()
         self.failed: dict[str, str] = {}
+        self._known: dict[str, list[Symbol]] = {}
 
     def symbols(self, path: str) -> list[Symbol]:
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        return self._known[path]
+
+    def _read(self, path: str) -> list[Symbol]:
         from kedge.repomap.render import plain
         from kedge.repomap.symbol import Symbol
         from kedge.repomap.symbols import extract
@@ -313,6 +310,7 @@ def _to_json(
     rendered: RenderedMap,
     overview: Overview,
     reader: SymbolReader,
+    finder: UserFinder,
     budget: int,
     scores: Mapping[str, float],
 ) -> dict[str, Any]:
@@ -325,7 +323,10 @@ def _to_json(
     return {
         "tokens": rendered.tokens,
         "budget": budget,
-        "files": [{"path": path, "rank": rank[path]} for path in rendered.files],
+        "files": [
+            {"path": path, "rank": rank[path], "used_by": finder.found.get(path, [])}
+            for path in rendered.files
+        ],
         "symbols": [
             {"path": path, **asdict(symbol), "rank": rank[path]}
             for path, symbol in rendered.symbols

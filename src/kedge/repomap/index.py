@@ -130,6 +130,9 @@ class Index:
             if path is not None and path in paths
         }
 
+    def text_of(self, name: int) -> str:
+        return self._text(self._places[name])
+
     def _text(self, place: int) -> str:
         return self.names[place : self.names.index("\n", place)]
 

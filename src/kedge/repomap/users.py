@@ -1,0 +1,162 @@
+"""Who uses a file: the files that import it, or that mention a name that only it defines.
+
+The index proposes candidates: files with one of its import keys or one of its names. Each one is
+read, and listed only if it certainly uses the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from kedge.repomap import files
+from kedge.repomap.code import is_script
+from kedge.repomap.index import COUNT, DEFINED, IMPORTED, Index
+from kedge.repomap.languages import language_of
+from kedge.repomap.listing import Listing
+from kedge.repomap.mentions import Definitions, Source, has_mention
+from kedge.repomap.resolve import EVERYTHING, Import, Resolver
+from kedge.repomap.symbol import Symbol
+
+MOST_USERS = 3
+_MOST_READ = 24  # candidates that are read for a file
+_DEEPEST = 3  # files that pass a name on to each other
+_IMPORT = 3.0  # weight of an import, relative to a name
+_PASSING = frozenset({"__init__.py", "mod.rs", "lib.rs"})
+_JVM = frozenset({"java", "kotlin", "scala", "groovy"})
+_C = frozenset({"c", "cpp", "objc"})
+
+
+class UserFinder:
+    """Finds the users of files. What is read of a user is kept for the other files."""
+
+    def __init__(
+        self, root: Path, listing: Listing, index: Index, symbols: Callable[[str], Sequence[Symbol]]
+    ) -> None:
+        self._root = root
+        self._index = index
+        self._symbols = symbols
+        self._number = {path: n for n, path in enumerate(index.paths) if path is not None}
+        self._resolver = Resolver(map(files.decode_path, listing.names), self._read)
+        self._sources: dict[str, Source | None] = {}
+        self._imports: dict[str, list[Import]] = {}
+        self.found: dict[str, list[str]] = {}
+
+    def find(self, path: str) -> list[str]:
+        """The files that certainly use this one, the strongest first. Tests are only listed if
+        there are no others."""
+        if path not in self.found:
+            self.found[path] = self._find(path)
+        return self.found[path]
+
+    def _find(self, path: str) -> list[str]:
+        source, number = self._open(path), self._number.get(path)
+        if source is None or number is None:
+            return []
+        definitions = Definitions(source, self._symbols(path), self._find_rivals(number))
+        code: list[str] = []
+        tests: list[str] = []
+        for user in self._propose(number, source.language):
+            is_test = self._index.is_test_file(self._number[user])
+            if is_test and len(tests) >= MOST_USERS:
+                continue
+            if self._is_user(user, definitions):
+                (tests if is_test else code).append(user)
+                if len(code) >= MOST_USERS:
+                    break
+        return code or tests
+
+    def _is_user(self, path: str, used: Definitions) -> bool:
+        user = self._open(path)
+        if user is None:
+            return False
+        imports = self._resolve(path)
+        if any(one.path == used.source.path for one in imports):
+            return True
+        offered = {one.name for one in used.symbols if one.parent is None}
+        return any(
+            one.name in offered and self._passes_on(one, used.source.path) for one in imports
+        ) or has_mention(user, used)
+
+    def _passes_on(self, what: Import, path: str, depth: int = _DEEPEST) -> bool:
+        """True if a file offers a name only because it imports it from the other file."""
+        for one in self._resolve(what.path):
+            if one.name in (what.name, EVERYTHING):
+                if one.path == path:
+                    return True
+                if depth and self._passes_on(Import(one.path, what.name), path, depth - 1):
+                    return True
+        return False
+
+    def _resolve(self, path: str) -> list[Import]:
+        if path not in self._imports:
+            self._imports[path] = []
+            if source := self._open(path):
+                found = self._resolver.resolve(path, source.language, source.text)
+                self._imports[path] = sorted(found)
+        return self._imports[path]
+
+    def _propose(self, number: int, language: str) -> Iterator[str]:
+        """The files that have an import key or a name of a file, best first."""
+        index = self._index
+        found: dict[int, float] = {}
+        for entry in index.names_in(number):
+            name, byte = entry >> 8, entry & 0xFF
+            if not byte & DEFINED:
+                continue
+            few = len(index.definers(name))
+            for post in index.posts(name):
+                share = _IMPORT if post & IMPORTED else 0.0
+                if few and post & COUNT and not post & DEFINED:
+                    share = (1 + math.log(post & COUNT)) / few
+                if share:
+                    found[post >> 8] = found.get(post >> 8, 0.0) + share
+        found.pop(number, None)
+        family = _family(language)
+        paths = index.paths
+        order = sorted(found, key=lambda one: (_place(index, one), -found[one], paths[one] or ""))
+        read = 0
+        for other in order:
+            user = paths[other] or ""
+            known = language_of(user)
+            if known is not None and _family(known.name) == family:
+                yield user
+                read += 1
+                if read >= _MOST_READ:
+                    break
+
+    def _find_rivals(self, number: int) -> dict[str, Sequence[str] | None]:
+        """The names that a file defines, with the other files that define them."""
+        index = self._index
+        found: dict[str, Sequence[str] | None] = {}
+        for entry in index.names_in(number):
+            if entry & DEFINED:
+                name = entry >> 8
+                definers = index.definers(name)
+                others = [index.paths[one] or "" for one in definers if one != number]
+                found[index.text_of(name)] = others if definers else None
+        return found
+
+    def _open(self, path: str) -> Source | None:
+        if path not in self._sources:
+            self._sources[path] = None
+            language, data = language_of(path), self._read(path)
+            if language is not None and data is not None:
+                self._sources[path] = Source(path, language.name, data)
+        return self._sources[path]
+
+    def _read(self, path: str) -> bytes | None:
+        return files.read(self._root, path)
+
+
+def _place(index: Index, number: int) -> int:
+    """Code comes first, then files that mostly pass names on, then tests."""
+    name = (index.paths[number] or "").rpartition("/")[2]
+    return 2 if index.is_test_file(number) else int(name in _PASSING)
+
+
+def _family(language: str) -> str:
+    if is_script(language):
+        return "script"
+    return "jvm" if language in _JVM else "c" if language in _C else language
