@@ -73,6 +73,7 @@ class Definitions:
     source: Source
     symbols: Sequence[Symbol]
     rivals: Mapping[str, Sequence[str] | None]
+    package: str = ""  # the path by which Go imports it
 
     def is_sole(self, name: str) -> bool:
         """True if no other file defines the name. A header only declares a function of C."""
@@ -152,7 +153,7 @@ def _mentions_in_directory(user: Source, used: Definitions) -> bool:
             return False
         clear = (one for one in names if is_distinctive(one) and used.is_sole(one))
         return any(re.search(_go_use(name), user.code) for name in clear)
-    for alias in _go_aliases(user, used.source):
+    for alias in _go_aliases(user, used):
         found = re.findall(rb"(?<![\w.])%s\.(\w+)" % alias.encode(), user.code)
         if not names.keys().isdisjoint(one.decode("utf-8", "replace") for one in found):
             return True
@@ -162,26 +163,19 @@ def _mentions_in_directory(user: Source, used: Definitions) -> bool:
 def _go_use(name: str) -> bytes:
     """A call, a pointer, a literal or a list; not a field, a method or a local variable."""
     word = name.encode()
-    call = (
-        rb"(?<![\w.)] )(?<![\w.\n\t])%s\(|\n\t+%s\(" if name[0].islower() else rb"(?<=[=(,!&] )%s\("
-    )
-    shapes = (
-        call.replace(b"%s", word),
-        rb"(?<=[*\]&])%s(?![\w.])" % word,
-        rb"(?<![\w.])%s\{" % word,
-    )
-    return rb"|".join(shapes)
+    start = rb"(?<![\w.])" if name[0].islower() else rb"(?<![\w.\n\t])"  # a method of an interface
+    call = start + rb"(?<!func )(?<!\) )%s\(" % word
+    return call + rb"|(?<=[*\]&])%s(?![\w.])|(?<![\w.])%s\{" % (word, word)
 
 
-def _go_aliases(user: Source, used: Source) -> set[str]:
+def _go_aliases(user: Source, used: Definitions) -> set[str]:
     """The names under which the user imports the package of the other file."""
-    folder = _folder(used.path)
-    found = set()
-    for alias, path in re.findall(_GO_IMPORT, user.text):
-        spec = path.decode("utf-8", "replace")
-        if spec == folder or spec.endswith(f"/{folder}"):
-            found.add(alias.decode("utf-8", "replace") or used.scope)
-    return found - {"_", "."} if folder else set()
+    found = {
+        alias.decode("utf-8", "replace") or used.source.scope
+        for alias, path in re.findall(_GO_IMPORT, user.text)
+        if path == used.package.encode()
+    }
+    return found - {"_", "."}
 
 
 def _calls_function(user: Source, used: Definitions) -> bool:
@@ -220,11 +214,11 @@ def _mentions_constant(user: Source, used: Definitions) -> bool:
 
 def _mentions_type(user: Source, used: Definitions) -> bool:
     for symbol in used.symbols:
-        if symbol.kind not in _TYPES or not used.is_sole(symbol.name.rpartition(".")[2]):
+        is_whole = "." in symbol.name  # `defmodule Sea.Gauge`
+        if symbol.kind not in _TYPES or not (is_whole or used.is_sole(symbol.name)):
             continue
-        if is_distinctive(symbol.name) and re.search(
-            rb"(?<![\w.])%s(?!\w)" % re.escape(symbol.name.encode()), user.code
-        ):
+        mention = rb"(?<![\w.])%s(?!\w)" % re.escape(symbol.name.encode())
+        if is_distinctive(symbol.name) and re.search(mention, user.code):
             return True
     return False
 

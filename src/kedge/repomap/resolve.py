@@ -27,6 +27,7 @@ _EXPORT_ALL = rb"\bexport\s{0,9}\*\s{0,9}from\s{0,9}[\"']([^\"'\n]{1,200})[\"']"
 _INCLUDE = rb"#[ \t]*(?:include|import)[ \t]*([<\"])([^>\"\n]{1,200})"
 _AUTOLOAD = rb"\bautoload[ (]+:\w+,\s*[\"']([^\"'\n]{1,200})[\"']"
 _RUST_PATH = rb"(?<![\w:])([a-z_]\w*(?:::\w+)+)"
+_GO_MODULE = rb"(?m)^module[ \t]+([\w./~-]+)"
 _CRATE_NAME = rb"(?m)^[ \t]*name[ \t]*=[ \t]*\"([\w-]+)\""
 # A file that is named with its ending: `import "sea/tide.proto"`, `@import("tide.zig")`.
 _QUOTED = (
@@ -269,6 +270,16 @@ class Resolver:
                     inside = [*inside, stem]
                 return "/".join(folder[:size]), inside
         return None, []
+
+    def find_go_package(self, path: str) -> str:
+        """The import path of the package of a Go file; empty if no `go.mod` has it."""
+        folder = _folder(path)
+        for size in range(len(folder), -1, -1):
+            name = "/".join([*folder[:size], "go.mod"])
+            if name in self.paths:
+                found = re.search(_GO_MODULE, self._read(name) or b"")
+                return "/".join([found[1].decode(), *folder[size:]]) if found else ""
+        return ""
 
     @property
     def crates(self) -> dict[str, str]:

@@ -7,7 +7,8 @@ read, and listed only if it certainly uses the file.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from kedge.repomap import files
@@ -54,18 +55,14 @@ class UserFinder:
         source, number = self._open(path), self._number.get(path)
         if source is None or number is None:
             return []
-        definitions = Definitions(source, self._symbols(path), self._find_rivals(number))
-        code: list[str] = []
-        tests: list[str] = []
-        for user in self._propose(number, source.language):
-            is_test = self._index.is_test_file(self._number[user])
-            if is_test and len(tests) >= MOST_USERS:
-                continue
-            if self._is_user(user, definitions):
-                (tests if is_test else code).append(user)
-                if len(code) >= MOST_USERS:
-                    break
-        return code or tests
+        package = self._resolver.find_go_package(path) if source.language == "go" else ""
+        symbols, rivals = self._symbols(path), self._find_rivals(number)
+        definitions = Definitions(source, symbols, rivals, package)
+        for group in self._propose(number, definitions):
+            users = (user for user in group if self._is_user(user, definitions))
+            if found := list(islice(users, MOST_USERS)):
+                return found
+        return []
 
     def _is_user(self, path: str, used: Definitions) -> bool:
         user = self._open(path)
@@ -97,15 +94,18 @@ class UserFinder:
                 self._imports[path] = sorted(found)
         return self._imports[path]
 
-    def _propose(self, number: int, language: str) -> Iterator[str]:
-        """The files that have an import key or a name of a file, best first."""
+    def _propose(self, number: int, used: Definitions) -> tuple[list[str], list[str]]:
+        """The files of code, and the tests, that have an import key or a name of a file."""
         index = self._index
         found: dict[int, float] = {}
+        parts = {one.name.rpartition(".")[2] for one in used.symbols if "." in one.name}
         for entry in index.names_in(number):
-            name, byte = entry >> 8, entry & 0xFF
-            if not byte & DEFINED:
-                continue
+            name = entry >> 8
             few = len(index.definers(name))
+            if not entry & DEFINED:
+                if not parts or index.text_of(name) not in parts:
+                    continue
+                few = 1
             for post in index.posts(name):
                 share = _IMPORT if post & IMPORTED else 0.0
                 if few and post & COUNT and not post & DEFINED:
@@ -113,18 +113,13 @@ class UserFinder:
                 if share:
                     found[post >> 8] = found.get(post >> 8, 0.0) + share
         found.pop(number, None)
-        family = _family(language)
-        paths = index.paths
-        order = sorted(found, key=lambda one: (_place(index, one), -found[one], paths[one] or ""))
-        read = 0
-        for other in order:
-            user = paths[other] or ""
-            known = language_of(user)
-            if known is not None and _family(known.name) == family:
-                yield user
-                read += 1
-                if read >= _MOST_READ:
-                    break
+        family, paths = _family(used.source.language), index.paths
+        groups: tuple[list[str], list[str]] = ([], [])
+        for other in sorted(found, key=lambda one: (_passes(paths[one]), -found[one], paths[one])):
+            group, user = groups[index.is_test_file(other)], paths[other] or ""
+            if len(group) < _MOST_READ and _family_of(user) == family:
+                group.append(user)
+        return groups
 
     def _find_rivals(self, number: int) -> dict[str, Sequence[str] | None]:
         """The names that a file defines, with the other files that define them."""
@@ -150,10 +145,14 @@ class UserFinder:
         return files.read(self._root, path)
 
 
-def _place(index: Index, number: int) -> int:
-    """Code comes first, then files that mostly pass names on, then tests."""
-    name = (index.paths[number] or "").rpartition("/")[2]
-    return 2 if index.is_test_file(number) else int(name in _PASSING)
+def _passes(path: str | None) -> bool:
+    """True for a file that mostly passes on the names of others."""
+    return (path or "").rpartition("/")[2] in _PASSING
+
+
+def _family_of(path: str) -> str | None:
+    language = language_of(path)
+    return _family(language.name) if language else None
 
 
 def _family(language: str) -> str:
