@@ -37,11 +37,12 @@ C_FUNCTION = r"^(?!typedef|return|else|#)[A-Za-z_][\w\s*]*?[\s*](\w{3,})\([^;]*?
 LINE_IMPORT = (
     r"^\s*(?:from|import|export|use|pub(?:\([\w:\s]*\))?\s+(?:use|mod)|mod|(?:global )?using"
     r"|#\s*include|#\s*import|require\w*|autoload|source|\.)\b[^\n]*"
-    r"|(?:require|import)\s*\(?[\"'][^\"'\n]+|\bfrom\s+[\"'][^\"'\n]+"
+    r"|(?:require|import)\s*\(?[\"'][^\"'\n]+|\bfrom\s+[\"'][^\"'\n]+|\b[a-z]\w*::[\w:]+"
 )
 SUFFIXES = r"(?:\.d)?\.\w+$"
 WHOLE = ("__init__", "index", "mod", "lib", "main", "init")
 C_LIKE = (".c", ".cc", ".cpp", ".cxx")
+SHORTEST = 3
 HEADERS = (".h", ".hh", ".hpp", ".hxx")
 
 
@@ -128,7 +129,7 @@ class Tree:
             folder = posixpath.dirname(used)
             same = any(posixpath.dirname(path) == folder or path == user for path in others)
             sole = not others or (not same and folder == posixpath.dirname(user))
-            if len(name) > 4 and re.search(rf"\b{name}\b", text):
+            if len(name) > SHORTEST and re.search(rf"\b{name}\b", text):
                 imported = any(re.search(rf"\b{name}\b", line) for line in self._imports(user))
                 if sole or (imported and not same):
                     return f"name: {name}"
