@@ -310,9 +310,9 @@ STRANGERS: dict[str, tuple[str, Files]] = {
         },
     ),
     "python, the standard library": (
-        "tools/json.py",
+        "lib/json.py",
         {
-            "tools/json.py": "def loads_all():\n    pass\n",
+            "lib/json.py": "def loads_all():\n    pass\n",
             "sea/ship.py": "import json\n\njson.loads_all()\n",
         },
     ),
@@ -383,6 +383,14 @@ STRANGERS: dict[str, tuple[str, Files]] = {
             "b/Cargo.toml": '[package]\nname = "b"\n',
             "b/src/tide.rs": "pub struct Neap;\n",
             "b/src/ship.rs": "use crate::tide::TideGauge;\n",
+        },
+    ),
+    "java, a class of another package": (
+        "org/sea/Gauge.java",
+        {
+            "org/sea/Gauge.java": GAUGE_JAVA,
+            "org/sea/Ship.java": "package org.sea;\n\nimport com.other.Gauge;\n\n"
+            "class Ship {\n    Gauge gauge;\n}\n",
         },
     ),
     "java, another package": (
