@@ -9,22 +9,28 @@ from dataclasses import dataclass
 from kedge.repomap.graph import Graph
 from kedge.repomap.history import History
 from kedge.repomap.index import TEST, TEXT, Index
-from kedge.repomap.search import relevance
+from kedge.repomap.search import find_matches, relevance
 from kedge.text import words
+from kedge.text.bm25 import score_documents
 
-# Weights relative to the words of a file, which have weight 1. They were chosen on commits older
-# than those that benchmarks/map reports.
-PAST = 0.5
-NEAR = 0.3
-CHURN = 0.1
-TOGETHER = 0.3
-NAMED = 2.0
+# The parts of a score, each from 0 to 1, and their weights, which were fitted to commits
+# of ten repositories, older than those that benchmarks/map reports.
+WORDS = "words of the file"
+PATH = "words of its path"
+PAST = "subjects of its commits"
+NAMED = "named in the text"
+NEAR = "near such files"
+CHURN = "changes often"
+TOGETHER = "changes with such files"
+USED = "used by others"
+_WEIGHTS = {WORDS: 1.0, PATH: 0.4, PAST: 0.35, NAMED: 2.0, NEAR: 0.2, CHURN: 0.4, TOGETHER: 0.1}
+# How much a file has to do with the text is something else than how likely it changes.
+_RELEVANCE = {WORDS: 1.0, PAST: 0.5, NEAR: 0.3, CHURN: 0.1, TOGETHER: 0.3}
 WEAK = 0.5  # factor for tests, unless the text is about tests
 PROSE = 0.7  # factor for documents, unless the text is about documents
 CENTRAL = 0.35  # without a text: weight of PageRank, relative to churn
 WEAKER = 0.3  # without a text: factor for tests and documents
 
-NAMED_PART = "named in the text"
 _LEADERS = 10  # best files whose partners count
 _SEEDS = 12  # best files whose neighbours count
 _TESTS = ("test", "testing", "spec", "flaky")
@@ -35,8 +41,8 @@ Scores = dict[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The score of each file: the sum of its weighted parts, times `factor` for tests and
-    documents."""
+    """The score of each file: the weighted sum of its parts, times `factor` for tests and
+    documents. With a text each part is from 0 to 1."""
 
     scores: Scores
     parts: dict[str, Scores]
@@ -74,29 +80,29 @@ class Ranker:
     def rank(self, text: str) -> Ranking:
         query = words.weigh_terms(text)
         named = {self.number[path] for path in words.find_mentions(text, self.number)}
-        own = _scale(relevance(self.index, query, b=0.75)) if query else {}
-        past = _scale(self._score_subjects(query), PAST) if query else {}
-        mention = dict.fromkeys(named, NAMED)
-        base = _sum(own, past, mention)
+        parts = {
+            WORDS: _scale(relevance(self.index, query, b=0.75)) if query else {},
+            PATH: _scale(self._score_paths(query)) if query else {},
+            PAST: _scale(self._score_subjects(query)) if query else {},
+            NAMED: dict.fromkeys(named, 1.0),
+        }
+        base = _sum(parts, _WEIGHTS)
         if not base:  # no text, or no word of it is known here
             return self._rank_without_text()
         seeds = {number: score * score for number, score in self._select_best(base, _SEEDS)}
         total = sum(seeds.values())
         near = self.graph.near({n: s / total for n, s in seeds.items()}, rounds=2, width=_SEEDS)
-        parts = {
-            "words of the file": own,
-            "subjects of its commits": past,
-            NAMED_PART: mention,
-            "near such files": _scale({n: math.log1p(1e4 * m) for n, m in near.items()}, NEAR),
-            "changes often": _scale(self.churn(), CHURN),
-            "changes with such files": _scale(self._score_partners(base), TOGETHER),
+        parts |= {
+            NEAR: _scale({n: math.log1p(1e4 * m) for n, m in near.items()}),
+            CHURN: _scale(self.churn()),
+            TOGETHER: _scale(self._score_partners(base)),
         }
         by_kind = {}
         if not any(word in query for word in _TESTS):
             by_kind[TEST] = WEAK
         if not any(word in query for word in _DOCUMENTS):
             by_kind[TEXT] = PROSE
-        return self._combine(parts, self._factors(by_kind, named))
+        return self._combine(parts, _WEIGHTS, self._factors(by_kind, named))
 
     def find_relevance(self, text: str) -> dict[str, float]:
         """How much more each file has to do with the text than with any work, from -0.5 to 1.
@@ -106,12 +112,10 @@ class Ranker:
         not count: its score would dwarf all others.
         """
         ranking = self.rank(text)
-        named = ranking.parts.get(NAMED_PART, {})
-        scores = {
-            number: score - named.get(number, 0.0) * ranking.factor.get(number, 1.0)
-            for number, score in ranking.scores.items()
-        }
         general = self._rank_without_text().scores
+        scores = general
+        if WORDS in ranking.parts:
+            scores = self._combine(ranking.parts, _RELEVANCE, ranking.factor).scores
         best = max(scores.values(), default=0.0) or 1.0
         most = max(general.values(), default=0.0) or 1.0
         return {
@@ -119,16 +123,35 @@ class Ranker:
             for number in ranking.order
         }
 
+    def _score_paths(self, query: Mapping[str, float]) -> Scores:
+        """Score the words in each path for a query (BM25). Those of the file's name count twice."""
+        paths = list(self.number)
+        whole = "\n".join(("", *paths, ""))
+        names = "\n".join(("", *(path.rpartition("/")[2] for path in paths), ""))
+        rows: dict[str, dict[int, float]] = {term: {} for term in query}
+        for text in (whole, names):
+            lower = text.lower()
+            for term, row in rows.items():
+                line = before = 0
+                for place in find_matches(text, lower, term):
+                    line += lower.count("\n", before, place)
+                    before = place
+                    number = self.number[paths[line - 1]]
+                    row[number] = row.get(number, 0.0) + 1.0
+        lengths = {number: path.count("/") + 2.0 for path, number in self.number.items()}
+        return score_documents(rows, query, lengths, b=0.3)
+
     def _score_subjects(self, query: Mapping[str, float]) -> Scores:
         return self.history.score_subjects(query, 0.5, self._own, self.number.values())
 
     def _rank_without_text(self) -> Ranking:
         rank = self.graph.rank()
         parts = {
-            "changes often": self.churn(),
-            "used by others": {n: CENTRAL * math.log1p(1e4 * mass) for n, mass in rank.items()},
+            CHURN: self.churn(),
+            USED: {n: math.log1p(1e4 * mass) for n, mass in rank.items()},
         }
-        return self._combine(parts, self._factors({TEST: WEAKER, TEXT: WEAKER}, set()))
+        weights = {CHURN: 1.0, USED: CENTRAL}
+        return self._combine(parts, weights, self._factors({TEST: WEAKER, TEXT: WEAKER}, set()))
 
     def _factors(self, by_kind: Mapping[int, float], named: set[int]) -> dict[int, float]:
         kinds = self.index.kinds
@@ -138,13 +161,12 @@ class Ranker:
             if kinds[number] in by_kind and number not in named
         }
 
-    def _combine(self, parts: dict[str, Scores], factor: dict[int, float]) -> Ranking:
-        sums = [0.0] * len(self.index.paths)
-        for part in parts.values():
-            for number, score in part.items():
-                sums[number] += score
+    def _combine(
+        self, parts: dict[str, Scores], weights: Mapping[str, float], factor: dict[int, float]
+    ) -> Ranking:
+        sums = _sum(parts, weights)
         live = self.index.live
-        scores = {number: sums[number] * factor.get(number, 1.0) for number in live}
+        scores = {number: sums.get(number, 0.0) * factor.get(number, 1.0) for number in live}
         order = sorted(live, key=scores.__getitem__, reverse=True)  # stable: by path
         return Ranking(scores, parts, factor, order)
 
@@ -166,17 +188,17 @@ class Ranker:
         return found
 
 
-def _sum(*parts: Mapping[int, float]) -> Scores:
+def _sum(parts: Mapping[str, Scores], weights: Mapping[str, float]) -> Scores:
     found: Scores = {}
-    for part in parts:
-        for number, score in part.items():
-            found[number] = found.get(number, 0.0) + score
+    for name, weight in weights.items():
+        for number, score in parts.get(name, {}).items():
+            found[number] = found.get(number, 0.0) + weight * score
     return found
 
 
-def _scale(values: Mapping[int, float], most: float = 1.0) -> Scores:
-    """Scale the values, which are above zero, so that the largest is `most`."""
+def _scale(values: Mapping[int, float]) -> Scores:
+    """Scale the values, which are above zero, so that the largest is 1."""
     if not values:
         return {}
     largest = max(values.values())
-    return {n: most * value / largest for n, value in values.items()}
+    return {n: value / largest for n, value in values.items()}

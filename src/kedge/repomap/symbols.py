@@ -77,7 +77,10 @@ def _component(source: bytes, path: str) -> Extract:
         if found.failed is not None:
             return Extract(tuple(symbols), found.failed)
         first = source.count(b"\n", 0, script.start(2))
-        symbols += (replace(symbol, line=symbol.line + first) for symbol in found.symbols)
+        symbols += (
+            replace(symbol, line=symbol.line + first, end=symbol.end + first)
+            for symbol in found.symbols
+        )
     return Extract(tuple(symbols))
 
 
@@ -125,7 +128,8 @@ def _symbols(
                 continue
             kind = _kind_of_value(kind, found.name, line)
         number = source.count(b"\n", 0, found.position) + 1
-        yield Symbol(found.name, kind, number, line, parent), match.kind == "prototype"
+        end = number + source.count(b"\n", found.position, span[1])
+        yield Symbol(found.name, kind, number, line, parent, end), match.kind == "prototype"
 
 
 def _open_scope(

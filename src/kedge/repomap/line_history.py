@@ -1,0 +1,45 @@
+"""How often definitions changed: git names the definition around each hunk of a diff.
+
+Git finds that name by its rules for the language. Nothing of the repository is run: no filter, no
+text conversion, and nothing is fetched for a partial clone.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files as resources
+
+from kedge.errors import GitError
+from kedge.host.git import Repo
+
+COMMITS = 500
+_AGE = 200  # a change counts half after this many commits
+_MOST = 40  # hunks of a commit; a larger one is a reformatting or a move
+_HEADER = re.compile(r"@@ [-+,0-9 ]{3,60} @@ (.{1,200})")
+_KEYWORD = re.compile(
+    r"\b(?:def|class|func|fn|fun|function|struct|enum|trait|interface|record|type|object|impl|union"
+    r"|module|const|let|var|protocol|extension)\s+"
+    r"(?:\([^)]{0,80}\)\s*)?(?:<[^>]{0,80}>\s*)?(?:self\.)?(?:[\w<>:, ]{1,80}\sfor\s+)?(\w+)"
+)
+_CALLED = re.compile(r"(~?\w+)\s?\(")
+
+Changes = dict[str, dict[str, float]]  # by path and name
+
+
+def read_changes(repo: Repo) -> Changes:
+    """Return how often each definition changed in the last commits; older changes count less."""
+    attributes = resources("kedge.repomap") / "attributes"
+    try:
+        if repo.git("config", "--get-regexp", r"^remote\..*\.promisor$", check=False).strip():
+            return {}
+        out = repo.git(
+            *["-c", f"core.attributesFile={attributes}", "log", f"--max-count={COMMITS}"],
+            *["--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"],
+            *["--diff-filter=M", "--patch", "--unified=0", "--format=%x01"],
+        )
+    except GitError:
+        return {}
+    found: Changes = {}
+    for age, record in enumerate(out.decode("utf-8", "replace").split("\x01")[1:]):
+        _add_commit(found, record, _AGE / (_AGE + age))
+    return found
