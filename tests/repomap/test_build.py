@@ -128,6 +128,24 @@ def test_after_changes_a_cached_map_equals_a_new_one(
     check("class Berth")
 
 
+@pytest.mark.parametrize("ask", [["--for", "high water"], ["--for", ""], ["--task", "t-1"]])
+def test_a_map_for_a_text_is_printed_and_the_map_of_all_sessions_stays(
+    harbour: Path, kedge: Kedge, ask: list[str]
+) -> None:
+    kedge("task", "add", "High water is wrong", "--id", "t-1")
+    own = harbour / ".kedge" / "map.md"
+    printed = kedge("map", *ask).out
+    assert printed.startswith("# Map of the code\n")
+    assert not own.exists()
+    kedge("map")
+    general = own.read_bytes()
+    assert kedge("map", *ask).out == printed
+    assert own.read_bytes() == general
+    assert kedge("map", *ask, "--output", "tides.md").out.startswith("tides.md: ")
+    assert (harbour / "tides.md").read_text() == printed
+    assert_clear(kedge("map", *ask, "--check", code=2), code=2, says="not for a text or a task")
+
+
 def test_check_detects_a_stale_map(harbour: Path, kedge: Kedge) -> None:
     assert_clear(kedge("map", "--check", code=4), code=4, says="map.md is stale")
     kedge("map")

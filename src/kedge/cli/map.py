@@ -42,7 +42,11 @@ def tokens_or_auto(text: str) -> int:
 )
 @click.option("--for", "text", help="Rank for this text: a question, a task, an error.")
 @click.option("--task", help="Rank for this task.")
-@click.option("--output", metavar="FILE", help="Where to write; - for standard output.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    help="Where to write; - for standard output. A map for a text or a task is printed.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; exit with 4 if the map is stale.")
 @click.option("--explain", metavar="PATH", help="Explain the rank of a file.")
 @click.option(
@@ -60,10 +64,16 @@ def command(
     graph: str | None,
     no_cache: bool,
 ) -> Reply:
-    """Write a ranked map of the code within a token budget."""
+    """Write a ranked map of the code within a token budget to .kedge/map.md."""
     _refuse_together({"--for": text, "--task": task})
     _refuse_together({"--check": check, "--explain": explain, "--graph": graph})
     _refuse_together({"--explain": explain, "--graph": graph, "--output": output})
+    is_special = text is not None or task is not None
+    if check and is_special and output is None:
+        raise UsageError(
+            "--check compares .kedge/map.md, which is not for a text or a task",
+            hint="give the file with --output, or leave out --for and --task",
+        )
     project = _project(edge)
     settings = config.load(project, {"map.tokens": tokens or None}).settings
     about = _task_text(project, settings, task) if task is not None else text or ""
@@ -87,7 +97,7 @@ def command(
     target = project.own(mapfile.FILE) if output is None else edge.directory / output
     if check:
         return _check_reply(target, code_map)
-    if output == "-" or (edge.json and output is None):
+    if output == "-" or (output is None and (edge.json or is_special)):
         return Reply(code_map.data, code_map.text, code_map.warnings)
     count = code_map.data["tokens"]
     place = f".kedge/{mapfile.FILE}" if output is None else target
