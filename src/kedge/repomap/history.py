@@ -12,6 +12,7 @@ from itertools import count
 
 from kedge.host.git import Repo
 from kedge.repomap.search import find_matches
+from kedge.repomap.upkeep import find_upkeep, is_record
 from kedge.text.bm25 import score_documents
 
 COMMITS = 2500
@@ -35,7 +36,7 @@ class History:
     starts: array[int]
     files: array[int]
     words: array[int]  # number of words in the subjects of each file's commits
-    changes: array[float]  # how often each file changed; older changes count less
+    changes: array[float]  # how often each file changed, without upkeep; older ones count less
 
     def recent_subjects(self, most: int) -> list[str]:
         """The subjects of the last commits."""
@@ -129,6 +130,7 @@ def build_history(commits: Commits) -> History:
     number: defaultdict[str, int] = defaultdict(count().__next__)
     starts, files = [0], list[int]()
     words, changes = list[int](), list[float]()
+    upkeep = find_upkeep(commits)
     for age, (subject, paths) in enumerate(commits):
         own = [number[path] for path in paths]
         files += own
@@ -137,8 +139,9 @@ def build_history(commits: Commits) -> History:
         changes += [0.0] * (len(number) - len(changes))
         weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(own) or 1))
         length = subject.count(" ") + 1 if len(own) <= _WIDE else 0
-        for file in own:
-            changes[file] += weight
+        for file, path in zip(own, paths, strict=True):
+            if not (upkeep[age] or is_record(path)):
+                changes[file] += weight
             words[file] += length
     lines = [subject.replace("\n", " ") for subject, _ in commits]
     text = "\n".join(("", *lines, "")).encode("ascii", "replace").decode()

@@ -70,7 +70,7 @@ class Ranker:
     def churn(self) -> Scores:
         """How often each file changed, on a logarithmic scale."""
         pairs = zip(self._own, self.history.changes, strict=True)
-        return {number: math.log1p(count) for number, count in pairs if number >= 0}
+        return {number: math.log1p(count) for number, count in pairs if number >= 0 and count}
 
     def partners(self, path: str) -> list[tuple[str, float]]:
         """The files that change together with this one, with the share of its changes."""
