@@ -35,6 +35,7 @@ from kedge.repomap.listing import list_files
 from kedge.repomap.project.structure import Structure
 from kedge.repomap.render import render
 from kedge.repomap.search import relevance
+from kedge.repomap.tree import divide_code
 from kedge.repomap.tree_data import TreeData
 from kedge.text import words
 
@@ -153,7 +154,7 @@ class Bench:
         order = sorted(found, key=lambda path: (-found[path], path))
         reader = build.SymbolReader(self.tree.root, self.listing, self.cache)
         best = functools.partial(reader.select, text=text, known={})
-        return render(Structure(), (), order, best, lambda _: (), budget=budget).text
+        return render(Structure(), divide_code({}), order, best, lambda _: (), budget=budget).text
 
     def churn(self, budget: int) -> str:
         """The paths that the last 1,500 commits changed most, one to a line."""

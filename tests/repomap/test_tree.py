@@ -1,85 +1,74 @@
-"""The directory tree shows where the code is, within its number of lines."""
+"""The code is divided into directories, with the share of each."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kedge.repomap.tree import Branch, select_branches
+from kedge.repomap.tree import Part, divide_code
 
-# Sums of sixteenths do not depend on the order.
-scored = st.dictionaries(
+weighed = st.dictionaries(
     st.lists(st.sampled_from("abcd"), min_size=1, max_size=6).map("/".join),
-    st.integers(0, 64).map(lambda count: count / 16),
+    st.floats(0, 4),
     max_size=40,
 )
 
 
-def _draw(scores: dict[str, float], most: int = 100) -> list[str]:
-    return [f"{'  ' * row.depth}{row.name} {row.files}" for row in select_branches(scores, most)]
+def _walk(part: Part) -> Iterator[Part]:
+    yield part
+    for one in part.parts:
+        yield from _walk(one)
 
 
-def test_the_heaviest_directory_comes_first() -> None:
-    scores = {"a/x.py": 1.0, "b/x.py": 2.0, "b/y.py": 2.0, "c/x.py": 3.0}
-    assert _draw(scores) == ["b 2", "c 1", "a 1"]
+def _draw(weights: dict[str, float]) -> list[tuple[str, int]]:
+    return [(part.path, part.files) for part in _walk(divide_code(weights))]
 
 
-def test_equal_directories_are_sorted_by_name() -> None:
-    assert _draw({"b/x.py": 1.0, "a/x.py": 1.0, "c/x.py": 1.0}) == ["a 1", "b 1", "c 1"]
-
-
-def test_children_are_below_their_parents_heaviest_first() -> None:
-    scores = {"a/x.py": 1.0, "a/b/x.py": 1.0, "a/c/x.py": 2.0, "a/c/d/x.py": 1.0, "e/x.py": 4.5}
-    assert _draw(scores) == ["a 4", "  c 2", "    d 1", "  b 1", "e 1"]
+def test_the_largest_directory_comes_first() -> None:
+    weights = {"a/x.py": 1.0, "b/x.py": 1.0, "b/y.py": 1.0, "c/x.py": 3.0}
+    assert _draw(weights) == [("", 4), ("b", 2), ("c", 1), ("a", 1)]
 
 
 def test_a_directory_that_only_contains_another_is_joined_with_it() -> None:
-    assert _draw({"src/main/java/A.java": 1.0}) == ["src/main/java 1"]
-    scores = {"src/main/a/A.java": 2.0, "src/main/b/c/B.java": 1.0}
-    assert _draw(scores) == ["src/main 2", "  a 1", "  b/c 1"]
-    assert _draw({"src/x.py": 1.0, "src/a/b/x.py": 1.0}) == ["src 2", "  a/b 1"]
+    assert _draw({"src/main/java/A.java": 1.0}) == [("", 1), ("src/main/java", 1)]
+    assert _draw({"src/x.py": 1.0, "src/a/b/x.py": 1.0}) == [("", 2), ("src", 2), ("src/a/b", 1)]
 
 
-def test_a_branch_has_its_full_path() -> None:
-    scores = {"src/x.py": 1.0, "src/a/b/x.py": 1.0}
-    assert select_branches(scores, 9) == [
-        Branch(0, "src", "src", 2),
-        Branch(1, "a/b", "src/a/b", 1),
+def test_shares_are_those_of_all_files_and_of_all_weights() -> None:
+    code = divide_code({"setup.py": 0.0, "a/x.py": 3.0, "a/y.py": 0.0, "b/x.py": 1.0})
+    assert (code.own, code.files, code.share) == (1, 4, 1.0)
+    assert [(one.path, one.share, one.weight) for one in code.parts] == [
+        ("a", 0.5, 0.75),
+        ("b", 0.25, 0.25),
     ]
 
 
-def test_the_lightest_directories_are_left_out() -> None:
-    scores = {"a/x.py": 4.0, "a/b/x.py": 3.0, "c/x.py": 2.0, "d/x.py": 1.0}
-    assert _draw(scores, 3) == ["a 2", "  b 1", "c 1"]
-    assert _draw(scores, 1) == ["a 2"]
-    assert _draw(scores, 0) == []
+def test_no_code() -> None:
+    assert divide_code({}) == Part("", 0, 0, 0.0, 0.0)
+    assert divide_code({"a/x.py": 0.0}).parts[0].weight == 0
 
 
-def test_a_directory_with_hardly_any_weight_is_left_out() -> None:
-    assert _draw({"a/x.py": 100.0, "b/x.py": 0.5}) == ["a 1"]
+def test_a_deep_tree_is_divided() -> None:
+    weights = {"/".join([*"d" * depth, "x.py"]): 1.0 for depth in range(1, 800)}
+    assert divide_code(weights).parts[0].files == 799
 
 
-def test_files_at_the_root_are_in_no_directory() -> None:
-    assert _draw({"setup.py": 5.0}) == []
-    assert _draw({}) == []
-
-
-@given(scored, st.integers(0, 12), st.randoms(use_true_random=False))
-def test_every_branch_has_its_parent_before_it(
-    scores: dict[str, float], most: int, shuffle: random.Random
+@given(weighed, st.randoms(use_true_random=False))
+def test_every_file_is_counted_once_in_any_order(
+    weights: dict[str, float], shuffle: random.Random
 ) -> None:
-    rows = select_branches(scores, most)
-    assert len(rows) <= most
-    above: list[str] = []
-    for row in rows:
-        assert row.depth <= len(above)
-        del above[row.depth :]
-        assert row.path == "/".join([*above[-1:], row.name])
-        assert row.files == sum(path.startswith(f"{row.path}/") for path in scores)
-        above.append(row.path)
-    assert len({row.path for row in rows}) == len(rows)
-    order = list(scores.items())
+    code = divide_code(weights)
+    for part in _walk(code):
+        above = f"{part.path}/" if part.path else ""
+        assert part.files == sum(path.startswith(above) for path in weights)
+        assert part.files == part.own + sum(one.files for one in part.parts)
+        assert all(one.path.startswith(above) for one in part.parts)
+    if sum(weights.values()):
+        assert code.weight == pytest.approx(1)
+    order = list(weights.items())
     shuffle.shuffle(order)
-    assert select_branches(dict(order), most) == rows
+    assert divide_code(dict(order)) == code

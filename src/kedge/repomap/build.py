@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 TOKENS = 1500
-_BRANCH = 100  # tokens of the budget for each line of the tree
 _DRAWN = 40  # files in the drawing
 _MANY = 20  # files with a name: more than that make it no more important
 _NAMED_BY_FILE = ("vue", "svelte", "astro")  # a component has the name of its file
@@ -81,7 +80,7 @@ def _build_map(
     project: Project, request: MapRequest, cache: Cache, listing: Listing, progress: Tick
 ) -> Map:
     from kedge.repomap.render import WITH_TEXT, WITHOUT, render
-    from kedge.repomap.tree import select_branches
+    from kedge.repomap.tree import divide_code
     from kedge.repomap.tree_data import TreeData
     from kedge.repomap.users import UserFinder
 
@@ -95,7 +94,7 @@ def _build_map(
     finder = UserFinder(project.root, listing, ranker.index, reader.symbols)
     rendered = render(
         overview.structure,
-        select_branches(_weigh_code(ranker, ranking.scores, excluded), budget // _BRANCH),
+        divide_code(_weigh_code(ranker, ranking.scores, excluded)),
         list(scores),
         lambda path: reader.select(path, request.text, ranker.definitions(path)),
         lambda path: _list_users(finder, path),

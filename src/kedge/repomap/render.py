@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kedge.host import tokens
+from kedge.repomap.head import render_head
 from kedge.repomap.project.structure import Structure
 from kedge.repomap.symbol import Symbol
-from kedge.repomap.tree import Branch
+from kedge.repomap.tree import Part
 
 MARGIN = 0.97  # the token estimate may be too low by the rest
 _LITTLE = 6  # in fewer tokens no path fits
@@ -18,19 +19,18 @@ _SIGNATURE = 12  # tokens of a signature, on average
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The shares of the budget for the structure, and for files with signatures.
+    """The share of the budget for files with signatures.
 
     The rest is for bare paths. Without a text it is unknown which file will matter, so that more
     paths are listed.
     """
 
-    structure: float
     outline: float
     symbols: int  # per file
 
 
-WITH_TEXT = Shares(0.28, 0.33, 6)
-WITHOUT = Shares(0.22, 0.16, 4)
+WITH_TEXT = Shares(0.33, 6)
+WITHOUT = Shares(0.16, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Page:
 
 def render(
     structure: Structure,
-    tree: Sequence[Branch],
+    code: Part,
     files: Sequence[str],
     symbols: Callable[[str], Sequence[Symbol]],
     used_by: Callable[[str], Sequence[str]],
@@ -78,8 +78,8 @@ def render(
     """Render files in rank order. `symbols` and `used_by` are called for the files shown."""
     page = Page(int(tokens.price_of(budget) * MARGIN))
     page.add("# Map of the code")
-    page.end = int(shares.structure * page.budget)
-    _structure(page, structure, tree)
+    for line in render_head(structure, code, budget):
+        page.add(line)
     rest = list(files)
     most = _room(page, shares, rest)
     if rest and page.add("", "## Files that matter most"):
@@ -117,25 +117,6 @@ def _room(page: Page, shares: Shares, files: Sequence[str]) -> int:
     page.end = page.used + free
     each = free // tokens.price_of(_SIGNATURE) // (len(files) or 1)
     return max(shares.symbols, 3 * each)  # most files have fewer
-
-
-def _structure(page: Page, structure: Structure, tree: Sequence[Branch]) -> None:
-    for line in structure.stack[:4]:
-        page.add(f"- {line}")
-    for command in structure.commands[:8]:
-        page.add(f"- {command.kind}: `{command.command}` ({command.source})")
-    for entry in structure.entry_points[:3]:
-        page.add(f"- entry: {entry}")
-    if structure.key_files:
-        page.add("- key files: " + ", ".join(place.path for place in structure.key_files[:5]))
-    for convention in structure.conventions[:3]:
-        page.add(f"- {convention}")
-    what = {module.path: module.what for module in structure.modules}
-    if tree and page.add("", "## Where the code is"):
-        for one in tree:
-            description = f": {what[one.path]}" if what.get(one.path) else ""
-            if not page.add(f"{'  ' * one.depth}{one.name}/ {one.files}{description}"):
-                break
 
 
 def _outline(

@@ -1,63 +1,54 @@
-"""A short directory tree of where the code is."""
+"""The code as a tree of directories, with the share of each in the files and in the ranking."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_LEAST = 0.02  # share of all scores that a directory needs
-
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    depth: int
-    name: str  # relative to its parent branch
-    path: str
+class Part:
+    """A directory with code. One that only contains another directory is joined with it."""
+
+    path: str  # empty for the root
     files: int
+    own: int  # files that are in no directory below
+    share: float  # of all files
+    weight: float  # share of all weights
+    parts: tuple[Part, ...] = ()  # the largest first
 
 
-def select_branches(scores: Mapping[str, float], most: int) -> list[Branch]:
-    """The directories with the highest sum of scores, each below its parent.
-
-    A directory that only contains one other directory is joined with it.
-    """
+def divide_code(weights: Mapping[str, float]) -> Part:
+    """Divide files into directories. `weights` has the path and the weight of each file."""
     direct: defaultdict[str, list[float]] = defaultdict(list)
-    for path, score in scores.items():
-        direct[path.rpartition("/")[0]].append(score)
-    below: defaultdict[str, set[str]] = defaultdict(set)
-    for home in direct:
-        folder = home
-        while folder:
-            parent = folder.rpartition("/")[0]
-            below[parent].add(folder)
-            folder = parent
-    mass: dict[str, float] = {}
-    count: dict[str, int] = {}
-    folders = {folder for inner in below.values() for folder in inner}
-    for folder in sorted(folders, reverse=True):  # children before their parents
-        own, inner = direct.get(folder, []), sorted(below.get(folder, ()), reverse=True)
-        mass[folder] = sum([mass[child] for child in inner], start=sum(own))
-        count[folder] = sum([count[child] for child in inner], start=len(own))
-    least = _LEAST * sum(scores.values())
-    whole = [
-        folder
-        for folder in folders
-        if mass[folder] >= least and (folder in direct or len(below[folder]) > 1)
-    ]
-    whole = sorted(whole, key=lambda folder: (-mass[folder], folder))[:most]
-    shown = set(whole)
-    children: dict[str, list[str]] = {}
-    for folder in whole:
-        parent = folder.rpartition("/")[0]
-        while parent and parent not in shown:
-            parent = parent.rpartition("/")[0]
-        children.setdefault(parent, []).append(folder)
-    lines: list[Branch] = []
-    stack = [(0, "", folder) for folder in reversed(children.get("", []))]
-    while stack:
-        depth, parent, folder = stack.pop()
-        name = folder[len(parent) + 1 :] if parent else folder
-        lines.append(Branch(depth, name, folder, count[folder]))
-        stack += [(depth + 1, folder, child) for child in reversed(children.get(folder, []))]
-    return lines
+    for path, weight in weights.items():
+        direct[path.rpartition("/")[0]].append(weight)
+    below: defaultdict[str, list[str]] = defaultdict(list)
+    for folder in {up for home in direct for up in _ancestors(home)}:
+        below[folder.rpartition("/")[0]].append(folder)
+    total = math.fsum(weights.values()) or 1.0
+    built: dict[str, Part] = {}
+    order = {folder for inner in below.values() for folder in inner} | {""}
+    for folder in sorted(order, key=lambda name: (-name.count("/"), name == "")):
+        own = direct.get(folder, [])
+        inner = [built.pop(child) for child in sorted(below.get(folder, ()))]
+        if folder and len(inner) == 1 and not own:
+            built[folder] = inner[0]
+            continue
+        inner.sort(key=lambda part: (-part.share - part.weight, part.path))
+        files = sum([part.files for part in inner], start=len(own))
+        weight = math.fsum([*(part.weight for part in inner), math.fsum(own) / total])
+        share = files / (len(weights) or 1)
+        built[folder] = Part(folder, files, len(own), share, weight, tuple(inner))
+    return built[""]
+
+
+def _ancestors(folder: str) -> list[str]:
+    """The directory itself and those above, without the root."""
+    found = []
+    while folder:
+        found.append(folder)
+        folder = folder.rpartition("/")[0]
+    return found

@@ -142,6 +142,11 @@ def is_test_directory(part: str) -> bool:
     return lower in _TESTS or lower.endswith(_TEST_ENDINGS)
 
 
+def has_tests(directory: str) -> bool:
+    """True if the directory is one of tests, or inside one."""
+    return any(map(is_test_directory, directory.split("/")))
+
+
 class Census:
     """Counts of source files by directory and language, without tests, documents and examples."""
 
@@ -187,7 +192,7 @@ class Census:
         """Counts of files in test directories, by pattern and directory."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for place, counts in self._every.items():
-            if any(map(is_test_directory, place.split("/"))):
+            if has_tests(place):
                 for language, number in counts.items():
                     found[language][place] += number
         forms = {language: extension for extension, language in reversed(_BY_EXTENSION.items())}

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from kedge.repomap.project.parts import Candidate, Findings, Kind, run_in
+from kedge.repomap.project.census import has_tests, is_aside
+from kedge.repomap.project.parts import Candidate, Findings, Kind, parent, run_in
 from kedge.repomap.project.pipelines import (
     EXACT,
     SYSTEMS,
@@ -19,6 +20,7 @@ from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.shell import is_tool, kind_of, step_of
 
 MAX_COMMAND = 100
+BASE = 56  # below what the settings of a tool or a task runner say
 # commands that mean the same without their CI arguments
 _BASES = {
     "cargo fmt": "cargo fmt",
@@ -28,6 +30,8 @@ _BASES = {
     "ruff format": "ruff format",
     "pre-commit run": "pre-commit run --all-files",
 }
+# words of scripts that package a product for its users
+_DISTRIBUTION = frozenset(["release", "releases", "deploy", "publish", "packaging", "installer"])
 # parts of lines that only make sense in a pipeline
 _STRANGE = (
     "|", ";", "&", "<", ">", "`", "\\", "$", "{{", "github", "runner.", "codecov", "/tmp/",  # noqa: S108
@@ -77,11 +81,13 @@ def _candidate(kind: Kind, step: PipelineStep) -> Candidate | None:
     line = step.line
     if kind == "run" or (kind == "install" and not is_tool(line)):
         return None
-    if step_of(line) in ("make", "gmake"):
+    if kind == "build" and not is_tool(line) and not _DISTRIBUTION.isdisjoint(_words(line)):
+        return None
+    if step_of(line) in ("make", "gmake") or _is_for_documents(step):
         # the makefile is read itself
         return None
     words = line.count(" ") + 1
-    score = 60 - step.rank - 3 * max(words - 4, 0) - (12 if "=" in line else 0)
+    score = BASE - step.rank - 3 * max(words - 4, 0) - (12 if "=" in line else 0)
     if kind == "install":
         score -= 14
     elif not is_tool(line):
@@ -95,6 +101,17 @@ def _candidate(kind: Kind, step: PipelineStep) -> Candidate | None:
         line = _make_writing(line)
     source = f"{step.path}:{step.number}"
     return Candidate(kind, run_in(step.where, line), source, score, None, step.where, True)
+
+
+def _words(line: str) -> list[str]:
+    return re.findall(r"[a-z]+", line.lower())
+
+
+def _is_for_documents(step: PipelineStep) -> bool:
+    """True if the step runs in a directory of documents or examples, or a script from there."""
+    scripts = [parent(word.removeprefix("./")) for word in step.line.split()[:3] if "/" in word]
+    places = [place for place in (step.where, *scripts) if place]
+    return any(is_aside(place) and not has_tests(place) for place in places)
 
 
 def _is_strange(line: str) -> bool:

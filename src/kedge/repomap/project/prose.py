@@ -34,7 +34,8 @@ _OPENING = re.compile(
 )
 # how a README begins if it does not describe its directory
 _ADVICE = ("To ", "Run ", "See ", "Note", "If ", "Please ", "Install", "You ", "First", "Before ",
-           "When ", "Make sure", "Use ", "In order", "This website is built")  # fmt: skip
+           "When ", "Make sure", "Use ", "In order", "This website is built", "There are ",
+           "There is ", "Welcome", "We ", "1. ")  # fmt: skip
 # sentences that project generators write into a README
 _MADE = ("bootstrapped with", "was generated with", "was bootstrapped")
 
