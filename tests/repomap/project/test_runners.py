@@ -395,3 +395,44 @@ def test_workflows_that_build_and_test_are_read_before_others() -> None:
         ("lint", "staticcheck ./...", ".github/workflows/go-lint.yml:4"),
     ]
     assert ".github/workflows/ci.yml" in [one.path for one in structure.key_files]
+
+
+PYTHON: dict[str, str | bytes | None] = {
+    "pyproject.toml": '[project]\nname = "tide"\n[tool.pytest.ini_options]\n',
+    "tox.ini": "[tox]\nenv_list = py\n",
+}
+
+
+def test_a_script_for_documents_or_releases_is_not_the_build() -> None:
+    workflow = """
+        jobs:
+          a:
+            steps:
+              - run: ./docs/build.py
+              - run: python -u release/build.py standalone-binaries
+              - run: ./build.py
+                working-directory: docs
+    """
+    code = "tide/a.py tide/b.py"
+    assert only(look(PYTHON | {".github/workflows/ci.yml": workflow}, code=code), "build") == []
+    own = workflow.replace("./docs/build.py", "./build.sh")
+    found = only(look(PYTHON | {".github/workflows/ci.yml": own}, code=code), "build")
+    assert found == ["./build.sh"]
+
+
+@pytest.mark.parametrize(
+    "guide",
+    ["Run `tox` first.\n", "```console\n$ tox  # all of them\n```\n", "To test:\n\n    tox -p\n"],
+)
+def test_the_command_of_the_guide_for_contributors_comes_first(guide: str) -> None:
+    assert only(look(PYTHON, code="tide/a.py"), "test") == ["pytest", "tox"]
+    for path in ("CONTRIBUTING.md", ".github/CONTRIBUTING.md", "README.md"):
+        assert only(look(PYTHON | {path: guide}, code="tide/a.py"), "test")[0] == "tox"
+
+
+def test_settings_come_before_the_arguments_that_only_ci_uses() -> None:
+    workflow = "jobs:\n  a:\n    steps:\n      - run: python -Wall tests/runtests.py -v2\n"
+    files = PYTHON | {"pyproject.toml": "[project]\n", ".github/workflows/tests.yml": workflow}
+    code = "tide/a.py tests/runtests.py scripts/tests/test_other.py"
+    found = only(look(files, code=code), "test")
+    assert found == ["tox", "python -Wall tests/runtests.py -v2"]

@@ -12,6 +12,7 @@ from kedge.repomap.project.shell import step_of
 ENOUGH = 30  # commands with a lower score are guesses
 CLOSE = 24  # greatest difference of the second command of a kind
 AGREES = 10  # bonus if CI runs the same command
+TOLD = 12  # bonus if a guide for contributors names it
 _FAMILIES = {
     "node": "npm pnpm yarn bun npx deno eslint jest vitest prettier tsc node biome oxlint next",
     "rust": "cargo rustfmt",
@@ -40,10 +41,16 @@ _LOSSES = ((0.99, 0), (0.5, 14), (0.25, 24), (0.12, 34), (0.04, 46))
 
 
 def choose(
-    importance: Importance, found: Iterable[Candidate], agreed: frozenset[str]
+    importance: Importance,
+    found: Iterable[Candidate],
+    agreed: frozenset[str],
+    told: frozenset[str] = frozenset(),
 ) -> list[Command]:
-    """The best command of each kind, then second ones that do something else."""
-    judged = [_judge(importance, candidate, agreed) for candidate in found]
+    """The best command of each kind, then second ones that do something else.
+
+    `agreed` are the steps that CI runs, `told` those that guides for contributors name.
+    """
+    judged = [_judge(importance, candidate, agreed, told) for candidate in found]
     firsts: list[Candidate] = []
     seconds: list[Candidate] = []
     for kind in KINDS:
@@ -82,7 +89,9 @@ def _says_the_same(first: Candidate, second: Candidate) -> bool:
     return one[:1] == two[:1] or one[-1:] == two[:1] or two[-1:] == one[:1]
 
 
-def _judge(importance: Importance, candidate: Candidate, agreed: frozenset[str]) -> Candidate:
+def _judge(
+    importance: Importance, candidate: Candidate, agreed: frozenset[str], told: frozenset[str]
+) -> Candidate:
     family = candidate.family or _FAMILY_OF.get(_step(candidate).partition(" ")[0])
     score = candidate.score - _loss(importance.of(family, candidate.where))
     if candidate.where:
@@ -90,6 +99,8 @@ def _judge(importance: Importance, candidate: Candidate, agreed: frozenset[str])
     step = f"{candidate.where}:{_step(candidate)}"
     if step in agreed and not candidate.from_ci:
         score += AGREES
+    if _step(candidate) in told and not candidate.where:
+        score += TOLD
     return replace(candidate, score=score, family=family)
 
 

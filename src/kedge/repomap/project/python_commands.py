@@ -72,7 +72,7 @@ def _tests(python: PythonProject) -> Commands:
         yield "test", "pytest", source, 66
     elif python.has("manage.py"):
         yield "test", "python manage.py test", python.at("manage.py"), 52
-    elif tests := _unittests(python):
+    elif not python.has("tox.ini") and (tests := _unittests(python)):
         yield "test", "python -m unittest discover", tests, 46
 
 

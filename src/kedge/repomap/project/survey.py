@@ -31,6 +31,7 @@ from kedge.repomap.project import (
 )  # fmt: skip
 from kedge.repomap.project.choose import choose
 from kedge.repomap.project.conventions import list_conventions
+from kedge.repomap.project.guides import find_steps
 from kedge.repomap.project.importance import Importance
 from kedge.repomap.project.key_files import list_key_files
 from kedge.repomap.project.modules import list_modules
@@ -62,7 +63,7 @@ def describe(source: FileSource, subjects: Sequence[str] = ()) -> Structure:
     candidates = [candidate for one in found for candidate in one.commands]
     return Structure(
         stack=tuple(stack.list_stack(project, importance, found)),
-        commands=tuple(choose(importance, candidates, pipelines.agreed)),
+        commands=tuple(choose(importance, candidates, pipelines.agreed, find_steps(project))),
         entry_points=tuple(stack.list_entry_points(importance, found)[:MAX_ENTRIES]),
         key_files=tuple(list_key_files(project, pipelines.main)),
         modules=tuple(list_modules(project, packages)),
