@@ -102,6 +102,22 @@ def test_a_part_with_most_of_the_code_is_opened_several_levels_deep() -> None:
     ]
 
 
+def test_the_largest_part_comes_first_also_if_it_is_not_opened() -> None:
+    weights = spread(src=90, utils__a=6, utils__b=6)
+    assert head(weights, structure=Structure()).split("\n") == [
+        "src/ (90 files)",
+        "utils/ (12): a/ (6) · b/ (6)",
+    ]
+
+
+def test_a_part_that_nothing_describes_is_opened_before_others_are_described() -> None:
+    code = spread(**{f"p{n}": 20 for n in range(9)}, src__a=20, src__b=20)
+    modules = tuple(Module(f"p{n}", 20, f"Words on the purpose of {n}") for n in range(9))
+    text = head(code, 500, Structure(modules=modules))
+    assert "src/ (40 files): a/ (20) · b/ (20)" in text
+    assert "p8/ (20)" in text
+
+
 def test_directories_with_one_large_part_are_opened_together() -> None:
     weights = spread(lib=1, lib__plug=10, lib__plug__conn=8, lib__plug__parsers=6)
     assert head(weights, structure=Structure()) == "lib/plug/ (24 files): conn/ (8) · parsers/ (6)"

@@ -118,7 +118,7 @@ class _Tree:
         while self._limits[""] and not self._fits():
             self._limits[""] -= 1
         self._open(_OPEN)
-        self._open(_BARE, described=False)
+        self._open_bare()
         self._describe()
         self._open(_WORTH)
         self._describe()
@@ -127,7 +127,14 @@ class _Tree:
     def _fits(self) -> bool:
         return tokens.fits("\n".join([*self._draw(), ""]), self._room)
 
-    def _open(self, least: float, *, described: bool = True) -> None:
+    def _open_bare(self) -> None:
+        """Open the large parts at the top that nothing describes."""
+        for part in self._inside(self._code):
+            is_bare = part.path not in self._what and part.path not in self._opened
+            if is_bare and _value(part) >= _BARE and self._find_depth(part):
+                self._try_opening(self._find_depth(part))
+
+    def _open(self, least: float) -> None:
         """Open the parts with at least this value, the largest first, as far as they fit."""
         refused: set[str] = set()
         while True:
@@ -135,10 +142,7 @@ class _Tree:
             waiting = [
                 part
                 for part in self._visible(self._code)
-                if part.path not in known
-                and _value(part) >= least
-                and (described or part.path not in self._what)
-                and self._find_depth(part)
+                if part.path not in known and _value(part) >= least and self._find_depth(part)
             ]
             if not waiting:
                 return
@@ -198,7 +202,10 @@ class _Tree:
                 yield from self._visible(one)
 
     def _draw(self) -> list[str]:
-        """A line for each opened part, then one for the parts at the top that are not opened."""
+        """A line for each opened part, and one for the parts at the top that are not opened.
+
+        That line comes last, unless the largest part is in it.
+        """
         lines: list[str] = []
         waiting = [(one, "") for one in reversed(self._inside(self._code))]
         closed = []
@@ -221,7 +228,10 @@ class _Tree:
             names.append(f"./ ({self._code.own})")
         left = len(self._code.parts) - len(self._inside(self._code))
         names += [f"{left} more"] if left and (lines or names) else []
-        lines += [" · ".join(names)] if names else []
+        rest = [" · ".join(names)] if names else []
+        largest = self._code.parts[0] if self._code.parts else self._code
+        is_first = largest in closed[:1] and not is_aside(largest.path)
+        lines = [*rest, *lines] if is_first else [*lines, *rest]
         return [_COUNT.sub(r"(\1 files)", line, count=1) for line in lines[:1]] + lines[1:]
 
     def _name(self, part: Part, above: str, *, whole: bool = False) -> str:
