@@ -118,6 +118,14 @@ def test_a_part_that_nothing_describes_is_opened_before_others_are_described() -
     assert "p8/ (20)" in text
 
 
+def test_a_part_with_most_of_the_code_is_opened_before_anything_is_described() -> None:
+    code = spread(**{f"p{n}": 4 for n in range(5)}, **{f"core__inner{n}": 20 for n in range(4)})
+    names = ["core", *(f"p{n}" for n in range(5))]
+    what = "Words and more words on the purpose of it all"
+    structure = Structure(modules=tuple(Module(name, 1, what) for name in names))
+    assert "inner0/ (20) · inner1/ (20) · inner2/ (20)" in head(code, 500, structure)
+
+
 def test_directories_with_one_large_part_are_opened_together() -> None:
     weights = spread(lib=1, lib__plug=10, lib__plug__conn=8, lib__plug__parsers=6)
     assert head(weights, structure=Structure()) == "lib/plug/ (24 files): conn/ (8) · parsers/ (6)"
