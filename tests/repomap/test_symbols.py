@@ -16,14 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import in_time
 
-from kedge.repomap import grammars
-from kedge.repomap.languages import BY_NAME, LANGUAGES, Language, language_of
+from kedge.repomap import grammars, outlines
+from kedge.repomap.languages import BY_NAME, LANGUAGES, Language, language_of, refine
+from kedge.repomap.outline_rules import RULES
 from kedge.repomap.symbol import Extract, Symbol
 from kedge.repomap.symbols import extract
 
 SAMPLES = Path(__file__).parents[1] / "data" / "languages"
 READABLE = [language for language in LANGUAGES if language.readable]
 PARSED = [language for language in LANGUAGES if language.grammar]
+OUTLINED = [language.name for language in READABLE if language.name in RULES and language.outline]
 
 each_readable = pytest.mark.parametrize("language", READABLE, ids=lambda language: language.name)
 each_parsed = pytest.mark.parametrize("language", PARSED, ids=lambda language: language.name)
@@ -57,11 +59,43 @@ def _signatures(language: str, source: str) -> list[str]:
 @each_readable
 def test_every_language_lists_the_definitions_of_its_sample(language: Language) -> None:
     name, source = _sample(language)
-    assert language_of(name) == language
-    expected = (SAMPLES / f"{language.name}.golden.txt").read_text(encoding="utf-8").splitlines()
-    found = extract(language, source, name)
+    _check_listing(name, source, language)
+
+
+@pytest.mark.parametrize(
+    ("name", "language"), [("ocaml-interface.mli", "ocaml"), ("matlab-script.m", "matlab")]
+)
+def test_a_language_may_have_several_sorts_of_files(name: str, language: str) -> None:
+    _check_listing(name, (SAMPLES / f"{name}.txt").read_bytes(), BY_NAME[language])
+
+
+def _check_listing(name: str, source: bytes, language: Language) -> None:
+    by_name = language_of(name)
+    assert by_name is not None
+    assert refine(by_name, name, source) == language
+    golden = SAMPLES / f"{name.partition('.')[0]}.golden.txt"
+    found = extract(by_name, source, name)
     assert found.failed is None
-    assert _listing(found.symbols) == expected
+    assert _listing(found.symbols) == golden.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("language", "rule"),
+    [(language, place) for language in OUTLINED for place in range(len(RULES[language]))],
+)
+def test_every_rule_is_needed_by_a_sample(
+    language: str, rule: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = [path for path in SAMPLES.glob(f"{language}[.-]*") if "golden" not in path.name]
+    listings = []
+    rules = RULES[language]
+    for kept in (rules, rules[:rule] + rules[rule + 1 :]):
+        monkeypatch.setitem(RULES, language, kept)
+        outlines._compile_rules.cache_clear()
+        found = [extract(BY_NAME[language], path.read_bytes(), "file") for path in samples]
+        listings.append(found)
+    outlines._compile_rules.cache_clear()
+    assert listings[0] != listings[1]
 
 
 @each_readable

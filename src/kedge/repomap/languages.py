@@ -22,7 +22,7 @@ class Language:
     files: tuple[str, ...] = ()  # exact names
     shebangs: tuple[str, ...] = ()
     line_comment: str = ""
-    block_comment: tuple[str, str] | None = None
+    block_comment: tuple[str, ...] = ()  # pairs of a start and an end
 
     @property
     def readable(self) -> bool:
@@ -33,6 +33,7 @@ class Language:
 PROSE = frozenset({"markdown", "html", "css", "scss"})  # only ranked by path and history
 _C = ("/*", "*/")
 _HTML = ("<!--", "-->")
+_LISP = ("#|", "|#")
 
 
 def _row(name: str, title: str, suffixes: str, **rest: object) -> Language:
@@ -60,7 +61,7 @@ LANGUAGES: tuple[Language, ...] = (
     _row("rust", "Rust", ".rs", grammar="tree_sitter_rust", shebangs="rust-script", **_SLASHES),
     _row("java", "Java", ".java", grammar="tree_sitter_java", **_SLASHES),
     _row("kotlin", "Kotlin", ".kt .kts", grammar="tree_sitter_kotlin", **_SLASHES),
-    _row("c", "C", ".c .h", grammar="tree_sitter_c", **_SLASHES),
+    _row("c", "C", ".c .h .cl", grammar="tree_sitter_c", **_SLASHES),
     _row("cpp", "C++",
          ".cc .cpp .cxx .c++ .cppm .ixx .hh .hpp .hxx .h++ .ipp .inl .tpp .cu .cuh .ino",
          grammar="tree_sitter_cpp", query="c cpp", **_SLASHES),
@@ -103,11 +104,24 @@ LANGUAGES: tuple[Language, ...] = (
     _row("powershell", "PowerShell", ".ps1 .psm1 .psd1", **_LINES, **_HASH),
     _row("make", "Make", ".mk .mak", files="Makefile makefile GNUmakefile", **_LINES, **_HASH),
     _row("clojure", "Clojure", ".clj .cljs .cljc .edn", line_comment=";", **_LINES),
-    _row("ocaml", "OCaml", ".ml .mli", block_comment=("(*", "*)")),
+    _row("commonlisp", "Common Lisp", ".lisp .lsp .asd", shebangs="sbcl clisp ecl",
+         line_comment=";", block_comment=_LISP, **_LINES),
+    _row("elisp", "Emacs Lisp", ".el", files=".emacs Cask", shebangs="emacs", line_comment=";",
+         **_LINES),
+    _row("racket", "Racket", ".rkt .rktl", shebangs="racket", line_comment=";",
+         block_comment=_LISP, **_LINES),
+    _row("ocaml", "OCaml", ".ml .mli", shebangs="ocaml", block_comment=("(*", "*)"), **_LINES),
+    _row("elm", "Elm", ".elm", line_comment="--", block_comment=("{-", "-}"), **_LINES),
+    _row("gleam", "Gleam", ".gleam", line_comment="//", **_LINES),
+    _row("pony", "Pony", ".pony", **_LINES, **_SLASHES),
+    _row("d", "D", ".d .di", shebangs="rdmd dub", line_comment="//",
+         block_comment=(*_C, "/+", "+/"), **_LINES),
+    _row("matlab", "MATLAB", "", shebangs="octave", line_comment="%",
+         block_comment=("%{", "%}"), **_LINES),
+    _row("solidity", "Solidity", ".sol", **_LINES, **_SLASHES),
     _row("fsharp", "F#", ".fs .fsi .fsx", **_SLASHES),
     _row("nim", "Nim", ".nim .nims", **_HASH),
     _row("tcl", "Tcl", ".tcl", shebangs="tclsh wish", **_HASH),
-    _row("solidity", "Solidity", ".sol", **_SLASHES),
     _row("nix", "Nix", ".nix", **_HASH),
     _row("vimscript", "Vim script", ".vim", files=".vimrc", line_comment='"'),
     _row("fish", "fish", ".fish", shebangs="fish", **_HASH),
@@ -139,6 +153,12 @@ _CPP_HEADER = (
     rb"(?:public|protected|private)\s*:|(?:inline |static )?constexpr\b)|\bstd::|"
     rb"^[ \t]*#[ \t]*include[ \t]*<(?:c?std\w+|string|vector|map|memory|iostream|utility)>"
 )
+_LISP_START = rb"(?:\xef\xbb\xbf)?\s*(?:;|\(|#\|)"
+# Lines that begin in a way that only one of the two languages of `.m` files has.
+_M_LINE = (
+    rb"(?m)^[ \t]*(?:(%|function\b|classdef\b|end[ \t;]*$)|"
+    rb"//|/\*|@\w|#[ \t]*(?:import|include|define|if|pragma)\b)"
+)
 _C_GUARDS = rb"(?s)#[ \t]*if[^\n]*\b__cplusplus\b.{0,400}?#[ \t]*endif"
 
 
@@ -158,13 +178,16 @@ def language_of(path: str, first_line: bytes = b"") -> Language | None:
 
 
 def refine(language: Language, path: str, source: bytes) -> Language:
-    """The language by the content, if languages share the suffix: a `.h` file may be C++."""
-    if (
-        path.endswith(".h")
-        and language.name == "c"
-        and re.search(_CPP_HEADER, re.sub(_C_GUARDS, b"", source[:200_000]))
-    ):
-        return BY_NAME["cpp"]
+    """The language by the content, if languages share the suffix: a `.h` file may be C++, a `.m`
+    file MATLAB, and a `.cl` file Common Lisp instead of OpenCL C."""
+    name, source = language.name, source[:200_000]
+    if name == "c" and path.endswith(".h"):
+        is_cpp = re.search(_CPP_HEADER, re.sub(_C_GUARDS, b"", source))
+        return BY_NAME["cpp"] if is_cpp else language
+    if name == "c" and path.endswith(".cl") and re.match(_LISP_START, source):
+        return BY_NAME["commonlisp"]
+    if name == "objc" and path.endswith(".m") and (first := re.search(_M_LINE, source)):
+        return BY_NAME["matlab"] if first[1] else language
     return language
 
 

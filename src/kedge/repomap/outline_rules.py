@@ -1,5 +1,9 @@
-"""Patterns that begin a definition, by language, each with its kind. The kind `end` closes all
-enclosing definitions."""
+"""Patterns that begin a definition, by language, each with its kind. These kinds are special:
+
+end     closes all enclosing definitions
+opaque  not a definition; definitions inside are local
+same    has the kind of the definition before, such as `and` in OCaml
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,23 @@ _KEYS = r"(?!(?:if|for|while|switch|catch|return|else|new|throw|await|assert|sup
 
 _DART_TYPE = r"(?:[\w<>?,.\[\]]+[ \t]+){1,3}"
 _DART_BODY = r"(?=[ \t]*(?:=>|\([^;\n]*$|\([^\n]*\)[ \t]*(?:async\*?[ \t]*)?(?:=>|:)))"
+
+_D_MARKS = r"(?:(?:[a-z]+|@\w+|(?:extern|align|package|deprecated)[ \t]*\([^()\n]*\))[ \t]+)*"
+_D_KEYS = rf"{_KEYS}(?!(?:alias|debug|foreach|mixin|version)\b)"
+_D_TYPE = r"(?:[\w.@!*\[\]]++(?:\([^()\n]*\)[\[\]*]*)?[ \t]+){1,6}"
+_OCAML_PARAMETERS = r"(?:[+-]?'\w+[ \t]+|\([^()\n]*\)[ \t]+)?"
+_PONY_MARKS = r"(?:\\[^\\\n]*\\[ \t]*)?(?:(?:iso|trn|ref|val|box|tag)[ \t]+)?@?"
+_LISP_NAME = r"(?P<name>[^\s()\[\]\"';]+)"
+
+
+def _forms(**words: str) -> tuple[tuple[str, str], ...]:
+    """Rules for Lisp forms that begin a line, by kind: `(defun name`, `(defstruct (name`."""
+    quotes = r"[ \t]+(?:\(setf[ \t]+|[\"'(]|#?:){0,2}"
+    return tuple(
+        (kind, rf"\((?:[\w.-]+:)?(?:{choice}){quotes}{_LISP_NAME}")
+        for kind, choice in words.items()
+    )
+
 
 RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "shell": (
@@ -122,6 +143,10 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
             r"(?:struct|union|enum|opaque)\b",
         ),
         (
+            "struct",  # a generic type
+            r"[ \t]*(?:pub[ \t]+)?fn[ \t]+(?P<name>\w+)\([^\n]*\)[ \t]*type\b",
+        ),
+        (
             "function",
             r"[ \t]*(?:pub[ \t]+|export[ \t]+|inline[ \t]+|extern[ \t]+)*fn[ \t]+(?P<name>\w+)",
         ),
@@ -180,5 +205,117 @@ RULES: dict[str, tuple[tuple[str, str], ...]] = {
         ("interface", r"\((?:defprotocol|definterface)[ \t]+(?P<name>[^\s()\[\]]+)"),
         ("class", r"\((?:defrecord|deftype)[ \t]+(?P<name>[^\s()\[\]]+)"),
         ("constant", r"\(def[ \t]+(?:\^\S+[ \t]+)*(?P<name>[^\s()\[\]]+)"),
+    ),
+    "commonlisp": _forms(
+        module="defpackage|define-package|defsystem",
+        function="defun|defgeneric|defmethod",
+        macro="defmacro",
+        struct="defstruct",
+        type="deftype",
+        variable="defvar|defparameter|defconstant",
+        **{"class": "defclass|define-condition"},
+    ),
+    "elisp": _forms(
+        function="(?:cl-)?(?:defun|defgeneric|defmethod|defsubst)|defalias|"
+        "define-(?:minor|derived|globalized-minor)-mode",
+        macro="(?:cl-)?defmacro",
+        struct="(?:cl-)?defstruct",
+        variable="defvar(?:-local)?|defcustom|defconst|defface|defgroup",
+        **{"class": "defclass|define-error"},
+    ),
+    "racket": (
+        ("struct", rf"\((?:define-)?struct[ \t]+\(?{_LISP_NAME}"),
+        ("macro", rf"\(define-syntax(?:-rule|-parse-rule|-parser)?[ \t]+\(?{_LISP_NAME}"),
+        ("function", rf"\(define(?:/[\w-]+)?[ \t]+\(+{_LISP_NAME}"),
+        ("interface", r"\(define[ \t]+(?P<name>[^\s()\[\]]+<%>)"),
+        ("class", r"\(define[ \t]+(?P<name>[^\s()\[\]]+%)"),
+        ("constant", rf"\(define(?:/[\w-]+)?[ \t]+{_LISP_NAME}"),
+        (
+            "method",
+            r"[ \t]+\(define/(?:public|override|augment|pubment)(?:-final)?[ \t]+\(*"
+            rf"{_LISP_NAME}",
+        ),
+    ),
+    "ocaml": (
+        ("interface", r"[ \t]*module[ \t]+type[ \t]+(?P<name>\w+)"),
+        ("module", r"[ \t]*module[ \t]+(?:rec[ \t]+)?(?P<name>[A-Z]\w*)"),
+        ("class", r"[ \t]*class[ \t]+(?:(?:type|virtual)[ \t]+)*(?P<name>[a-z_]\w*)"),
+        ("method", r"[ \t]+method!?[ \t]+(?:(?:private|virtual)[ \t]+)*(?P<name>\w+)"),
+        ("type", rf"[ \t]*type[ \t]+(?:nonrec[ \t]+)?{_OCAML_PARAMETERS}(?P<name>[a-z_]\w*)"),
+        ("type", r"[ \t]*exception[ \t]+(?P<name>[A-Z]\w*)"),
+        (
+            "function",
+            r"[ \t]*(?:val|external)[ \t]+(?:\([ \t]*)?(?P<name>[\w']+|[^\w\s():]+)[ )\t]*:"
+            r"(?=[^\n]*->|[ \t]*$)",
+        ),
+        ("constant", r"[ \t]*val[ \t]+(?P<name>[\w']+)[ \t]*:"),
+        ("function", r"[ \t]*let[ \t]+\([ \t]*(?P<name>(?:let|and)?[^\w\s()\"',]+)[ \t]*\)"),
+        (
+            "function",
+            r"[ \t]*let[ \t]+(?:rec[ \t]+)?(?P<name>(?!_\b)[a-z_][\w']*)"
+            r"(?=[ \t]+[^=:\s]|[ \t]*(?::[^\n=]*)?=[ \t]*fun|[ \t]*$)",
+        ),
+        ("constant", r"[ \t]*let[ \t]+(?:rec[ \t]+)?(?P<name>(?!_\b)[a-z_][\w']*)"),
+        ("opaque", r"[ \t]*let(?:%[\w.]+)?[ \t]+(?P<name>_\b|\"|\{|\((?=\)|[^()\n]*,))"),
+        ("same", rf"[ \t]*and[ \t]+{_OCAML_PARAMETERS}(?P<name>[a-z_][\w']*)"),
+    ),
+    "elm": (
+        ("module", r"(?:port[ \t]+|effect[ \t]+)?module[ \t]+(?P<name>[\w.]+)"),
+        ("type", r"type[ \t]+(?:alias[ \t]+)?(?P<name>[A-Z]\w*)"),
+        ("function", r"(?:port[ \t]+)?(?P<name>[a-z]\w*)[ \t]*:(?=[^\n]*->|[ \t]*$)"),
+        ("constant", r"(?P<name>[a-z]\w*)[ \t]*:"),
+        ("function", r"(?!type\b)(?P<name>[a-z]\w*)[^\n=:\"]*=(?!=)"),
+    ),
+    "gleam": (
+        ("type", r"(?:pub[ \t]+)?(?:opaque[ \t]+)?type[ \t]+(?P<name>[A-Z]\w*)"),
+        ("function", r"(?:pub[ \t]+)?fn[ \t]+(?P<name>\w+)"),
+        ("constant", r"(?:pub[ \t]+)?const[ \t]+(?P<name>\w+)"),
+    ),
+    "pony": (
+        ("class", rf"(?:class|actor|primitive)[ \t]+{_PONY_MARKS}(?P<name>\w+)"),
+        ("interface", rf"interface[ \t]+{_PONY_MARKS}(?P<name>\w+)"),
+        ("trait", rf"trait[ \t]+{_PONY_MARKS}(?P<name>\w+)"),
+        ("struct", rf"struct[ \t]+{_PONY_MARKS}(?P<name>\w+)"),
+        ("type", r"type[ \t]+(?P<name>\w+)"),
+        ("method", rf"[ \t]+(?:fun|be|new)[ \t]+{_PONY_MARKS}(?P<name>\w+)"),
+    ),
+    "d": (
+        ("module", r"module[ \t]+(?P<name>[\w.]+)"),
+        ("class", rf"[ \t]*{_D_MARKS}class[ \t]+(?P<name>\w+)"),
+        ("interface", rf"[ \t]*{_D_MARKS}interface[ \t]+(?P<name>\w+)"),
+        ("struct", rf"[ \t]*{_D_MARKS}(?:struct|union)[ \t]+(?P<name>\w+)"),
+        ("trait", rf"[ \t]*{_D_MARKS}template[ \t]+(?P<name>\w+)"),
+        ("enum", rf"[ \t]*{_D_MARKS}enum[ \t]+(?P<name>\w+)(?=[ \t]*(?:[:{{]|$))"),
+        ("type", rf"[ \t]*{_D_MARKS}alias[ \t]+(?P<name>\w+)(?=[ \t]*[=(])"),
+        (
+            "constant",
+            rf"[ \t]*{_D_MARKS}(?:enum|immutable)[ \t]+(?:[\w.\[\]]+[ \t]+)?(?P<name>\w+)[ \t]*=",
+        ),
+        ("opaque", r"[ \t]*(?:@\w+[ \t]+)*(?P<name>unittest|invariant)\b"),
+        ("method", rf"[ \t]*{_D_MARKS}(?P<name>~?this)[ \t]*\("),
+        ("function", rf"[ \t]*{_D_KEYS}{_D_MARKS}{_D_TYPE}{_D_KEYS}(?P<name>\w+)[ \t]*\("),
+    ),
+    "matlab": (
+        ("class", r"classdef[ \t]*(?:\([^)\n]*\)[ \t]*)?(?P<name>\w+)"),
+        (
+            "function",
+            r"[ \t]*function\b[ \t]*(?:(?:\[[^\]\n]*\]|\w+)[ \t]*=[ \t]*)?(?P<name>[A-Za-z][\w.]*)",
+        ),
+    ),
+    "solidity": (
+        ("class", r"(?:abstract[ \t]+)?(?:contract|library)[ \t]+(?P<name>\w+)"),
+        ("interface", r"interface[ \t]+(?P<name>\w+)"),
+        ("struct", r"[ \t]*struct[ \t]+(?P<name>\w+)"),
+        ("enum", r"[ \t]*enum[ \t]+(?P<name>\w+)"),
+        ("type", r"[ \t]*type[ \t]+(?P<name>\w+)[ \t]+is\b"),
+        ("event", r"[ \t]*(?:event|error)[ \t]+(?P<name>\w+)[ \t]*\("),
+        ("function", r"[ \t]*(?:function|modifier)[ \t]+(?P<name>\w+)"),
+        ("method", r"[ \t]+(?P<name>constructor|receive|fallback)[ \t]*\("),
+        (
+            "constant",
+            r"[ \t]*\w[^\n;={}]*?[ \t](?:constant|immutable)[ \t]+"
+            r"(?:(?:public|private|internal|override)[ \t]+)*(?P<name>\w+)[ \t]*[=;]",
+        ),
+        ("property", r"[ \t]+\w[^\n;{}]*?[ \t]public[ \t]+(?P<name>\w+)[ \t]*[=;]"),
     ),
 }

@@ -8,21 +8,30 @@ blanked first, so that line numbers stay the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 
 from kedge.repomap.languages import Language
 from kedge.repomap.outline_rules import RULES
-from kedge.repomap.signatures import shorten
+from kedge.repomap.signatures import shorten, tidy
 from kedge.repomap.symbol import Extract, Symbol
 from kedge.text import markdown
 
 _TYPES = frozenset({"class", "interface", "struct", "trait"})
+_LOCAL = frozenset({"constant", "function", "macro", "method", "opaque"})  # hold only locals
 _FLAT = frozenset({"objc", "perl"})  # members are not indented
+_ONCE = frozenset({"elm"})  # a definition may follow its type
+_CASELESS = frozenset({"commonlisp", "sql"})
 _BODY = re.compile(
-    r"(?: \{[^{}]*\}?| do| as| where|\s*[{(,]|\s*->|\s+=>.*;)\s*$|[\s;:=]+$", re.IGNORECASE
+    r"(?:(?: =)? \{[^{}]*\}?| do| as| where|\s*[{(,]|\s*[=-]>|\s+=>(?![^()]*\)).*;|"
+    r"\s*[:=]\s*(?:struct|sig|function|object(?: \(\w+\))?))\s*$|[\s;:=]+$",
+    re.IGNORECASE,
 )
+_UNFINISHED = ("(", "[", ",", "...")  # ends of a head's first line
+_TYPED_BELOW = frozenset({"elm", "haskell", "ocaml"})  # `name :` and the type on the next lines
+_HEAD = 800  # characters of a head's further lines
 _TYPE = re.compile(
     r"(class|interface|protocol|struct|enum|trait|object|fun)[ \t]+([A-Za-z_]\w*)([^\n]*)"
 )
@@ -75,17 +84,24 @@ def _types(language: str, text: str) -> Iterator[Symbol]:
 
 def _apply_all_rules(language: Language, text: str) -> Iterator[Symbol]:
     blanked = _blank_comments(text, language)
-    return _apply_rules(_compile_rules(language.name), text, blanked, flat=language.name in _FLAT)
+    found = _apply_rules(language.name, blanked)
+    if language.name not in _ONCE:
+        return found
+    once: dict[str, Symbol] = {}
+    for symbol in found:
+        once.setdefault(symbol.name, symbol)
+    return iter(once.values())
 
 
-def _apply_rules(
-    rules: Iterable[tuple[str, re.Pattern[str]]], text: str, blanked: str, *, flat: bool
-) -> Iterator[Symbol]:
-    found = [(kind, match) for kind, pattern in rules for match in pattern.finditer(blanked)]
+def _apply_rules(language: str, text: str) -> Iterator[Symbol]:
+    rules, flat = _compile_rules(language), language in _FLAT
+    found = [(kind, match) for kind, pattern in rules for match in pattern.finditer(text)]
     found.sort(key=lambda one: one[1].start("name"))  # stable: the first rule wins
-    holders: list[tuple[int, str, bool]] = []  # indentation, name, whether it is a type
+    holders: list[tuple[int, int, str, str]] = []  # indentation, end, name, kind
     last = -1
-    for kind, match in found:
+    before = ""
+    for rule, match in found:
+        kind = before if rule == "same" else rule
         start = match.start("name")
         line = text.count("\n", 0, start) + 1
         if line == last:
@@ -94,35 +110,74 @@ def _apply_rules(
         begin = text.rfind("\n", 0, start) + 1
         indent = len(match[0]) - len(match[0].lstrip()) if match.start() == begin else 0
         holds = kind in _TYPES or kind == "module"
-        while holders and holders[-1][0] >= indent and (holds or not flat):
+        while holders and (holders[-1][0] >= indent or holders[-1][1] < start):
+            if flat and not holds:
+                break
             holders.pop()
         if kind == "end":
             holders.clear()
             continue
-        end = text.find("\n", start)
-        shown = text[begin : end if end >= 0 else len(text)]
+        parent, around = holders[-1][2:] if holders else (None, "")
+        if around in _LOCAL:
+            continue
+        before = kind
         name = ".".join(part for part in (match["name"], match.groupdict().get("tail")) if part)
         name = name.strip('"`[]')
-        parent, in_type = holders[-1][1:] if holders else (None, False)
-        symbol_kind = "method" if kind == "function" and in_type else kind
-        yield Symbol(name, symbol_kind, line, shorten(_BODY.sub("", shown)), parent)
+        if kind != "opaque":
+            shown = "method" if kind == "function" and around in _TYPES else kind
+            head = _read_head(text, begin, language if kind in _LOCAL else "")
+            yield Symbol(name, shown, line, shorten(_BODY.sub("", head)), parent)
         if holds:
-            holders.append((indent, name, kind in _TYPES))
+            holders.append((indent, len(text), name, kind))
+        elif kind in _LOCAL and not flat:
+            holders.append((indent, _find_end(text, start, indent), name, kind))
+
+
+def _find_end(text: str, start: int, indent: int) -> int:
+    """Where the body of a definition ends: at a word that is indented no deeper."""
+    found = re.compile(rf"\n[ \t]{{0,{indent}}}\w").search(text, start)
+    return found.start() if found else len(text)
+
+
+def _read_head(text: str, begin: int, language: str) -> str:
+    """The line that begins here. If a language is given, also the next lines if the parameters or
+    the type end there."""
+    end = text.find("\n", begin)
+    if end < 0:
+        return text[begin:]
+    head = text[begin:end].rstrip()
+    if not language:
+        return head
+    below = text[end + 1 : end + _HEAD].split("\n")
+    if language in _TYPED_BELOW and head.endswith(":"):
+        deeper = head[: len(head) - len(head.lstrip())] + " "
+        for line in takewhile(lambda line: line.startswith(deeper) and line.strip(), below):
+            head = f"{head} {line.strip()}"
+    elif head.endswith(_UNFINISHED):
+        for line in below:
+            if head.count("(") + head.count("[") <= head.count(")") + head.count("]"):
+                break
+            head = f"{head.removesuffix('...').rstrip()} {line.strip()}"
+        head = tidy(head)
+    return head
 
 
 @cache
 def _compile_rules(name: str) -> list[tuple[str, re.Pattern[str]]]:
     return [
-        (kind, re.compile(f"^{pattern}", re.MULTILINE | (re.IGNORECASE if name == "sql" else 0)))
+        (
+            kind,
+            re.compile(f"^{pattern}", re.MULTILINE | (re.IGNORECASE if name in _CASELESS else 0)),
+        )
         for kind, pattern in RULES[name]
     ]
 
 
 @cache
 def _comments(language: Language) -> re.Pattern[str]:
-    parts = [r'"""[\s\S]*?"""']
-    if language.block_comment is not None:
-        start, end = map(re.escape, language.block_comment)
+    parts = [r'"""[\s\S]*?"""'] if language.name != "matlab" else []  # a doubled quote there
+    markers = map(re.escape, language.block_comment)
+    for start, end in zip(markers, markers, strict=True):
         parts.append(rf"{start}[\s\S]*?(?:{end}|\Z)")
     if language.line_comment:
         parts.append(rf"(?<![:\\$]){re.escape(language.line_comment)}[^\n]*")

@@ -87,6 +87,11 @@ def shorten(text: str) -> str:
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 1].rstrip()}…"
 
 
+def tidy(text: str) -> str:
+    """Text that was several lines, without spaces and commas at the edges of brackets."""
+    return _TIDY.sub("", text)
+
+
 def _outermost(node: Node) -> Node:
     while (parent := node.parent) is not None and parent.type in _WRAPPERS:
         node = parent
@@ -200,4 +205,4 @@ def _text(source: bytes, start: int, end: int, holes: Iterable[Hole] = ()) -> st
     parts.append(source[start:end])
     text = b"".join(parts).decode(errors="replace")
     folded = " ".join(text.split())
-    return _TIDY.sub("", folded) if "\n" in text else folded
+    return tidy(folded) if "\n" in text else folded
