@@ -10,7 +10,7 @@ from kedge.repomap import files
 from kedge.repomap.files import File
 from kedge.repomap.imports import find_import_keys, find_own_keys
 from kedge.repomap.index import DEFINED, IMPORTED, MOST, Document
-from kedge.repomap.languages import PROSE
+from kedge.repomap.languages import PROSE, refine
 from kedge.repomap.progress import Tick, no_tick
 from kedge.repomap.words import find_words
 
@@ -29,7 +29,10 @@ def read_document(file: File, root: Path) -> Document | None:
         data = files.read(root, file.path)
         if not data or files.is_generated(data):
             return None
-        names, defined, imported = find_words(file.language.name, data)
+        language = file.language
+        if language.name == "objc":  # or MATLAB
+            language = refine(language, file.path, data)
+        names, defined, imported = find_words(language.name, data)
         for name in defined:
             count = min(names[name] + _DEFINITION, MOST)
             names[name] = count | DEFINED if len(name) >= _SHORTEST_DEFINED else count

@@ -25,10 +25,11 @@ _FLAT = frozenset({"objc", "perl"})  # members are not indented
 _ONCE = frozenset({"elm"})  # a definition may follow its type
 _CASELESS = frozenset({"commonlisp", "sql"})
 _BODY = re.compile(
-    r"(?:(?: =)? \{[^{}]*\}?| do| as| where|\s*[{(,]|\s*[=-]>|\s+=>(?![^()]*\)).*;|"
+    r"(?:(?<!->)(?<! :)(?: =)? \{[^{}]*\}?| do| as| where|\s*[{(,]|\s*[=-]>|"
     r"\s*[:=]\s*(?:struct|sig|function|object(?: \(\w+\))?))\s*$|[\s;:=]+$",
     re.IGNORECASE,
 )
+_ARROW = re.compile(r"\s+=>.*;\s*$")  # a body of one expression
 _UNFINISHED = ("(", "[", ",", "...")  # ends of a head's first line
 _TYPED_BELOW = frozenset({"elm", "haskell", "ocaml"})  # `name :` and the type on the next lines
 _HEAD = 800  # characters of a head's further lines
@@ -126,6 +127,7 @@ def _apply_rules(language: str, text: str) -> Iterator[Symbol]:
         if kind != "opaque":
             shown = "method" if kind == "function" and around in _TYPES else kind
             head = _read_head(text, begin, language if kind in _LOCAL else "")
+            head = _ARROW.sub("", head) if kind in _LOCAL else head
             yield Symbol(name, shown, line, shorten(_BODY.sub("", head)), parent)
         if holds:
             holders.append((indent, len(text), name, kind))

@@ -17,6 +17,8 @@ from kedge.repomap.index import MOST
 
 LONGEST = 80  # longer words are generated
 _SPACES = bytes(c if chr(c).isalnum() or c == 95 else 32 for c in range(128)) + b" " * 128
+_LISPS = ("clojure", "commonlisp", "elisp", "racket")  # a hyphen is part of a name
+_HYPHENS = _SPACES[:45] + b"-" + _SPACES[46:]
 _BLANK = b" \t\n\r;({@"
 _NAME = rb"[ \t]*&?([A-Za-z_]\w*)"
 _CLASS = rb"[ \t]*(?:\w+::|[A-Z]+_[A-Z0-9_]+ )*([A-Za-z_]\w*)"
@@ -64,6 +66,25 @@ _LINES = {
     "c": rb"\n" + _TYPED % (_SHARP, _SHARP, 0),  # the type may be on the line before
     **dict.fromkeys(("cpp", "java", "csharp"), _INDENTED),
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro"), _SCRIPTED),
+    **dict.fromkeys(
+        _LISPS,
+        rb"\n(?:[ \t]++\(define/[\w-]++|\((?:[\w.-]++:)?(?:cl-)?(?:(?i:def)[\w/-]*+|struct))"
+        rb"[ \t]++[\"'(#:*+]*+"
+        rb"(?:setf[ \t]++)?([A-Za-z_][\w-]*+)",
+    ),
+    "d": rb"\n[ \t]*+(?!(?:alias|case|else|mixin|new|return|throw)\b)"
+    rb"(?:[\w.@!*\[\]]++(?:[ \t]?\([^()\n]*+\)[\[\]*]*+)?[ \t]++){1,6}(\w++)[ \t]?\(",
+    "elm": rb"\n(?:type[ \t]++(?:alias[ \t]++)?|port[ \t]++)?([A-Za-z]\w*+)[ \t]*+[:=\n]",
+    "gleam": rb"\n(?:pub[ \t]++)?(?:opaque[ \t]++)?(?:fn|type|const)[ \t]++(\w++)",
+    "matlab": rb"\n[ \t]*+(?:function|classdef)\b(?:[ \t]*+\([^)\n]*+\))?[ \t]*+"
+    rb"(?:(?:\[[^\]\n]*+\]|\w++)[ \t]*+=[ \t]*+)?(\w++)",
+    "ocaml": rb"\n[ \t]{0,2}(?:let|and|val|external|type|module|class|method|exception)[ \t]++"
+    rb"(?:(?:rec|type|nonrec|virtual|private)[ \t]++)*+"
+    rb"(?:'\w++[ \t]++|\([^()\n]*+\)[ \t]++)?(\w++)",
+    "pony": rb"\n[ \t]*+(?:class|actor|primitive|interface|trait|struct|type|fun|be|new)[ \t]++"
+    rb"(?:\\[^\\\n]*+\\[ \t]*+)?(?:(?:iso|trn|ref|val|box|tag)[ \t]++)?(\w++)",
+    "solidity": rb"\n[ \t]*+(?:abstract[ \t]++)?(?:contract|library|interface|struct|enum|type|"
+    rb"event|error|modifier|function)[ \t]++(\w++)",
 }
 
 _TYPES = "class |interface |enum "
@@ -91,6 +112,8 @@ _ANNOUNCED = {
     "lua": "function ",
     "shell": "function ",
     "elixir": "def |defp |defmodule |defmacro ",
+    "d": f"{_TYPES}|struct |union |template |alias ",
+    **dict.fromkeys((*_LISPS, "elm", "gleam", "matlab", "ocaml", "pony", "solidity"), ""),
 }
 _OTHERS = f"{_TYPES}|def |func |fn |fun |function |struct |trait |type |module |message |service "
 _KEYWORDS = frozenset(
@@ -112,7 +135,7 @@ Words = tuple[dict[str, int], list[str], list[str]]
 
 def find_words(language: str, source: bytes) -> Words:
     """The count of each name, the names that seem to be defined here, and the imports."""
-    counts = Counter(_split(source))
+    counts = Counter(_split(source, _HYPHENS if language in _LISPS else _SPACES))
     names = {
         name: count if count < MOST else MOST  # noqa: FURB136 - quicker
         for name, count in counts.items()
@@ -125,8 +148,8 @@ def find_words(language: str, source: bytes) -> Words:
     return names, [name for name in defined if name in names], find_imports(language, text)
 
 
-def _split(source: bytes) -> list[str]:
-    return source.translate(_SPACES).decode("ascii").split()
+def _split(source: bytes, table: bytes = _SPACES) -> list[str]:
+    return source.translate(table).decode("ascii").split()
 
 
 def _find_definitions(language: str, text: bytes, known: Container[str]) -> Iterator[bytes]:
@@ -149,7 +172,7 @@ def _find_definitions(language: str, text: bytes, known: Container[str]) -> Iter
 def _definition_patterns(language: str) -> list[tuple[str | None, bytes, re.Pattern[bytes]]]:
     """The keywords of definitions: their first name, their bytes, and the pattern that follows."""
     found = []
-    for word in _ANNOUNCED.get(language, _OTHERS).encode().split(b"|"):
+    for word in filter(None, _ANNOUNCED.get(language, _OTHERS).encode().split(b"|")):
         keyword = next(iter(_split(word)), None)
         found.append((keyword, word, re.compile(_SPECIAL.get(word, _NAME))))
     return found

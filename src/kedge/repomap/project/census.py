@@ -50,6 +50,12 @@ _LANGUAGES = {
     ("Terraform", "terraform"): "tf",
     ("Nix", "nix"): "nix",
     ("Emacs Lisp", "elisp"): "el",
+    ("Common Lisp", "lisp"): "lisp lsp",
+    ("Racket", "racket"): "rkt",
+    ("D", "d"): "d di",
+    ("Elm", "elm"): "elm",
+    ("Gleam", "gleam"): "gleam",
+    ("Pony", "pony"): "pony",
     ("Vim script", "vim"): "vim",
 }
 _BY_EXTENSION = {
