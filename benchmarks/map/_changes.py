@@ -39,7 +39,20 @@ _KEYWORD = re.compile(
 )
 _CALLED = re.compile(r"(~?\w+)[ \t]*\(")
 _NO_NAMES = frozenset(
-    "if for while switch return catch function sizeof else do describe it".split()
+    [
+        "if",
+        "for",
+        "while",
+        "switch",
+        "return",
+        "catch",
+        "function",
+        "sizeof",
+        "else",
+        "do",
+        "describe",
+        "it",
+    ]
 )
 
 

@@ -1,18 +1,24 @@
-"""Does the map list the files that a commit went on to change?
+"""Does the map show the files and the definitions that a commit went on to change?
 
-Takes a repository with history and a base commit. The map is made at the base from the message
-of each later commit (first-parent, no merge, 1 to 5 source files, all of them modified and there
-at the base, at least one of them not a test), and scored by the share of the changed non-test files
-whose full path is in it. The map sees nothing after the base.
+Takes a repository with history and a base commit. The map is made at the base from the message of
+each later commit (see `_changes.py`), and without a text. It sees nothing after the base. Means
+over the commits:
 
-    python benchmarks/map/localise.py REPOSITORY [--base COMMIT] [--commits N] [--tokens N]
+    listed       share of the changed files that are in the map
+    mrr          1 / place of the first changed file
+    @1 … @20     share of the changed files among the first so many
+    defs         share of the changed definitions that are shown
+    symbols, of  definitions shown, and files that have any
+
+aider's map is sorted by path, so its places say little.
+
+    python benchmarks/map/localise.py REPOSITORY… [--base COMMIT] [--commits N] [--tokens N]
                                       [--aider PYTHON]
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import os
 import random
@@ -20,93 +26,73 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from _changes import Change, find_changes, find_name, git
 from _corpus import clone, label
 
 from kedge.host import project, tokens
 from kedge.host.project import Project
-from kedge.repomap import build, files, history
+from kedge.repomap import build
 from kedge.repomap.cache import Cache
-from kedge.repomap.languages import language_of
 from kedge.repomap.listing import list_files
-from kedge.repomap.project.structure import Structure
-from kedge.repomap.render import render
 from kedge.repomap.search import relevance
-from kedge.repomap.tree import divide_code
+from kedge.repomap.symbol_reader import SymbolReader
 from kedge.repomap.tree_data import TreeData
 from kedge.text import words
 
-SHORTEST_MESSAGE = 20
-MOST_FILES = 5
-_RELEASE = re.compile(r"(?:release|bump|v?\d+\.\d+)", re.IGNORECASE)
+_PLACES = (1, 5, 10, 20)
+_SEARCHED = 3  # definitions of a file that the plain text search shows
+COLUMNS = ("listed", "mrr", *(f"@{place}" for place in _PLACES), "defs", "symbols", "of", "tokens")
 
-Commit = tuple[str, list[str]]  # message, and the changed files without tests
+
+class Shown(NamedTuple):
+    """What a map shows: files in order, definitions as path and name, and its tokens."""
+
+    files: Sequence[str]
+    definitions: Sequence[tuple[str, str]]
+    tokens: int
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("repository", type=Path)
+    parser.add_argument("repository", type=Path, nargs="+")
     parser.add_argument("--base", help="a commit; the default is 900 first-parent commits back")
     parser.add_argument("--until", default="HEAD", help="the last commit that may be sampled")
-    parser.add_argument("--commits", type=int, default=100)
+    parser.add_argument("--commits", type=int, default=60)
     parser.add_argument("--tokens", type=int, action="append")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--aider", metavar="PYTHON", help="of an environment with aider-chat")
     given = parser.parse_args()
-    base = given.base or git(given.repository, "rev-parse", f"{given.until}~900").strip()
-    with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
-        tree = clone(given.repository, Path(scratch), base)
-        eligible = commits(given.repository, base, given.until, tree)
-        random.Random(given.seed).shuffle(eligible)
-        sample = eligible[: given.commits]
-        print(
-            f"{label(given.repository)}: base {base[:10]},"
-            f" {len(eligible)} eligible commits, {len(sample)} sampled"
-        )
-        if not sample:
-            return 1
-        bench = Bench(project.find(tree), Path(scratch) / "home", given.aider)
-        for budget in given.tokens or [1500, 500]:
-            bench.report(sample, budget)
+    budgets = given.tokens or [500, 1500, 4000]
+    rows: dict[tuple[int, str], list[list[float]]] = {}
+    for repository in given.repository:
+        base = given.base or git(repository, "rev-parse", f"{given.until}~900").strip()
+        with tempfile.TemporaryDirectory(prefix="kedge-bench-") as scratch:
+            tree = clone(repository, Path(scratch), base)
+            eligible = find_changes(repository, base, given.until, tree, Path(scratch))
+            random.Random(given.seed).shuffle(eligible)
+            sample = eligible[: given.commits]
+            print(f"\n{label(repository)}: {len(sample)} of {len(eligible)} commits", flush=True)
+            bench = Bench(project.find(tree), Path(scratch) / "home", given.aider)
+            for budget in budgets if sample else ():
+                for name, means in bench.measure(sample, budget).items():
+                    rows.setdefault((budget, name), []).append(means)
+                    report(budget, name, means)
+    print(f"\nmean of {len(given.repository)} repositories")
+    for (budget, name), found in rows.items():
+        report(budget, name, [sum(column) / len(found) for column in zip(*found, strict=True)])
     return 0
 
 
-def git(repository: Path, *args: str) -> str:
-    done = subprocess.run(["git", "-C", str(repository), *args], capture_output=True, check=True)
-    return done.stdout.decode("utf-8", "replace")
-
-
-def commits(repository: Path, base: str, until: str, tree: Path) -> list[Commit]:
-    out = git(
-        repository,
-        *["log", f"{base}..{until}", "--first-parent", "--no-merges", "--no-renames"],
-        *["--name-status", "--format=%x01%B%x02"],
+def report(budget: int, name: str, means: Sequence[float]) -> None:
+    cells = " ".join(
+        f"{title} {mean:.0f}" if title in ("symbols", "of", "tokens") else f"{title} {mean:.3f}"
+        for title, mean in zip(COLUMNS, means, strict=True)
     )
-    found = []
-    for record in out.split("\x01")[1:]:
-        message, _, rest = record.partition("\x02")
-        rows = [row.split("\t") for row in rest.splitlines() if "\t" in row]
-        source = [row for row in rows if _is_code(row[-1])]
-        changed = [row[-1] for row in source if not files.is_test(row[-1])]
-        fits = (
-            1 <= len(source) <= MOST_FILES
-            and changed
-            and all(row[0] == "M" and (tree / row[-1]).is_file() for row in source)
-            and not any(files.is_excluded(path) for path in changed)
-            and len(message.strip()) >= SHORTEST_MESSAGE
-            and not _RELEASE.match(message.strip())
-        )
-        if fits:
-            found.append((message.strip(), changed))
-    return found
-
-
-def _is_code(path: str) -> bool:
-    language = language_of(path)
-    return language is not None and language.grammar is not None
+    print(f"{budget:5} {name:24} {cells}", flush=True)
 
 
 class Bench:
@@ -118,56 +104,51 @@ class Bench:
         self.cache = Cache(home)
         self.listing = list_files(tree)
         self.known = TreeData(tree, self.listing, self.cache).ranker
+        self.reader = SymbolReader(tree.root, self.listing, self.cache)
         self.paths = sorted(self.known.number)
 
-    def report(self, sample: Sequence[Commit], budget: int) -> None:
-        print(f"\n{budget} tokens{'':29}{'recall':>8}{'files':>8}{'tokens':>8}")
-        texts = [message for message, _ in sample]
+    def measure(self, sample: Sequence[Change], budget: int) -> dict[str, list[float]]:
+        """The means of each way to make a map, by its name."""
+        texts = [change.message for change in sample]
         plain = len(texts)
-        search = [self.search(text, budget) for text in texts]
-        self.row("kedge, with the message", sample, [self.kedge(text, budget) for text in texts])
-        self.row("text search alone, rendered alike", sample, search)
+        ways = {
+            "kedge, message": [self.kedge(text, budget) for text in texts],
+            "text search, message": [self.search(text, budget) for text in texts],
+        }
         if self.aider:
-            self.row("aider, with the message", sample, self.aiders(texts, budget))
-        self.row("kedge, without a text", sample, [self.kedge("", budget)] * plain)
-        self.row("most changed files, listed", sample, [self.churn(budget)] * plain)
+            ways["aider, message"] = self.aiders(texts, budget)
+        ways["kedge, no text"] = [self.kedge("", budget)] * plain
         if self.aider:
-            self.row("aider, without a text", sample, self.aiders([""], budget) * plain)
+            ways["aider, no text"] = self.aiders([""], budget) * plain
+        return {name: _average(sample, maps) for name, maps in ways.items()}
 
-    def row(self, name: str, sample: Sequence[Commit], maps: Sequence[str]) -> None:
-        recall = listed = cost = 0.0
-        for (_, gold), text in zip(sample, maps, strict=True):
-            lines = {re.split(r" ← |:$", line)[0] for line in text.splitlines()}
-            recall += sum(path in lines for path in gold) / len(gold)
-            listed += sum(path in lines for path in self.paths)
-            cost += tokens.count(text)
-        count = len(sample)
-        print(f"{name:40}{recall / count:8.3f}{listed / count:8.0f}{cost / count:8.0f}", flush=True)
+    def kedge(self, text: str, budget: int) -> Shown:
+        data = build.make_map(self.tree, build.MapRequest(text, budget), self.cache).data
+        names = [(symbol["path"], symbol["name"]) for symbol in data["symbols"]]
+        return Shown([file["path"] for file in data["files"]], names, data["tokens"])
 
-    def kedge(self, text: str, budget: int) -> str:
-        return build.make_map(self.tree, build.MapRequest(text, budget), self.cache).text
-
-    def search(self, text: str, budget: int) -> str:
-        """BM25 over paths and names, rendered like kedge's map."""
-        scores = relevance(self.known.index, words.weigh_terms(text), b=0.75)
+    def search(self, text: str, budget: int) -> Shown:
+        """BM25 over paths and names; each file with its first definitions that match best."""
+        query = words.weigh_terms(text)
+        scores = relevance(self.known.index, query, b=0.75)
         found = {path: scores.get(self.known.number[path], 0.0) for path in self.paths}
-        order = sorted(found, key=lambda path: (-found[path], path))
-        reader = build.SymbolReader(self.tree.root, self.listing, self.cache)
-        best = functools.partial(reader.select, text=text, known={})
-        return render(Structure(), divide_code({}), order, best, lambda _: (), budget=budget).text
+        files, names, used = [], [], 0
+        for path in sorted(found, key=lambda path: (-found[path], path)):
+            symbols = sorted(
+                self.reader.symbols(path),
+                key=lambda one: -sum(query.get(term, 0.0) for term in words.split_name(one.name)),
+            )[:_SEARCHED]
+            lines = [path, *(f"  {one.line}: {one.signature}" for one in symbols)]
+            used += tokens.count("\n".join([*lines, ""]))
+            if used > budget:
+                break
+            files.append(path)
+            names += [(path, one.name) for one in symbols]
+        return Shown(files, names, used)
 
-    def churn(self, budget: int) -> str:
-        """The paths that the last 1,500 commits changed most, one to a line."""
-        log = history.read_log(self.tree.repo)[:1500] if self.tree.repo else []
-        counts = Counter(path for _, paths in log for path in paths if path in self.known.number)
-        order = sorted(counts, key=lambda path: (-counts[path], path))
-        return tokens.cut("".join(f"{path}\n" for path in order), budget)
-
-    def aiders(self, texts: Sequence[str], budget: int) -> list[str]:
+    def aiders(self, texts: Sequence[str], budget: int) -> list[Shown]:
         """aider's maps in aider's own environment, with the words and paths of each text."""
-        listed = subprocess.run(
-            ["git", "-C", str(self.tree.root), "ls-files", "-z"], capture_output=True, check=True
-        ).stdout.decode("utf-8", "surrogateescape")
+        listed = git(self.tree.root, "ls-files", "-z")
         names = [name for name in listed.split("\0") if (self.tree.root / name).is_file()]
         asked = [
             {
@@ -186,7 +167,40 @@ class Bench:
                 env={"PATH": os.environ["PATH"], "HOME": scratch, "PYTHONHASHSEED": "0"},
             )
             maps: list[str] = json.loads(Path(scratch, "maps").read_text(encoding="utf-8"))
-            return maps
+        return [_read_aider(text, set(self.paths)) for text in maps]
+
+
+def _read_aider(text: str, paths: set[str]) -> Shown:
+    files, names = [], []
+    for line in text.splitlines():
+        if line.rstrip(":") in paths:
+            files.append(line.rstrip(":"))
+        elif files and line.startswith("│") and (name := find_name(line[1:])):
+            names.append((files[-1], name))
+    return Shown(files, names, tokens.count(text))
+
+
+def _average(sample: Sequence[Change], maps: Sequence[Shown]) -> list[float]:
+    rows = []
+    shares = []
+    for change, shown in zip(sample, maps, strict=True):
+        places = {path: place for place, path in reversed([*enumerate(shown.files, 1)])}
+        found = [places.get(path, sys.maxsize) for path in change.files]
+        rows.append(
+            [
+                sum(path in places for path in change.files) / len(found),
+                1 / min(found),
+                *(sum(at <= place for at in found) / len(found) for place in _PLACES),
+                len(shown.definitions),
+                len({path for path, _ in shown.definitions}),
+                shown.tokens,
+            ]
+        )
+        if change.definitions:
+            known = set(shown.definitions)
+            shares.append(sum(one in known for one in change.definitions) / len(change.definitions))
+    *before, symbols, of, cost = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+    return [*before, sum(shares) / (len(shares) or 1), symbols, of, cost]
 
 
 if __name__ == "__main__":

@@ -6,34 +6,30 @@ import marshal
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kedge import __version__
 from kedge.errors import FileError
-from kedge.host.digest import blob, digest
+from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
-from kedge.repomap.files import File
 from kedge.repomap.listing import Listing, list_files
 from kedge.repomap.neighbours import has_neighbours
 from kedge.repomap.progress import Tick, no_tick
 
 if TYPE_CHECKING:
+    from kedge.repomap.definitions import Definition
     from kedge.repomap.rank import Ranker
     from kedge.repomap.render import RenderedMap
-    from kedge.repomap.symbol import Symbol
-    from kedge.repomap.tree_data import Overview
+    from kedge.repomap.symbol_reader import SymbolReader
+    from kedge.repomap.tree_data import Overview, TreeData
     from kedge.repomap.users import UserFinder
 
 
 TOKENS = 1500
 _DRAWN = 40  # files in the drawing
-_MANY = 20  # files with a name: more than that make it no more important
-_NAMED_BY_FILE = ("vue", "svelte", "astro")  # a component has the name of its file
-_TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "type"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,8 @@ def make_map(project: Project, request: MapRequest, cache: Cache, progress: Tick
 def _build_map(
     project: Project, request: MapRequest, cache: Cache, listing: Listing, progress: Tick
 ) -> Map:
-    from kedge.repomap.render import WITH_TEXT, WITHOUT, render
+    from kedge.repomap.render import render
+    from kedge.repomap.symbol_reader import SymbolReader
     from kedge.repomap.tree import divide_code
     from kedge.repomap.tree_data import TreeData
     from kedge.repomap.users import UserFinder
@@ -96,10 +93,9 @@ def _build_map(
         overview.structure,
         divide_code(_weigh_code(ranker, ranking.scores, excluded)),
         list(scores),
-        lambda path: reader.select(path, request.text, ranker.definitions(path)),
+        _rank_definitions(tree, reader, scores, request.text),
         lambda path: _list_users(finder, path),
         budget=budget,
-        shares=WITH_TEXT if request.text else WITHOUT,
         health=request.health,
     )
     reader.keep()
@@ -113,6 +109,31 @@ def _build_map(
     if overview.unprintable:
         problems.append(f"{overview.unprintable} files whose names cannot be printed are left out")
     return Map(rendered.text, data, problems, tree.settled)
+
+
+def _rank_definitions(
+    tree: TreeData, reader: SymbolReader, scores: Mapping[str, float], text: str
+) -> list[Definition]:
+    """Rank the definitions of the best files that are no documents."""
+    from kedge.repomap.definitions import FILES, Source, rank_definitions
+
+    best = max(scores.values(), default=0.0) or 1.0
+    changes = tree.load_changes()
+    sources = []
+    for place, path in enumerate(filter(_is_code, scores)):
+        if place >= FILES:
+            break
+        sources.append(
+            Source(
+                path,
+                scores[path] / best,
+                place,
+                reader.read(path),
+                reader.symbols(path),
+                changes.get(path, {}),
+            )
+        )
+    return rank_definitions(sources, text, tree.ranker.weigh_terms(text))
 
 
 def open_ranker(project: Project, cache: Cache, progress: Tick = no_tick) -> Ranker:
@@ -226,85 +247,6 @@ def _shorten_path(path: str, other: str) -> str:
     return f"{folder.rpartition('/')[2]}/{name}"
 
 
-class SymbolReader:
-    """Reads the definitions of files, cached by content, and counts what it read."""
-
-    def __init__(self, root: Path, listing: Listing, cache: Cache) -> None:
-        self._root = root
-        self._listing = listing
-        self._cache = cache
-        self._fresh: dict[str, list[tuple[Any, ...]]] = {}
-        self.read: Counter[str] = Counter()
-        self.failed: dict[str, str] = {}
-        self._known: dict[str, list[Symbol]] = {}
-
-    def symbols(self, path: str) -> list[Symbol]:
-        if path not in self._known:
-            self._known[path] = self._read(path)
-        return self._known[path]
-
-    def _read(self, path: str) -> list[Symbol]:
-        from kedge.repomap.render import plain
-        from kedge.repomap.symbol import Symbol
-        from kedge.repomap.symbols import extract
-
-        file = self._listing.find([path]).get(path)
-        if file is None or file.language is None:
-            return []
-        key = _key(file)
-        kept = self._cache.load_content("map_symbols", key)
-        if kept is None:
-            data = files.read(self._root, path)
-            if data is None:
-                return []
-            result = extract(file.language, data, path)
-            if result.failed:
-                self.failed[path] = f"{path}: {result.failed}"
-                return []
-            kept = [
-                tuple(plain(one) if isinstance(one, str) else one for one in astuple(symbol))
-                for symbol in result.symbols
-            ]
-            if blob(data, file.key) == file.key:  # not if a filter or an edit changed the bytes
-                self._fresh[key] = kept
-        self.read[file.language.title] += 1
-        return [Symbol(*values) for values in kept]
-
-    def select(self, path: str, text: str, known: Mapping[str, int]) -> list[Symbol]:
-        """Sort the symbols of a file by importance, also for the text if there is one. `known`
-        has the number of files that contain each name."""
-        from kedge.text import words
-
-        query = words.weigh_terms(text) if text else {}
-        symbols = self.symbols(path)
-
-        def sort_key(place: int) -> tuple[float, int]:
-            symbol = symbols[place]
-            names = words.split_name(symbol.name) if query else ()
-            relevant = sum(query.get(term, 0.0) for term in names)
-            used = min(known.get(symbol.name, 1), _MANY) / _MANY
-            public = 0.0 if symbol.name.startswith("_") else 0.5
-            kind = 0.6 if symbol.kind in _TYPES else 0.3 if symbol.parent is None else 0.0
-            return -(relevant + used + public + kind), place
-
-        once: dict[tuple[str, str | None], Symbol] = {}  # overloads count once
-        for place in sorted(range(len(symbols)), key=sort_key):
-            symbol = symbols[place]
-            once.setdefault((symbol.name, symbol.parent), symbol)
-        return list(once.values())
-
-    def keep(self) -> None:
-        self._cache.keep_contents("map_symbols", self._fresh)
-
-
-def _key(file: File) -> str:
-    """The cache key of the file's definitions: its content, and what else they depend on."""
-    name = file.path.rpartition("/")[2]
-    language = file.language.name if file.language else ""
-    also = name if language in _NAMED_BY_FILE else name.endswith(".h")
-    return f"{language}:{also}:{file.key}"
-
-
 def _to_json(
     rendered: RenderedMap,
     overview: Overview,
@@ -335,7 +277,7 @@ def _to_json(
             {"kind": c.kind, "command": c.command, "source": c.source} for c in structure.commands
         ],
         "languages": [
-            {"name": name, "files": count, "parsed": reader.read[name], "failed": failed[name]}
+            {"name": name, "files": count, "parsed": reader.parsed[name], "failed": failed[name]}
             for name, count in overview.languages
         ],
         "failed": dict(reader.failed),

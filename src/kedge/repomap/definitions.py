@@ -1,6 +1,6 @@
-"""The definitions of the best files, ranked: by their own importance, and for a text if there is one.
+"""The definitions of the best files, ranked by their importance, in general or for a text.
 
-Only the best files are read for it. A line belongs to the innermost definition around it; comments
+A line belongs to the innermost definition around it; comments
 and decorators just above a definition belong to it, too.
 """
 
@@ -20,8 +20,8 @@ from kedge.text.bm25 import gain
 FILES = 40  # files whose definitions are ranked
 _ABOVE = 10  # lines of comment that belong to a definition at most
 _COMMENT = ("#", "/", "*", "@", "[", "-", ";")
+_TERMS = 30  # of the text, the rarest, that are looked for
 _USUAL = 20  # lines of a definition
-_SHORTEST = 4  # letters of a name that a text can mean
 VALUES = frozenset({"constant", "property", "variable"})
 FRAMES = frozenset({"heading", "module", "namespace"})
 
@@ -74,8 +74,9 @@ def rank_definitions(
     """
     weights = WITH_TEXT if rarities else WITHOUT
     total = sum(rarities.values()) or 1.0
-    shares = {term: weight / total for term, weight in sorted(rarities.items())}
-    mentioned = frozenset(re.findall(r"\w{%d,}" % _SHORTEST, text))
+    telling = sorted(rarities, key=lambda term: (-rarities[term], term))[:_TERMS]
+    shares = {term: rarities[term] / total for term in telling}
+    mentioned = frozenset(re.findall(r"\w{4,}", text))
     found: dict[tuple[str, str, str | None], Definition] = {}
     for source in sources:
         for symbol, size, counts in _measure(source, shares):
@@ -101,9 +102,7 @@ def _find_parts(
         FIRST: 1 / (source.place + 1),
         NAME: sum(shares.get(term, 0.0) for term in words.split_name(symbol.name)),
         SIGNATURE: sum(shares.get(term, 0.0) for term in set(words.split_text(symbol.signature))),
-        BODY: sum(
-            gain(shares[term], count, size, _USUAL, b=0.4) for term, count in counts.items()
-        ),
+        BODY: sum(gain(shares[term], count, size, _USUAL, b=0.4) for term, count in counts.items()),
         EXACT: float(symbol.name in mentioned and len(words.split_name(symbol.name)) > 1),
         SIZE: math.log1p(size),
         CHURN: math.log1p(source.changes.get(symbol.name, 0.0)),

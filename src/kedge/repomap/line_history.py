@@ -30,7 +30,7 @@ def read_changes(repo: Repo) -> Changes:
     """Return how often each definition changed in the last commits; older changes count less."""
     attributes = resources("kedge.repomap") / "attributes"
     try:
-        if repo.git("config", "--get-regexp", r"^remote\..*\.promisor$", check=False).strip():
+        if repo.ask("config", "--get-regexp", r"^remote\..*\.promisor$"):
             return {}
         out = repo.git(
             *["-c", f"core.attributesFile={attributes}", "log", f"--max-count={COMMITS}"],
@@ -43,3 +43,25 @@ def read_changes(repo: Repo) -> Changes:
     for age, record in enumerate(out.decode("utf-8", "replace").split("\x01")[1:]):
         _add_commit(found, record, _AGE / (_AGE + age))
     return found
+
+
+def _add_commit(found: Changes, diff: str, weight: float) -> None:
+    changed: dict[tuple[str, str], None] = {}
+    path = ""
+    for line in diff.split("\n"):
+        if line.startswith("+++ b/"):
+            path = line[6:].rstrip("\t")
+        elif line.startswith("@@ "):
+            header = _HEADER.match(line)
+            if header and (name := find_name(header[1])):
+                changed[path, name] = None
+    if len(changed) <= _MOST:
+        for path, name in changed:
+            names = found.setdefault(path, {})
+            names[name] = names.get(name, 0.0) + weight
+
+
+def find_name(header: str) -> str | None:
+    """Return the name of the definition that begins with this line; None if there is none."""
+    found = _KEYWORD.search(header) or _CALLED.search(header)
+    return found[1] if found else None

@@ -186,8 +186,8 @@ def _calls_function(user: Source, used: Definitions) -> bool:
         if symbol.kind != "function" or symbol.parent or symbol.signature.startswith("static "):
             continue
         if len(symbol.name) > 5 and used.is_sole(symbol.name):
-            call = rb"(?<![\w.>:])%s\s?\(" % symbol.name.encode()
-            if re.search(call, user.code):
+            word = symbol.name.encode()  # looking for the bare word first is much quicker
+            if word in user.code and re.search(rb"(?<![\w.>:])%s\s?\(" % word, user.code):
                 return True
     return False
 
@@ -196,9 +196,9 @@ def _mentions_constant(user: Source, used: Definitions) -> bool:
     """Ruby: `Sea::Tide`, or `Tide` inside of `module Sea`."""
     for symbol in used.symbols:
         name, outer = symbol.name.rpartition("::")[2], symbol.parent
-        if symbol.kind not in _TYPES or not used.is_sole(name):
-            continue
         word = name.encode()
+        if symbol.kind not in _TYPES or word not in user.code or not used.is_sole(name):
+            continue
         if outer is None:
             if is_distinctive(name) and re.search(rb"(?<![\w:])(?:::)?%s\b" % word, user.code):
                 return True
@@ -218,7 +218,11 @@ def _mentions_type(user: Source, used: Definitions) -> bool:
         if symbol.kind not in _TYPES or not (is_whole or used.is_sole(symbol.name)):
             continue
         mention = rb"(?<![\w.])%s(?!\w)" % re.escape(symbol.name.encode())
-        if is_distinctive(symbol.name) and re.search(mention, user.code):
+        if (
+            is_distinctive(symbol.name)
+            and symbol.name.encode() in user.code
+            and re.search(mention, user.code)
+        ):
             return True
     return False
 

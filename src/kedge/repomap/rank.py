@@ -11,7 +11,7 @@ from kedge.repomap.history import History
 from kedge.repomap.index import TEST, TEXT, Index
 from kedge.repomap.search import find_matches, relevance
 from kedge.text import words
-from kedge.text.bm25 import score_documents
+from kedge.text.bm25 import rarity, score_documents
 
 # The parts of a score, each from 0 to 1, and their weights, which were fitted to commits
 # of ten repositories, older than those that benchmarks/map reports.
@@ -24,6 +24,7 @@ CHURN = "changes often"
 TOGETHER = "changes with such files"
 USED = "used by others"
 _WEIGHTS = {WORDS: 1.0, PATH: 0.4, PAST: 0.35, NAMED: 2.0, NEAR: 0.2, CHURN: 0.4, TOGETHER: 0.1}
+_BASE = {WORDS: 1.0, PAST: 0.5, NAMED: 2.0}  # whose best files make others near
 # How much a file has to do with the text is something else than how likely it changes.
 _RELEVANCE = {WORDS: 1.0, PAST: 0.5, NEAR: 0.3, CHURN: 0.1, TOGETHER: 0.3}
 WEAK = 0.5  # factor for tests, unless the text is about tests
@@ -86,7 +87,7 @@ class Ranker:
             PAST: _scale(self._score_subjects(query)) if query else {},
             NAMED: dict.fromkeys(named, 1.0),
         }
-        base = _sum(parts, _WEIGHTS)
+        base = _sum(parts, _BASE)
         if not base:  # no text, or no word of it is known here
             return self._rank_without_text()
         seeds = {number: score * score for number, score in self._select_best(base, _SEEDS)}
@@ -122,6 +123,20 @@ class Ranker:
             self.path(number): scores[number] / best - general[number] / most / 2
             for number in ranking.order
         }
+
+    def weigh_terms(self, text: str) -> dict[str, float]:
+        """The terms of a text, each with its weight: rare ones say more."""
+        query = words.weigh_terms(text)
+        lower = self.index.names.lower() if query else ""
+        found = {}
+        for term, weight in query.items():
+            holders = {
+                post >> 8
+                for place in find_matches(self.index.names, lower, term)
+                for post in self.index.posts(self.index.name_at(place))
+            }
+            found[term] = weight * rarity(len(self.number), len(holders))
+        return found
 
     def _score_paths(self, query: Mapping[str, float]) -> Scores:
         """Score the words in each path for a query (BM25). Those of the file's name count twice."""

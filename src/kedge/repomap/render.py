@@ -1,4 +1,8 @@
-"""The map as text: what matters most first, and never more tokens than the budget."""
+"""The map as text: a head, the best definitions under their files, then more paths.
+
+It never has more tokens than the budget. A definition costs its line, and the first one of a file
+the line of its file; the best are taken as long as they fit.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +10,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kedge.host import tokens
+from kedge.repomap.definitions import Definition
 from kedge.repomap.head import render_head
+from kedge.repomap.path_groups import PathGroups
 from kedge.repomap.project.structure import Structure
 from kedge.repomap.symbol import Symbol
 from kedge.repomap.tree import Part
 
 MARGIN = 0.97  # the token estimate may be too low by the rest
-_LITTLE = 6  # in fewer tokens no path fits
 _CLOSE = 0.995  # share of the budget that may be used with the line on tasks
-_SIGNATURE = 12  # tokens of a signature, on average
+_TAIL = 0.24  # share of the budget for files without definitions
+_LEADERS = 5  # the first files are shown with a definition or two in any case
+_SURE = 2
+_MOST = 6  # definitions of a file, unless there are few files
+_WIDTH = 80  # characters of a signature
+_LITTLE = 8  # in fewer tokens no definition fits
 
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """The share of the budget for files with signatures.
-
-    The rest is for bare paths. Without a text it is unknown which file will matter, so that more
-    paths are listed.
-    """
-
-    outline: float
-    symbols: int  # per file
-
-
-WITH_TEXT = Shares(0.33, 6)
-WITHOUT = Shares(0.16, 4)
+UsedBy = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedMap:
-    """The text of the map, and the files and symbols in it."""
+    """The text of the map, and the files and symbols in it, in rank order."""
 
     text: str
     tokens: int
@@ -43,59 +39,33 @@ class RenderedMap:
     symbols: list[tuple[str, Symbol]]
 
 
-class Page:
-    """Lines within a budget: `end` is the number of tokens up to which more may be added."""
-
-    def __init__(self, budget: int) -> None:
-        self.budget = self.end = budget
-        self.used = 0
-        self.lines: list[str] = []
-        self.files: list[str] = []
-        self.symbols: list[tuple[str, Symbol]] = []
-
-    def add(self, *lines: str) -> bool:
-        """Add all of the lines, or none if they do not fit."""
-        lines = tuple(map(plain, lines))
-        cost = tokens.price("".join(line + "\n" for line in lines))
-        if self.used + cost > min(self.end, self.budget):
-            return False
-        self.lines += lines
-        self.used += cost
-        return True
-
-
 def render(
     structure: Structure,
     code: Part,
     files: Sequence[str],
-    symbols: Callable[[str], Sequence[Symbol]],
-    used_by: Callable[[str], Sequence[str]],
+    definitions: Sequence[Definition],
+    used_by: UsedBy,
     *,
     budget: int,
-    shares: Shares = WITH_TEXT,
     health: str | None = None,
 ) -> RenderedMap:
-    """Render files in rank order. `symbols` and `used_by` are called for the files shown."""
-    page = Page(int(tokens.price_of(budget) * MARGIN))
-    page.add("# Map of the code")
-    for line in render_head(structure, code, budget):
-        page.add(line)
-    rest = list(files)
-    most = _room(page, shares, rest)
-    if rest and page.add("", "## Files that matter most"):
-        while rest and _outline(page, rest[0], symbols, used_by, most):
-            rest.pop(0)
-    page.end = page.budget
-    if rest and page.add("", "## Then"):
-        for path in rest:
-            if page.add(path):
-                page.files.append(path)
-            elif page.budget - page.used < tokens.price_of(_LITTLE):
-                break
-    if health and page.used + tokens.price(f"- {health}\n") <= _CLOSE * tokens.price_of(budget):
-        page.lines.insert(1, f"- {health}")  # within the margin, so that it displaces nothing
-    text = "\n".join(page.lines) + "\n"
-    return RenderedMap(text, tokens.count(text), page.files, page.symbols)
+    """Render files in rank order with the best of the definitions, which are sorted as well."""
+    most = int(tokens.price_of(budget) * MARGIN)
+    lines = ["# Map of the code", *(plain(line) for line in render_head(structure, code, budget))]
+    used = _price(*lines)
+    outline = Outline(files, definitions, used_by)
+    tail = PathGroups(files)
+    room = int(most - used - min(_TAIL * most, tail.price))
+    if room > 0:
+        outline.fill(room)
+    lines += outline.draw(files)
+    tail.drop(outline.chosen)
+    lines += tail.fill(most - _price(*lines))
+    if health and _price(*lines, f"- {health}") <= _CLOSE * tokens.price_of(budget):
+        lines.insert(1, f"- {health}")  # within the margin, so that it displaces nothing
+    text = "\n".join(lines) + "\n"
+    shown = [path for path in files if path in outline.chosen or path in tail.chosen]
+    return RenderedMap(text, tokens.count(text), shown, outline.list_symbols())
 
 
 def plain(text: str) -> str:
@@ -105,38 +75,94 @@ def plain(text: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
-def _room(page: Page, shares: Shares, files: Sequence[str]) -> int:
-    """Set the budget of the signatures, and return how many a file may have: more if there are
-    fewer files than fit."""
-    free = page.budget - page.used
-    for path in files:
-        free -= tokens.price(path + "\n")
-        if free < shares.outline * page.budget:
-            page.end = page.used + int(shares.outline * page.budget)
-            return shares.symbols
-    page.end = page.used + free
-    each = free // tokens.price_of(_SIGNATURE) // (len(files) or 1)
-    return max(shares.symbols, 3 * each)  # most files have fewer
+def _price(*lines: str) -> int:
+    return tokens.price("".join(line + "\n" for line in lines))
 
 
-def _outline(
-    page: Page,
-    path: str,
-    symbols: Callable[[str], Sequence[Symbol]],
-    used_by: Callable[[str], Sequence[str]],
-    most: int,
-) -> bool:
-    if page.end - page.used < tokens.price_of(_LITTLE):
-        return False
-    users = used_by(path)
-    head = f"{path} ← {', '.join(users)}" if users else path
-    chosen = list(symbols(path)[:most])
-    while True:
-        inside = sorted(chosen, key=lambda symbol: symbol.line)
-        if page.add(head, *(f"  {symbol.line}: {symbol.signature}" for symbol in inside)):
-            page.files.append(path)
-            page.symbols += [(path, symbol) for symbol in inside]
-            return True
-        if not chosen:
-            return False
-        chosen.pop()
+class Outline:
+    """Files with definitions, chosen one by one within a budget."""
+
+    def __init__(
+        self, files: Sequence[str], definitions: Sequence[Definition], used_by: UsedBy
+    ) -> None:
+        self._definitions = definitions
+        self._leaders = files[:_LEADERS]
+        self._used_by = used_by
+        self._heads: dict[str, str] = {}
+        self._inside: dict[str, list[Symbol]] = {}
+        for one in definitions:
+            self._inside.setdefault(one.path, []).append(one.symbol)
+        self._most = max(_MOST, 3 * _MOST - len(files))
+        self.chosen: dict[str, list[Symbol]] = {}
+
+    def fill(self, room: int) -> None:
+        """Choose the definitions of the first files, then the best of all, as long as they fit."""
+        room -= _price("")
+        for path in self._leaders:
+            room -= self._add(path, [], room)
+            for symbol in self._inside.get(path, ())[:_SURE]:
+                room -= self._add(path, self._with_parents(path, symbol), room)
+        for one in self._definitions:
+            if room < tokens.price_of(_LITTLE):
+                break
+            if len(self.chosen.get(one.path, ())) < self._most:
+                room -= self._add(one.path, self._with_parents(one.path, one.symbol), room)
+
+    def draw(self, order: Sequence[str]) -> list[str]:
+        lines = [""] if self.chosen else []
+        for path in order:
+            if path in self.chosen:
+                lines.append(self._head(path))
+                lines += (_draw(one, self.chosen[path]) for one in _by_line(self.chosen[path]))
+        return lines
+
+    def list_symbols(self) -> list[tuple[str, Symbol]]:
+        """The definitions that are shown, the best first."""
+        return [
+            (one.path, one.symbol)
+            for one in self._definitions
+            if one.symbol in self.chosen.get(one.path, ())
+        ]
+
+    def _add(self, path: str, symbols: Sequence[Symbol], room: int) -> int:
+        """Add definitions of a file, or only the file. Return their price, 0 if they do not fit."""
+        known = self.chosen.get(path)
+        fresh = [one for one in symbols if one not in (known or ())]
+        inside = [*(known or ()), *fresh]
+        lines = [_draw(one, inside) for one in fresh]
+        cost = _price(*([path] if known is None else []), *lines)
+        if known is None and cost <= room:
+            cost = _price(self._head(path), *lines)
+        if cost > room:
+            return 0
+        self.chosen[path] = inside
+        return cost
+
+    def _with_parents(self, path: str, symbol: Symbol) -> list[Symbol]:
+        """The definition, after those that enclose it."""
+        if symbol.parent is None:
+            return [symbol]
+        around = [one for one in self._inside[path] if _encloses(one, symbol)]
+        return [*_by_line(around), symbol]
+
+    def _head(self, path: str) -> str:
+        if path not in self._heads:
+            users = self._used_by(path)
+            self._heads[path] = plain(f"{path}  used by {', '.join(users)}" if users else path)
+        return self._heads[path]
+
+
+def _encloses(outer: Symbol, inner: Symbol) -> bool:
+    return outer.line < inner.line and inner.end <= outer.end
+
+
+def _by_line(symbols: Sequence[Symbol]) -> list[Symbol]:
+    return sorted(symbols, key=lambda symbol: (symbol.line, -symbol.end))
+
+
+def _draw(symbol: Symbol, shown: Sequence[Symbol]) -> str:
+    depth = sum(_encloses(other, symbol) for other in shown)
+    signature = symbol.signature
+    if len(signature) > _WIDTH:
+        signature = signature[: _WIDTH - 1].rstrip() + "…"
+    return plain(f"{'  ' * (depth + 1)}{symbol.line} {signature}")

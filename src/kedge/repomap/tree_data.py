@@ -25,6 +25,7 @@ from kedge.repomap.progress import Tick, no_tick
 from kedge.repomap.rank import Ranker
 
 if TYPE_CHECKING:
+    from kedge.repomap.line_history import Changes
     from kedge.repomap.project.structure import Structure
 
 
@@ -125,6 +126,19 @@ class TreeData:
             return history.build_history([])
         self._cache.keep_memo("history", key, result.dump())
         return result
+
+    def load_changes(self) -> Changes:
+        """How often each definition changed."""
+        from kedge.repomap.line_history import read_changes
+
+        repo, key = self._project.repo, self._listing.history_key
+        if repo is None or key is None:
+            return {}
+        known: Changes | None = self._cache.load_memo("changes", key, marshal.loads)
+        if known is None:
+            known = read_changes(repo)
+            self._cache.keep_memo("changes", key, marshal.dumps(known))
+        return known
 
     def load_overview(self) -> Overview:
         history_key = self._listing.history_key
