@@ -270,6 +270,14 @@ def test_deep_nesting_neither_crashes_nor_hangs(
         extract(impatient(language), (opening * 10_000).encode(), "file")
 
 
+@pytest.mark.parametrize("language", OUTLINED)
+def test_many_definitions_take_no_time(language: str) -> None:
+    units = ("\nint f(\n", "\nvoid f(a,", "\n(defun a", "\nlet a", "\nfn a(", "\n  function a\n")
+    with in_time(3):
+        for unit in units:
+            extract(BY_NAME[language], (unit * (100_000 // len(unit))).encode(), "file")
+
+
 def test_nested_classes_are_listed_to_some_depth() -> None:
     source = "".join(f"{' ' * depth}class A{depth}:\n" for depth in range(100))
     assert _names("python", source)[:3] == ["A0", "A1", "A2"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
 
@@ -32,7 +32,7 @@ _BODY = re.compile(
 _ARROW = re.compile(r"\s+=>.*;\s*$")  # a body of one expression
 _UNFINISHED = ("(", "[", ",", "...")  # ends of a head's first line
 _TYPED_BELOW = frozenset({"elm", "haskell", "ocaml"})  # `name :` and the type on the next lines
-_HEAD = 800  # characters of a head's further lines
+_HEAD, _LINES = 800, 12  # characters and lines that a head goes on for
 _TYPE = re.compile(
     r"(class|interface|protocol|struct|enum|trait|object|fun)[ \t]+([A-Za-z_]\w*)([^\n]*)"
 )
@@ -41,7 +41,7 @@ _KEYWORDS["kotlin"] = {"class", "interface", "object", "fun"}
 _OTHERS = {"class", "interface", "protocol", "struct", "enum", "trait", "object"}
 _MODIFIERS = re.compile(r"[ \t]*(?:[a-z@][\w()]*[ \t]+){0,4}")
 _OPENS = (re.compile(r"[ \t]*[:{<(]?[^;=]*$"), re.compile(r"[ \t]*\("))
-_LONG = re.compile(r"[^\n]{4000,}")  # generated, and slow to search
+_LONG = re.compile(r"^[^\n]{4000,}", re.MULTILINE)  # generated, and slow to search
 _SPACES = re.compile(r"[^\n]")
 
 
@@ -94,51 +94,60 @@ def _apply_all_rules(language: Language, text: str) -> Iterator[Symbol]:
     return iter(once.values())
 
 
+@dataclass(slots=True)
+class _Holder:
+    """A definition that may enclose the next ones."""
+
+    indent: int
+    name: str
+    kind: str
+    read: int  # its body goes on at least to here
+
+
 def _apply_rules(language: str, text: str) -> Iterator[Symbol]:
     rules, flat = _compile_rules(language), language in _FLAT
     found = [(kind, match) for kind, pattern in rules for match in pattern.finditer(text)]
     found.sort(key=lambda one: one[1].start("name"))  # stable: the first rule wins
-    holders: list[tuple[int, int, str, str]] = []  # indentation, end, name, kind
-    last = -1
-    before = ""
+    holders: list[_Holder] = []
+    line, place, last, before = 1, 0, 0, ""
     for rule, match in found:
         kind = before if rule == "same" else rule
         start = match.start("name")
-        line = text.count("\n", 0, start) + 1
+        line, place = line + text.count("\n", place, start), start
         if line == last:
             continue
         last = line
         begin = text.rfind("\n", 0, start) + 1
         indent = len(match[0]) - len(match[0].lstrip()) if match.start() == begin else 0
         holds = kind in _TYPES or kind == "module"
-        while holders and (holders[-1][0] >= indent or holders[-1][1] < start):
-            if flat and not holds:
-                break
+        while holders and holders[-1].indent >= indent and (holds or not flat):
             holders.pop()
         if kind == "end":
             holders.clear()
             continue
-        parent, around = holders[-1][2:] if holders else (None, "")
-        if around in _LOCAL:
-            continue
+        if holders and holders[-1].kind in _LOCAL:
+            if _continues(holders[-1], text, begin):
+                continue
+            holders.pop()
         before = kind
         name = ".".join(part for part in (match["name"], match.groupdict().get("tail")) if part)
         name = name.strip('"`[]')
         if kind != "opaque":
-            shown = "method" if kind == "function" and around in _TYPES else kind
+            around = holders[-1] if holders else None
+            in_type = kind == "function" and around is not None and around.kind in _TYPES
             head = _read_head(text, begin, language if kind in _LOCAL else "")
-            head = _ARROW.sub("", head) if kind in _LOCAL else head
-            yield Symbol(name, shown, line, shorten(_BODY.sub("", head)), parent)
-        if holds:
-            holders.append((indent, len(text), name, kind))
-        elif kind in _LOCAL and not flat:
-            holders.append((indent, _find_end(text, start, indent), name, kind))
+            signature = shorten(_BODY.sub("", _ARROW.sub("", head) if kind in _LOCAL else head))
+            parent = around.name if around else None
+            yield Symbol(name, "method" if in_type else kind, line, signature, parent)
+        if holds or (kind in _LOCAL and not flat):
+            holders.append(_Holder(indent, name, kind, start))
 
 
-def _find_end(text: str, start: int, indent: int) -> int:
-    """Where the body of a definition ends: at a word that is indented no deeper."""
-    found = re.compile(rf"\n[ \t]{{0,{indent}}}\w").search(text, start)
-    return found.start() if found else len(text)
+def _continues(holder: _Holder, text: str, place: int) -> bool:
+    """True if no word or Lisp form before this place is indented as little as the holder."""
+    less = re.compile(rf"\n[ \t]{{0,{holder.indent}}}[\w(]").search(text, holder.read, place)
+    holder.read = place - 1
+    return less is None
 
 
 def _read_head(text: str, begin: int, language: str) -> str:
@@ -150,18 +159,22 @@ def _read_head(text: str, begin: int, language: str) -> str:
     head = text[begin:end].rstrip()
     if not language:
         return head
-    below = text[end + 1 : end + _HEAD].split("\n")
+    below = text[end + 1 : end + _HEAD].split("\n", _LINES)[:_LINES]
     if language in _TYPED_BELOW and head.endswith(":"):
         deeper = head[: len(head) - len(head.lstrip())] + " "
         for line in takewhile(lambda line: line.startswith(deeper) and line.strip(), below):
             head = f"{head} {line.strip()}"
     elif head.endswith(_UNFINISHED):
-        for line in below:
-            if head.count("(") + head.count("[") <= head.count(")") + head.count("]"):
-                break
-            head = f"{head.removesuffix('...').rstrip()} {line.strip()}"
-        head = tidy(head)
+        lines, depth = [head], _count_open(head)
+        while depth > 0 and below:
+            lines.append(below.pop(0).strip())
+            depth += _count_open(lines[-1])
+        head = tidy(" ".join(line.removesuffix("...").rstrip() for line in lines))
     return head
+
+
+def _count_open(line: str) -> int:
+    return line.count("(") + line.count("[") - line.count(")") - line.count("]")
 
 
 @cache
