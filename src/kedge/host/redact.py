@@ -10,7 +10,7 @@ shape (`secret_shapes`) is redacted everywhere; a value that is secret only by i
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from kedge.host.record import NamedTuple
 from kedge.host.secret_shapes import MARKS, SHAPES
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 Span = tuple[int, int, str]
+_SHORT = 80  # characters of a text whose secrets are kept in mind
 
 
 class Secret(NamedTuple):
@@ -136,7 +137,7 @@ def _find_by_shape(text: str) -> Iterator[Span]:
     """Yield secrets that are recognised by their own shape."""
     for rule, literals, pattern in SHAPES:
         for literal in literals:
-            if literal[-1] not in MARKS:
+            if literal[-1] not in MARKS and literal in text:
                 for start, end in _match_at(text, literal, pattern):
                     yield start, end, rule
         if not literals:
@@ -248,6 +249,10 @@ def _spans(text: str) -> list[Span]:
     """Return the spans of secrets in order. Overlapping ones are merged under the longer's rule."""
     if len(text) < 8:
         return []
+    return _find_short_spans(text) if len(text) <= _SHORT else _find_spans(text)
+
+
+def _find_spans(text: str) -> list[Span]:
     folded = _fold(text)
     spans = [*_find_by_shape(text), *_find_by_place(text, folded), *_find_by_name(text, folded)]
     spans.sort(key=lambda span: (span[0], -span[1]))
@@ -259,6 +264,9 @@ def _spans(text: str) -> list[Span]:
             first, last, name = merged[-1]
             merged[-1] = first, end, name if last - first >= end - start else rule
     return merged
+
+
+_find_short_spans = lru_cache(1_024)(_find_spans)  # keys and paths recur in every call
 
 
 def scan(text: str) -> list[Secret]:
