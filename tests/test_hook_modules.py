@@ -37,7 +37,8 @@ def names(text: str) -> set[str]:
 
 ALWAYS = names(
     """errors hook
-    drift.actions drift.charter drift.course drift.draft drift.engine drift.scoring
+    drift.actions drift.charter drift.course drift.draft drift.engine drift.inputs
+    drift.scoring
     drift.evidence.distance drift.evidence.memory drift.evidence.outward_acts
     drift.evidence.own_work drift.evidence.repeats drift.evidence.requests
     drift.evidence.topic

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drift import mapped
 from support import Kedge, assert_clear, git
 
 from kedge.agents.transcripts.events import Event, PromptMessage, SessionFacts, ToolCall, ToolResult
@@ -297,3 +298,36 @@ class TestHistory:
         env = {"HOME": str(tmp_path / "home")}
         found = kedge.json("drift", "replay", "--all", cwd=long, env=env)
         assert [each["session"] for each in found] == ["s-1"]
+
+
+def test_the_map_of_the_current_project_is_used(kedge: Kedge, repo: Path, tmp_path: Path) -> None:
+    """A change that shares nothing with the request is seen with the map alone."""
+    mapped.fill(repo)
+    work = {
+        "src/auth/token.py": "if claim['exp'] < now(): raise Expired",
+        "src/charts/pie.py": "radius = 12",
+        "src/charts/svg/path.py": "sweep = 360",
+        "src/auth/claims.py": "def has_passed(exp): return exp < now()",
+    }
+    found = {}
+    for place in (str(repo), "/gone/repo"):
+        session = Session(cwd=place).asks(mapped.GOAL)
+        for path, text in work.items():
+            session.calls("Edit", file_path=f"{place}/{path}", old_string="", new_string=text)
+        file = session.write(tmp_path / "one" / "s-1.jsonl")
+        (told,) = kedge.json("drift", "replay", "--min-level", "nudge", str(file))
+        found[place] = told["alarms"]
+    assert found["/gone/repo"] == []
+    assert [(each["step"], each["score"]) for each in found[str(repo)]] == [(2, 7), (3, 6)]
+    evidence = "src/charts/pie.py: shares no file, folder or word with the request"
+    assert found[str(repo)][0]["rules"][0]["evidence"].startswith(evidence)
+
+
+def test_a_map_that_cannot_be_made_is_a_warning(kedge: Kedge, repo: Path, tmp_path: Path) -> None:
+    session = Session(cwd=str(repo)).asks(GOAL).edits(f"{repo}/src/grammar.py")
+    file = session.write(tmp_path / "s-1.jsonl")
+    (repo / ".git" / "kedge").write_text("not a directory")
+    done = kedge("drift", "replay", "--json", str(file))
+    answer = json.loads(done.out)
+    assert [each["score"] for each in answer["data"][0]["alarms"]] == [3]
+    assert answer["warnings"][0].startswith("replayed without a map: ")

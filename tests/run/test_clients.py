@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from clients import Claude, Client, Codex, environment
+from drift import mapped
 from support import Kedge, git, wait_for_aside
 
 from kedge.agents.scripted_model.script import parse_turn
@@ -286,3 +287,29 @@ def test_drift_is_reported_during_the_run_and_in_the_summary(
     assert [one["course"] for one in events if one["event"] == "drift"][:1] == ["DRIFTED"]
     (attempt,) = harness.attempts("quay")
     assert attempt["drift"]["alarms"] == 1
+
+
+@both
+def test_the_map_of_the_project_is_used_in_a_run(harness: ClientHarness, play: Play) -> None:
+    """A change that shares nothing with the task is seen with the map alone."""
+    mapped.fill(harness.root)
+    harness.kedge("task", "add", mapped.GOAL, "--id", "jwt", *check_option("quay.txt"))
+    turns = [
+        harness.write("src/auth/expiry.py", "def verify_token(claim): return claim['exp']\n"),
+        harness.write("src/charts/donut.py", "radius = 12\n"),
+        harness.write("quay.txt", "x\n"),
+        PROMISE,
+    ]
+
+    def answer(_: Any) -> Any:
+        wait_for_aside(harness.root / ".git" / "kedge")  # the files are ranked meanwhile
+        return turns.pop(0) if turns else PROMISE
+
+    with play(answer) as model:
+        events = harness.run(model, "--task", "jwt")
+    (session,) = {one["session"] for one in events if one["event"] == "started"}
+    scores = {
+        path: step["drift_score"] for step in harness.steps(session) for path in step["files"]
+    }
+    assert scores["src/auth/expiry.py"] == 10
+    assert scores["src/charts/donut.py"] == 7

@@ -25,7 +25,7 @@ command = Group(help="Compare what agents do with what they were asked.")
     "--root",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The project that the sessions worked in. Its map is used.",
+    help="The project, as it was before the sessions. Its map and its files are used.",
 )
 def score(edge: Edge, root: Path | None) -> Reply:
     """Score recorded sessions from standard input. Each line is a JSON case; for each, print a

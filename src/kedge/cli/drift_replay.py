@@ -14,8 +14,10 @@ from kedge.agents.transcripts.sessions import RecordedSession, TranscriptFile
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
+from kedge.drift.code_map import MapSource, RankedMap
 from kedge.drift.replay import replay as replay_events
-from kedge.errors import FileError, UsageError
+from kedge.errors import FileError, KedgeError, NoRepository, UsageError
+from kedge.host.project import Project
 from kedge.host.redact import redact_value
 from kedge.host.text import count_noun, shorten
 
@@ -114,12 +116,16 @@ def _replay_sessions(
         progress(done // _MEGABYTE, max(done, total) // _MEGABYTE)
 
     counted: set[str] = set()
+    maps = _ProjectMap(edge)
     after = begin.strftime("%Y-%m-%dT%H:%M:%S") if begin else ""
     try:
         for each in selected:
             events = sessions.read_events(each, count, edge.warn)
+            root = locations.find_work_tree(each.cwd)
             try:
-                result = replay_events(events, locations.find_work_tree(each.cwd), counted=counted)
+                result = replay_events(
+                    events, root, code_map=maps.open_session(root), counted=counted
+                )
             except FileError as error:
                 edge.warn(error.message)
                 continue
@@ -131,6 +137,36 @@ def _replay_sessions(
                 yield redact_value(data)
     finally:
         progress.close()
+        maps.close()
+
+
+class _ProjectMap:
+    """The map of the current project, made when the first of its sessions is replayed."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+        self._source: MapSource | None = None
+        try:
+            self._project: Project | None = edge.project()
+        except NoRepository:
+            self._project = None
+
+    def open_session(self, root: str | None) -> RankedMap | None:
+        """Return the map for a session in this work tree; None if it is not the project's."""
+        if self._project is None or root is None or Path(root).resolve() != self._project.root:
+            return None
+        try:
+            if self._source is None:
+                self._source = MapSource(self._project)
+        except KedgeError as error:
+            self._project = None
+            self._edge.warn(f"replayed without a map: {error.message}")
+            return None
+        return self._source.open_session()
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
 
 
 def _summarise(edge: Edge, replays: list[dict[str, Any]]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from kedge.drift.engine import Session
+from kedge.drift.past_session import PastSession
+from kedge.drift.recorded_tree import RecordedTree
 from kedge.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -41,19 +42,26 @@ def _is_complete(event: dict[str, Any]) -> bool:
 def score(
     case: dict[str, Any], root: str | None = None, code_map: CodeMap | None = None
 ) -> dict[str, Any]:
-    """Return the verdicts on the actions of a case, and its course at the end."""
-    session = Session(root, code_map=code_map)
+    """Return the verdicts on the actions of a case, and its course at the end.
+
+    `root` is the project that the session worked in, as it was before.
+    """
+    tree = RecordedTree(root) if root is not None else None
+    session = PastSession(root, code_map=code_map, tree=tree)
     verdicts = []
     for event in case["events"]:
         kind = event.get("type")
         if kind == "prompt":
             session.prompt(event["text"])
         elif kind == "action":
-            verdict = session.action(event["id"], event["tool"], event.get("input"))
+            verdict = session.call(event["id"], event["tool"], event.get("input"))
             verdicts.append(_show_verdict(event["id"], verdict))
         elif kind == "result":
             session.result(event["id"], event.get("ok") is not False)
-    course = {"score": round(session.course.score, 1), "state": session.course.state}
+    course = {
+        "score": round(session.engine.course.score, 1),
+        "state": session.engine.course.state,
+    }
     return {"id": case["id"], "verdicts": verdicts, "course": course}
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift import charter, course, scoring
-from kedge.drift.actions import normalise
+from kedge.drift import charter, course, inputs, scoring
 from kedge.drift.evidence import memory, outward_acts, repeats
 from kedge.host.record import NamedTuple
 
@@ -16,10 +15,9 @@ if TYPE_CHECKING:
     from kedge.drift.charter import Charter
     from kedge.drift.corrections import Correction
     from kedge.drift.evidence.distance import CodeMap
-    from kedge.drift.evidence.work_tree import WorkTree
+    from kedge.drift.evidence.work_tree import ReadableTree, WorkTree
     from kedge.drift.scoring import Exists, Penalty, ReadFile, Verdict
 
-_UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
 _TOPIC = "topic"
 _DECLARED = ("scope", "limit")  # rules that rest on what the user or the task declared
 _MOST_STAMPS = 4  # calls whose result is awaited
@@ -45,15 +43,16 @@ class Session:
         charter_: Charter | None = None,
         code_map: CodeMap | None = None,
         exists: Exists | None = None,
-        tree: WorkTree | None = None,
+        tree: ReadableTree | None = None,
     ) -> None:
-        """`exists` tells whether a path, relative to the root, exists; `tree` is where it lies."""
+        """`tree` is the working tree; `exists` tells whether a path existed before an action, by
+        default in the tree. Paths are relative to the root."""
         self.root = root
         self.cwd = cwd
         self.code_map = code_map
-        self.exists = exists
-        self.read: ReadFile | None = None  # returns a file of the project before the action
-        self.tree = tree
+        self.exists = exists or (tree.exists if tree is not None else None)
+        self.read: ReadFile | None = tree.read if tree is not None else None
+        self.tree: WorkTree | None = tree
         self.stamps: dict[str, dict[str, str]] = {}  # the tree before calls without a result yet
         self.is_blind = False  # git did not answer in time: the tree is not compared any more
         self.charter = charter_ or charter.Charter()
@@ -94,10 +93,7 @@ class Session:
 
     def action(self, id: str, tool: str, input: Any) -> Verdict:  # noqa: A002
         """Judge a tool call by what came before it."""
-        root = self.root or _UNKNOWN_ROOT
-        texts = self.memory.scripts
-        action = normalise(tool, input, root=root, cwd=self.cwd or root, id=id, texts=texts)
-        return self.judge(action)
+        return self.judge(inputs.read_call(self, tool, input, id))
 
     def judge(self, action: Action) -> Verdict:
         """Judge an action that is already normalised."""

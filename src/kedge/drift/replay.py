@@ -18,8 +18,7 @@ from kedge.agents.transcripts.events import (
 )
 from kedge.drift import summary
 from kedge.drift.course import LEVELS
-from kedge.drift.engine import Session
-from kedge.host.redact import redact, redact_value, scan
+from kedge.drift.past_session import PastSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
     from kedge.agents.transcripts.events import Event
     from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Penalty, Verdict
-
-
-_LONGEST = 1 << 16  # characters of a prompt
-_SHORTEST = 6  # characters of a secret that are redacted when the rest is cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +58,13 @@ def replay(
     code_map: CodeMap | None = None,
     counted: set[str] | None = None,
 ) -> Replay:
-    """Replay a session; `counted` holds the calls of earlier ones, and gets those of this one."""
-    result = Replay(Session(root, code_map=code_map), set() if counted is None else counted)
+    """Replay a session; `counted` holds the calls of earlier ones, and gets those of this one.
+
+    `code_map` is the map of the project that it worked in. What its working tree was like then is
+    not known.
+    """
+    session = PastSession(root, code_map=code_map)
+    result = Replay(session, set() if counted is None else counted)
     for event in events:
         result.take(event)
     return result
@@ -76,8 +76,9 @@ class Replay:
     `goal` is the first goal; `steps` counts all calls, `copied` those of the session before it.
     """
 
-    def __init__(self, session: Session, counted: set[str]) -> None:
-        self.session = session
+    def __init__(self, session: PastSession, counted: set[str]) -> None:
+        self.past = session
+        self.session = session.engine
         self.counted = counted
         self.facts = SessionFacts("")
         self.goal = self.started = self.ended = ""
@@ -136,7 +137,7 @@ class Replay:
         if isinstance(event, ToolCall):
             self._take_call(event)
         elif isinstance(event, ToolResult):
-            self.session.result(event.id, event.ok)
+            self.past.result(event.id, event.ok)
             if event.id in self.results:
                 self.results[event.id] = event.ok
         elif isinstance(event, Compacted):
@@ -146,7 +147,7 @@ class Replay:
 
     def _take_prompt(self, prompt: PromptMessage) -> None:
         before = self.session.charter.revision
-        self.session.prompt(redact(prompt.text[:_LONGEST]))
+        self.past.prompt(prompt.text)
         self.prompts += self.session.charter.revision > before
         self.goal = self.goal or self.session.charter.goal
 
@@ -155,7 +156,7 @@ class Replay:
         session.cwd = call.cwd or session.cwd
         self.steps += 1
         changes = session.memory.modified
-        verdict = session.action(call.id, call.tool, call.input)
+        verdict = self.past.call(call.id, call.tool, call.input)
         alarm = verdict.level != LEVELS[0]
         corrections = session.deliver() if alarm else []
         if call.id and call.id in self.counted:
@@ -172,7 +173,6 @@ class Replay:
             self.results[call.id] = True
 
     def _make_alarm(self, call: ToolCall, verdict: Verdict, correction: str) -> Alarm:
-        secrets = _find_secrets(call.input)
         return Alarm(
             self.steps,
             call.id,
@@ -181,34 +181,7 @@ class Replay:
             call.agent_id,
             verdict.score,
             verdict.level,
-            tuple(
-                rule._replace(evidence=_redact(rule.evidence, secrets)) for rule in verdict.rules
-            ),
+            verdict.rules,
             self.session.charter.goal,
-            _redact(correction, secrets),
+            correction,
         )
-
-
-def _find_secrets(given: object) -> list[str]:
-    """Return the secrets in the input of a call."""
-    found: list[str] = []
-    todo = [(given, redact_value(given))]
-    while todo:
-        raw, clean = todo.pop()
-        if isinstance(raw, str) and raw != clean:
-            found += [raw[one.start : one.end] for one in scan(raw)] or [raw]
-        elif isinstance(raw, dict) and isinstance(clean, dict):
-            todo += zip(raw.values(), clean.values(), strict=True)
-        elif isinstance(raw, list) and isinstance(clean, list):
-            todo += zip(raw, clean, strict=True)
-    return found
-
-
-def _redact(text: str, secrets: Iterable[str]) -> str:
-    """Remove the secrets from a text, also the beginning of one that was cut off."""
-    for secret in secrets:
-        for end in range(len(secret), min(_SHORTEST, len(secret)) - 1, -1):
-            if secret[:end] in text:
-                text = text.replace(secret[:end], "[redacted]")
-                break
-    return text

@@ -19,3 +19,10 @@ class WorkTree(Protocol):
 
     def find_uncommitted(self, *, untracked: bool) -> Sequence[str] | None:
         """Return the changed files, or those that git does not know."""
+
+
+class ReadableTree(WorkTree, Protocol):
+    """A working tree whose files can be read."""
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of a regular file; None if it is missing or too large."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 
-from kedge.drift import course
-from kedge.drift.actions import normalise
+from kedge.drift import course, inputs
 from kedge.drift.engine import Session
 from kedge.drift.watch import answers, bindings, limit_answers, session_log, steps
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
-from kedge.drift.watch.calls import HookCall, as_edit, read_file
+from kedge.drift.watch.calls import HookCall
 from kedge.drift.watch.work_tree import WorkTree
 from kedge.host import clock
 from kedge.host.redact import redact
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from kedge.drift.actions import Action
     from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.scoring import Verdict
     from kedge.drift.watch.bindings import SessionTask
@@ -92,7 +90,7 @@ class Watch:
     def take_prompt(self, name: str, event: Event) -> Answer | None:
         """Revise the charter with a message of the user, and deliver corrections that wait."""
         policy = self.policy()
-        text = redact(str(event.get("prompt") or ""))
+        text = inputs.read_prompt(event.get("prompt"))
         with sessions.transaction(self.db):
             row = self._load_row(name, event, policy)
             if policy == OFF:
@@ -242,10 +240,7 @@ class Watch:
         tree = WorkTree(row["project"])
 
         def create() -> Session:
-            code_map = self.code_map(row["id"])
-            return Session(
-                row["project"], cwd=cwd, code_map=code_map, exists=tree.exists, tree=tree
-            )
+            return Session(row["project"], cwd=cwd, code_map=self.code_map(row["id"]), tree=tree)
 
         session, restarted = create(), not row["engine"]
         if row["engine"]:
@@ -277,10 +272,8 @@ class Watch:
         """Score a call and store it as a step, with the decision and its reason."""
         session = self._load_session(row, event)
         if late:  # what was there before the call is not known any more
-            session.exists = session.tree = None
-        else:
-            session.read = lambda path: read_file(f"{row['project']}/{path}")
-        action = _read_action(session, call)
+            session.exists = session.tree = session.read = None
+        action = inputs.read_call(session, call.tool, call.input, call.id)
         self.compares = not late and not session.is_blind and steps.is_unpredictable(action)
         self.commits = any(act.verb == "am" for act in action.effects.vcs)
         before = session.course
@@ -344,7 +337,8 @@ class Watch:
         from kedge.drift.watch.tree_changes import judge_changes
 
         state = session.course.state
-        judged = judge_changes(session, _read_action(session, call), stamp)
+        action = inputs.read_call(session, call.tool, call.input, call.id)
+        judged = judge_changes(session, action, stamp)
         if judged is None:
             return
         action, verdict = judged
@@ -393,14 +387,6 @@ _HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
     "PreCompact": Watch.touch_session,
     "SessionEnd": Watch.end_session,
 }
-
-
-def _read_action(session: Session, call: HookCall) -> Action:
-    """Return the action of a call, by what the session wrote before."""
-    root, cwd = session.root or "/", session.cwd or "/"
-    tool, given = as_edit(call, root, cwd)
-    texts = session.memory.scripts
-    return normalise(tool, given, root=root, cwd=cwd, id=call.id, texts=texts)
 
 
 def _has_failed(event: Event, call: str) -> bool:

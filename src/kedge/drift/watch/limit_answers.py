@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kedge.drift import inputs
 from kedge.drift.evidence.outward_acts import IRREVERSIBLE
 from kedge.drift.watch.answers import ALLOWED, ASK
 
@@ -31,12 +32,15 @@ def record_limits(
     agent_limits: Callable[[], bool],
 ) -> None:
     """Record the limits that an agent is about to record with the user's words."""
-    for words in action.effects.kedge:
-        quotes = any(word.partition("=")[0] == "--quote" for word in words)
-        if words[:3] == ("drift", "limit", "add") and quotes and agent_limits():
-            from kedge.drift.watch.limit_records import record_call
+    if not inputs.records_limits(action) or not agent_limits():
+        return
+    from kedge.drift.watch import limit_records
 
-            record_call(db, name, words[3:], session.root or "/", session.cwd or "/")
+    limits = inputs.find_recorded_limits(
+        session, action, lambda quote: limit_records.has_said(db, name, quote)
+    )
+    if limits:
+        limit_records.add(db, name, limits)
 
 
 def list_asked(session: Session, action: Action, verdict: Verdict) -> list[list[str]]:

@@ -21,7 +21,7 @@ from kedge.drift.engine import Session
 from kedge.drift.language.prompts import users_words
 from kedge.drift.limits import quotes
 from kedge.drift.limits.limit import Limit, parse
-from kedge.drift.limits.options import build_limits, describe, parse_options
+from kedge.drift.limits.options import describe
 from kedge.drift.watch import session_log
 from kedge.errors import InvalidValue
 from kedge.host.redact import redact
@@ -101,22 +101,6 @@ def _list_same(
     }
     listed = list_limits(db, session)
     return [each for each in listed if each["id"] in held and each["lifted"] is None]
-
-
-def record_call(
-    db: sqlite3.Connection, session: str, words: Sequence[str], root: str, cwd: str
-) -> None:
-    """Record the limits of a call of `kedge drift limit add` that an agent is about to make.
-
-    The command itself tells the agent what is wrong with a call that cannot be recorded.
-    """
-    try:
-        options, quote = parse_options([word for word in words if word not in ("-h", "--help")])
-        limits = build_limits(options, redact(quote).strip(), "agent", root=root, cwd=cwd)
-    except InvalidValue:
-        return
-    if has_said(db, session, quote):
-        add(db, session, limits)
 
 
 def lift(db: sqlite3.Connection, session: str, limit: str) -> None:

@@ -142,5 +142,5 @@ def judge_changes(
     def existed(path: str) -> bool:
         return path not in changes.created and (path in changes.deleted or tree.exists(path))
 
-    session.exists, session.tree = existed, None
+    session.exists, session.tree, session.read = existed, None, None
     return found, session.judge(found)

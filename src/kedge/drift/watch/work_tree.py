@@ -7,12 +7,14 @@ hook or monitor of the repository, takes no lock and gets little time.
 from __future__ import annotations
 
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+_LARGEST = 200_000  # bytes of a file that are read
 _SECONDS = 2.0  # for one answer of git
 _MOST = 1_000  # changed files, or files that a pattern matches
 _STATUS = ("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
@@ -32,6 +34,22 @@ class WorkTree:
 
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(f"{self.root}/{path}")  # noqa: PTH112 - pathlib takes time to load
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of a regular file; None if it is missing or too large."""
+        try:
+            fd = os.open(f"{self.root}/{path}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return None
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                return None
+            return os.read(fd, _LARGEST)
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
 
     def expand(self, pattern: str) -> Sequence[str] | None:
         """Return the paths that a pattern matches; None if they are too many."""
