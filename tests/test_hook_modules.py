@@ -133,6 +133,13 @@ def test_a_hook_loads_these_modules_and_no_others(
     assert not loaded & HEAVY
 
 
+def test_a_message_loads_nothing_about_tasks_where_there_are_none(repo: Path) -> None:
+    loaded, _ = run(repo, {"hook_event_name": "UserPromptSubmit", "prompt": f"{GOAL} Again."})
+    about_tasks = {name for name in loaded if name.startswith(("kedge.tasks", "kedge.model"))}
+    assert about_tasks == {"kedge.tasks", "kedge.tasks.choose"}
+    assert not loaded & {"datetime", "sqlite3", "tomllib"}
+
+
 def test_only_modules_of_the_hook_do_without_typing() -> None:
     """Elsewhere, `typing` and dataclasses are the plain way to say the same."""
     allowed = ALWAYS | JUDGING | SHELL | ANSWERING | RESULT | PROGRAMS | RARE

@@ -10,7 +10,6 @@ Backends store who claimed a task; the database stores in which work tree.
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -133,6 +132,8 @@ def describe_binding(task: str | None, how: str) -> str:
 
 def record_claim(project: Project, task: Task) -> list[str]:
     """Record that a task was claimed in this work tree. A failure is a warning: it is claimed."""
+    import sqlite3
+
     claim = Claim(str(project.root), task.assignee or "", clock.now())
     try:
         db, warnings = sqlite.connect(project.home())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kedge.drift.watch.bindings import SessionTask
     from kedge.host.project import Project
-    from kedge.settings import DriftSettings
+    from kedge.settings import DriftSettings, Settings
     from kedge.tasks.binding import Binding
 
 
@@ -71,20 +71,20 @@ class _Context:
         self.db: sqlite3.Connection | None = None
         self.faults: list[str] = []
         self._project: Project | None = None
+        self._settings: Settings | None = None
 
     def policy(self) -> str:
-        return self._load_settings().policy
+        return self._load_drift().policy
 
     def agent_limits(self) -> bool:
-        return self._load_settings().agent_limits
+        return self._load_drift().agent_limits
 
-    def _load_settings(self) -> DriftSettings:
-        from kedge import config
+    def _load_drift(self) -> DriftSettings:
         from kedge.errors import KedgeError
         from kedge.settings import DriftSettings
 
         try:
-            return config.load(self._find_project()).settings.drift
+            return self._load_settings().drift
         except KedgeError as error:
             self._report(error.message)
             return DriftSettings()
@@ -94,6 +94,8 @@ class _Context:
         from kedge.drift.charter import charter_for_task
         from kedge.drift.watch.bindings import SessionTask
 
+        if not self.task_id and not self._may_have_tasks():
+            return SessionTask()
         binding = self.find_binding((row["task"] or "", row["bound"]), since)
         if binding is None:
             return None
@@ -106,7 +108,6 @@ class _Context:
 
         Claims after the time `since` are its own. None if the tasks cannot be read.
         """
-        from kedge import config
         from kedge.errors import KedgeError
         from kedge.store import claims
         from kedge.tasks import binding, choose
@@ -114,7 +115,7 @@ class _Context:
 
         try:
             project = self._find_project()
-            settings = config.load(project).settings.tasks
+            settings = self._load_settings().tasks
             tasks = Board(choose.open_backend(project, settings, patience=_PATIENCE)).tasks()
             known = claims.read(self.db) if tasks and self.db is not None else {}
             tree = binding.WorkTree(self.root, settings.actor, known)
@@ -128,6 +129,26 @@ class _Context:
             claim = claims.Claim(self.root, found.task.assignee or "", tree.claimed_at(found.task))
             claims.save(self.db, found.task.id, claim)  # the agent's sandbox may not have let it
         return found
+
+    def _may_have_tasks(self) -> bool:
+        """False if the project has no tasks: then nothing about tasks has to be loaded."""
+        from kedge.errors import KedgeError
+        from kedge.tasks import choose
+
+        try:
+            automatic = self._load_settings().tasks.backend == "auto"
+            project = choose.task_project(self._find_project())
+        except KedgeError:
+            return True  # `find_binding` reports it
+        return not automatic or choose.detect(project) is not None
+
+    def _load_settings(self) -> Settings:
+        """Return the settings, read once for an event. Raise KedgeError if they are wrong."""
+        from kedge import config
+
+        if self._settings is None:
+            self._settings = config.load(self._find_project()).settings
+        return self._settings
 
     def _report(self, fault: str) -> None:
         if fault not in self.faults:
