@@ -39,20 +39,7 @@ _KEYWORD = re.compile(
 )
 _CALLED = re.compile(r"(~?\w+)[ \t]*\(")
 _NO_NAMES = frozenset(
-    [
-        "if",
-        "for",
-        "while",
-        "switch",
-        "return",
-        "catch",
-        "function",
-        "sizeof",
-        "else",
-        "do",
-        "describe",
-        "it",
-    ]
+    ("catch", "describe", "for", "if", "it", "return", "sizeof", "switch", "while")
 )
 
 
@@ -114,8 +101,9 @@ def _find_definitions(diff: str, wanted: set[str]) -> set[tuple[str, str]]:
     for line in diff.splitlines():
         if line.startswith("+++ b/"):
             path = line[6:].rstrip("\t")
-        elif path in wanted and (header := re.match(r"@@ [-+,\d ]+ @@ (.+)", line)):
-            if name := find_name(header[1]):
+        elif path in wanted and line.startswith("@@ "):
+            name = find_name(line.partition(" @@")[2])
+            if name:
                 found.add((path, name))
     return found
 

@@ -96,6 +96,7 @@ def _build_map(
         _rank_definitions(tree, reader, scores, request.text),
         lambda path: _list_users(finder, path),
         budget=budget,
+        has_text=bool(request.text),
         health=request.health,
     )
     reader.keep()
@@ -190,7 +191,10 @@ def explain(
         "place": ranking.order.index(number) + 1,
         "of": len(ranking.order),
         "score": round(ranking.scores[number], 4),
-        "parts": {name: round(values.get(number, 0), 4) for name, values in ranking.parts.items()},
+        "parts": {
+            name: round(weight * ranking.parts[name].get(number, 0.0), 4)
+            for name, weight in ranking.weights.items()
+        },
         "factor": ranking.factor.get(number, 1.0),
         "near": [ranker.path(other) for other, _ in near],
         "changes_with": [other for other, _ in ranker.partners(path)],

@@ -11,7 +11,7 @@ from kedge.repomap.project.parts import KINDS, Kind
 from kedge.repomap.project.structure import Structure
 from kedge.repomap.tree import Part
 
-SHARE = 0.143  # of the map's budget
+SHARE = 0.125  # of the map's budget
 LEAST = 15  # tokens that are added to that
 LARGE = 4000  # a budget with room for second commands, key files and conventions
 _SMALL = 1000  # a smaller one has no room for libraries

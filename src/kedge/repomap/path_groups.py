@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from functools import cached_property
 
 from kedge.host import tokens
 
@@ -10,18 +11,20 @@ _SPECIAL = frozenset("{},")
 _HEADING = "also"
 _ENOUGH = 400  # files that are looked at
 
+Place = tuple[str, str]  # a directory and a suffix
+
 
 class PathGroups:
-    """Paths in rank order, of which as many are chosen as fit; directories as their best path."""
+    """Paths in rank order, of which as many are chosen as fit."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = list(paths[:_ENOUGH])
         self.chosen: set[str] = set()
 
-    @property
+    @cached_property
     def price(self) -> int:
         """The price of all paths."""
-        return tokens.price("\n".join(["", _HEADING, *_draw(_group(self._paths)), ""]))
+        return tokens.price("\n".join([*_draw(self._paths), ""]))
 
     def drop(self, paths: Container[str]) -> None:
         self._paths = [path for path in self._paths if path not in paths]
@@ -32,7 +35,7 @@ class PathGroups:
         low, high = 0, len(self._paths)
         while low < high:
             middle = (low + high + 1) // 2
-            found = ["", _HEADING, *_draw(_group(self._paths[:middle]))]
+            found = _draw(self._paths[:middle])
             if tokens.price("\n".join([*found, ""])) <= room:
                 low, lines = middle, found
             else:
@@ -41,20 +44,21 @@ class PathGroups:
         return lines
 
 
-def _group(paths: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    """The names of files without their suffixes, by directory and suffix."""
-    found: dict[tuple[str, str], list[str]] = {}
+def _split(path: str) -> tuple[Place, str]:
+    """The directory and the suffix of a file, and the rest of its name."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, suffix = name.rpartition(".")
+    if not stem or not _SPECIAL.isdisjoint(path):
+        return ("", ""), path
+    return (folder + slash, dot + suffix), stem
+
+
+def _draw(paths: Sequence[str]) -> list[str]:
+    groups: dict[Place, list[str]] = {}
     for path in paths:
-        folder, slash, name = path.rpartition("/")
-        stem, dot, suffix = name.rpartition(".")
-        if not stem or not _SPECIAL.isdisjoint(path):
-            folder, slash, stem, dot, suffix = "", "", path, "", ""
-        found.setdefault((folder + slash, dot + suffix), []).append(stem)
-    return found
-
-
-def _draw(groups: dict[tuple[str, str], list[str]]) -> list[str]:
-    lines = []
+        place, stem = _split(path)
+        groups.setdefault(place, []).append(stem)
+    lines = ["", _HEADING] if groups else []
     for (folder, suffix), stems in groups.items():
         if folder + suffix and len(stems) > 1:
             lines.append(f"{folder}{{{','.join(stems)}}}{suffix}")

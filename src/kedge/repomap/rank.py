@@ -23,7 +23,7 @@ NEAR = "near such files"
 CHURN = "changes often"
 TOGETHER = "changes with such files"
 USED = "used by others"
-_WEIGHTS = {WORDS: 1.0, PATH: 0.4, PAST: 0.35, NAMED: 2.0, NEAR: 0.2, CHURN: 0.4, TOGETHER: 0.1}
+_WEIGHTS = {WORDS: 1.0, PATH: 0.4, PAST: 0.35, NAMED: 2.0, NEAR: 0.2, CHURN: 0.25, TOGETHER: 0.1}
 _BASE = {WORDS: 1.0, PAST: 0.5, NAMED: 2.0}  # whose best files make others near
 # How much a file has to do with the text is something else than how likely it changes.
 _RELEVANCE = {WORDS: 1.0, PAST: 0.5, NEAR: 0.3, CHURN: 0.1, TOGETHER: 0.3}
@@ -47,6 +47,7 @@ class Ranking:
 
     scores: Scores
     parts: dict[str, Scores]
+    weights: Mapping[str, float]
     factor: dict[int, float]
     order: list[int]  # best first; equal scores by path
 
@@ -183,7 +184,7 @@ class Ranker:
         live = self.index.live
         scores = {number: sums.get(number, 0.0) * factor.get(number, 1.0) for number in live}
         order = sorted(live, key=scores.__getitem__, reverse=True)  # stable: by path
-        return Ranking(scores, parts, factor, order)
+        return Ranking(scores, parts, weights, factor, order)
 
     def _select_best(self, scores: Mapping[int, float], most: int) -> list[tuple[int, float]]:
         paths = self.index.paths

@@ -14,19 +14,35 @@ from kedge.repomap.definitions import Definition
 from kedge.repomap.head import render_head
 from kedge.repomap.path_groups import PathGroups
 from kedge.repomap.project.structure import Structure
+from kedge.repomap.signatures import fold
 from kedge.repomap.symbol import Symbol
 from kedge.repomap.tree import Part
 
 MARGIN = 0.97  # the token estimate may be too low by the rest
 _CLOSE = 0.995  # share of the budget that may be used with the line on tasks
-_TAIL = 0.24  # share of the budget for files without definitions
 _LEADERS = 5  # the first files are shown with a definition or two in any case
 _SURE = 2
 _MOST = 6  # definitions of a file, unless there are few files
-_WIDTH = 80  # characters of a signature
+_NEW_FILE = 0.4  # what the score of a definition loses if its file is not yet shown
 _LITTLE = 8  # in fewer tokens no definition fits
 
 UsedBy = Callable[[str], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the room is used. Without a text it is unknown what will matter: more is shown, of each
+    less."""
+
+    tail: float  # share of the budget for files without definitions
+    width: int  # characters of a signature
+    users: int  # that are named beside a file
+
+
+_WITH_TEXT = Layout(0.24, 64, 2)
+_WITHOUT = Layout(0.18, 48, 1)
+_ROOMY = Layout(0.24, 80, 3)
+_LARGE = 3000  # tokens of a budget with room for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +63,17 @@ def render(
     used_by: UsedBy,
     *,
     budget: int,
+    has_text: bool = False,
     health: str | None = None,
 ) -> RenderedMap:
     """Render files in rank order with the best of the definitions, which are sorted as well."""
     most = int(tokens.price_of(budget) * MARGIN)
     lines = ["# Map of the code", *(plain(line) for line in render_head(structure, code, budget))]
     used = _price(*lines)
-    outline = Outline(files, definitions, used_by)
+    layout = _ROOMY if budget >= _LARGE else _WITH_TEXT if has_text else _WITHOUT
+    outline = Outline(files, definitions, used_by, layout)
     tail = PathGroups(files)
-    room = int(most - used - min(_TAIL * most, tail.price))
+    room = int(most - used - min(layout.tail * most, tail.price))
     if room > 0:
         outline.fill(room)
     lines += outline.draw(files)
@@ -83,8 +101,13 @@ class Outline:
     """Files with definitions, chosen one by one within a budget."""
 
     def __init__(
-        self, files: Sequence[str], definitions: Sequence[Definition], used_by: UsedBy
+        self,
+        files: Sequence[str],
+        definitions: Sequence[Definition],
+        used_by: UsedBy,
+        layout: Layout,
     ) -> None:
+        self._layout = layout
         self._definitions = definitions
         self._leaders = files[:_LEADERS]
         self._used_by = used_by
@@ -102,7 +125,7 @@ class Outline:
             room -= self._add(path, [], room)
             for symbol in self._inside.get(path, ())[:_SURE]:
                 room -= self._add(path, self._with_parents(path, symbol), room)
-        for one in self._definitions:
+        for one in _prefer_known_files(self._definitions):
             if room < tokens.price_of(_LITTLE):
                 break
             if len(self.chosen.get(one.path, ())) < self._most:
@@ -113,7 +136,8 @@ class Outline:
         for path in order:
             if path in self.chosen:
                 lines.append(self._head(path))
-                lines += (_draw(one, self.chosen[path]) for one in _by_line(self.chosen[path]))
+                inside = _by_line(self.chosen[path])
+                lines += (_draw(one, inside, self._layout.width) for one in inside)
         return lines
 
     def list_symbols(self) -> list[tuple[str, Symbol]]:
@@ -129,7 +153,7 @@ class Outline:
         known = self.chosen.get(path)
         fresh = [one for one in symbols if one not in (known or ())]
         inside = [*(known or ()), *fresh]
-        lines = [_draw(one, inside) for one in fresh]
+        lines = [_draw(one, inside, self._layout.width) for one in fresh]
         cost = _price(*([path] if known is None else []), *lines)
         if known is None and cost <= room:
             cost = _price(self._head(path), *lines)
@@ -147,9 +171,20 @@ class Outline:
 
     def _head(self, path: str) -> str:
         if path not in self._heads:
-            users = self._used_by(path)
+            users = self._used_by(path)[: self._layout.users]
             self._heads[path] = plain(f"{path}  used by {', '.join(users)}" if users else path)
         return self._heads[path]
+
+
+def _prefer_known_files(definitions: Sequence[Definition]) -> list[Definition]:
+    """Sort definitions by their value: the first one of a file costs more room than the others."""
+    firsts: dict[str, float] = {}
+    values = []
+    for one in definitions:
+        first = firsts.setdefault(one.path, one.score - _NEW_FILE)
+        values.append(min(one.score, first))
+    order = sorted(range(len(values)), key=lambda place: (-values[place], place))
+    return [definitions[place] for place in order]
 
 
 def _encloses(outer: Symbol, inner: Symbol) -> bool:
@@ -160,9 +195,6 @@ def _by_line(symbols: Sequence[Symbol]) -> list[Symbol]:
     return sorted(symbols, key=lambda symbol: (symbol.line, -symbol.end))
 
 
-def _draw(symbol: Symbol, shown: Sequence[Symbol]) -> str:
+def _draw(symbol: Symbol, shown: Sequence[Symbol], width: int) -> str:
     depth = sum(_encloses(other, symbol) for other in shown)
-    signature = symbol.signature
-    if len(signature) > _WIDTH:
-        signature = signature[: _WIDTH - 1].rstrip() + "…"
-    return plain(f"{'  ' * (depth + 1)}{symbol.line} {signature}")
+    return plain(f"{'  ' * (depth + 1)}{symbol.line} {fold(symbol.signature, width)}")

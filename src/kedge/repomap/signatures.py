@@ -87,6 +87,30 @@ def shorten(text: str) -> str:
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 1].rstrip()}…"
 
 
+def fold(signature: str, width: int) -> str:
+    """Return a signature that fits: parameters are left out first, then its end."""
+    if len(signature) > width:
+        start, stop = _find_longest_brackets(signature)
+        if stop - start > 2:
+            signature = f"{signature[:start]}(…){signature[stop:]}"
+    return signature if len(signature) <= width else f"{signature[: width - 1].rstrip()}…"
+
+
+def _find_longest_brackets(signature: str) -> tuple[int, int]:
+    """Return where the longest pair of round brackets begins and ends; the last may be open."""
+    best, depth, start = (0, 0), 0, 0
+    for place, char in enumerate(f"{signature})"):
+        if char == "(":
+            start = place if depth == 0 else start
+            depth += 1
+        elif char == ")" and depth:
+            depth = depth - 1 if place < len(signature) else 0
+            if depth == 0:
+                stop = min(place + 1, len(signature))
+                best = max(best, (start, stop), key=lambda pair: pair[1] - pair[0])
+    return best
+
+
 def tidy(text: str) -> str:
     """Text that was several lines, without spaces and commas at the edges of brackets."""
     return _TIDY.sub("", text)
