@@ -64,7 +64,7 @@ def command(
     graph: str | None,
     no_cache: bool,
 ) -> Reply:
-    """Write a ranked map of the code within a token budget to .kedge/map.md."""
+    """Write a ranked map of the code within a token budget."""
     _refuse_together({"--for": text, "--task": task})
     _refuse_together({"--check": check, "--explain": explain, "--graph": graph})
     _refuse_together({"--explain": explain, "--graph": graph, "--output": output})
