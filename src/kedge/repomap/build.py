@@ -75,6 +75,7 @@ def make_map(project: Project, request: MapRequest, cache: Cache, progress: Tick
 def _build_map(
     project: Project, request: MapRequest, cache: Cache, listing: Listing, progress: Tick
 ) -> Map:
+    from kedge.repomap.definitions import raise_files
     from kedge.repomap.render import render
     from kedge.repomap.symbol_reader import SymbolReader
     from kedge.repomap.tree import divide_code
@@ -89,11 +90,14 @@ def _build_map(
     scores = excluded | {ranker.path(number): ranking.scores[number] for number in ranking.order}
     reader = SymbolReader(project.root, listing, cache)
     finder = UserFinder(project.root, listing, ranker.index, reader.symbols)
+    definitions = _rank_definitions(tree, reader, scores, request.text)
+    if request.text:
+        scores = raise_files(scores, definitions)
     rendered = render(
         overview.structure,
         divide_code(_weigh_code(ranker, ranking.scores, excluded)),
         list(scores),
-        _rank_definitions(tree, reader, scores, request.text),
+        definitions,
         lambda path: _list_users(finder, path),
         budget=budget,
         has_text=bool(request.text),

@@ -40,6 +40,8 @@ WITH_TEXT = {
     FILE: 5.4, FIRST: 0.6, NAME: 1.0, SIGNATURE: 0.6, BODY: 3.0, EXACT: 2.0, SIZE: 0.5, CHURN: 0.4,
     VALUE: -1.8, FRAME: -1.0,
 }  # fmt: skip
+_MATCH = {NAME: 0.4, SIGNATURE: 0.2, BODY: 1.0, EXACT: 0.7}
+_RAISE = 0.2  # share of the best file's score that the best match adds
 WITHOUT = {FILE: 1.5, SIZE: 0.6, CHURN: 1.0, VALUE: -1.4, FRAME: -1.4}
 
 
@@ -87,6 +89,21 @@ def rank_definitions(
                 found[key] = Definition(source.path, symbol, parts, score)
     places = {source.path: source.place for source in sources}
     return sorted(found.values(), key=lambda one: (-one.score, places[one.path], one.symbol.line))
+
+
+def raise_files(scores: Mapping[str, float], definitions: Sequence[Definition]) -> dict[str, float]:
+    """Return the scores of files, best first, raised by the match of a definition with the text.
+
+    A file that has the words of the text in one place fits better than one that has them anywhere.
+    """
+    matches: dict[str, float] = {}
+    for one in definitions:
+        match = sum(weight * one.parts[name] for name, weight in _MATCH.items())
+        matches[one.path] = max(match, matches.get(one.path, 0.0))
+    best = max(matches.values(), default=0.0) or 1.0
+    most = _RAISE * max(scores.values(), default=0.0)
+    raised = {path: score + most * matches.get(path, 0.0) / best for path, score in scores.items()}
+    return dict(sorted(raised.items(), key=lambda pair: -pair[1]))  # stable
 
 
 def _find_parts(
