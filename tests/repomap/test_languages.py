@@ -32,7 +32,7 @@ def test_a_map_shows_the_definitions_of_each_language(
     sample: str, title: str, shown: str, repo: Path, kedge: Kedge
 ) -> None:
     (repo / sample).write_bytes((SAMPLES / f"{sample}.txt").read_bytes())
-    text = kedge.json("map")["text"]
+    text = kedge.json("map", "--tokens", "4000")["text"]
     assert shown in text
     assert title in text
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from importlib.resources import files as resources
 
-from kedge.errors import GitError
 from kedge.host.git import Repo
 
 COMMITS = 500
@@ -29,16 +28,13 @@ Changes = dict[str, dict[str, float]]  # by path and name
 def read_changes(repo: Repo) -> Changes:
     """Return how often each definition changed in the last commits; older changes count less."""
     attributes = resources("kedge.repomap") / "attributes"
-    try:
-        if repo.ask("config", "--get-regexp", r"^remote\..*\.promisor$"):
-            return {}
-        out = repo.git(
-            *["-c", f"core.attributesFile={attributes}", "log", f"--max-count={COMMITS}"],
-            *["--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"],
-            *["--diff-filter=M", "--patch", "--unified=0", "--format=%x01"],
-        )
-    except GitError:
+    if repo.ask("config", "--get-regexp", r"^remote\..*\.promisor$"):
         return {}
+    out = repo.git(
+        *["-c", f"core.attributesFile={attributes}", "log", f"--max-count={COMMITS}"],
+        *["--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"],
+        *["--diff-filter=M", "--patch", "--unified=0", "--format=%x01"],
+    )
     found: Changes = {}
     for age, record in enumerate(out.decode("utf-8", "replace").split("\x01")[1:]):
         _add_commit(found, record, _AGE / (_AGE + age))

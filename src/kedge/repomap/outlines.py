@@ -80,18 +80,30 @@ def _types(language: str, text: str) -> Iterator[Symbol]:
             continue
         kind = {"protocol": "interface", "fun": "function"}.get(keyword, keyword)
         line = text.count("\n", 0, begin) + 1
-        yield Symbol(name, kind, line, shorten(_BODY.sub("", before + match[0])), None)
+        yield Symbol(name, kind, line, shorten(_BODY.sub("", before + match[0])), None, line)
 
 
 def _apply_all_rules(language: Language, text: str) -> Iterator[Symbol]:
     blanked = _blank_comments(text, language)
-    found = _apply_rules(language.name, blanked)
+    found = _find_ends(list(_apply_rules(language.name, blanked)), text)
     if language.name not in _ONCE:
-        return found
+        return iter(found)
     once: dict[str, Symbol] = {}
     for symbol in found:
         once.setdefault(symbol.name, symbol)
     return iter(once.values())
+
+
+def _find_ends(symbols: list[Symbol], text: str) -> list[Symbol]:
+    """Let each definition end before the next one that is not inside it."""
+    last = text.rstrip().count("\n") + 1
+    ends = [last] * len(symbols)
+    around: list[int] = []
+    for place, symbol in enumerate(symbols):
+        while around and symbols[around[-1]].name != symbol.parent:
+            ends[around.pop()] = symbol.line - 1
+        around.append(place)
+    return [replace(one, end=max(end, one.line)) for one, end in zip(symbols, ends, strict=True)]
 
 
 @dataclass(slots=True)
@@ -138,7 +150,7 @@ def _apply_rules(language: str, text: str) -> Iterator[Symbol]:
             head = _read_head(text, begin, language if kind in _LOCAL else "")
             signature = shorten(_BODY.sub("", _ARROW.sub("", head) if kind in _LOCAL else head))
             parent = around.name if around else None
-            yield Symbol(name, "method" if in_type else kind, line, signature, parent)
+            yield Symbol(name, "method" if in_type else kind, line, signature, parent, line)
         if holds or (kind in _LOCAL and not flat):
             holders.append(_Holder(indent, name, kind, start))
 
@@ -207,4 +219,4 @@ def _headings(text: str) -> Iterator[Symbol]:
     for heading in markdown.read(text).headings:
         if heading.text:
             signature = shorten(f"{'#' * heading.level} {heading.text}")
-            yield Symbol(heading.text, "heading", heading.line, signature, None)
+            yield Symbol(heading.text, "heading", heading.line, signature, None, heading.line)

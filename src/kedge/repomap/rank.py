@@ -26,7 +26,7 @@ USED = "used by others"
 _WEIGHTS = {WORDS: 1.0, PATH: 0.4, PAST: 0.35, NAMED: 2.0, NEAR: 0.2, CHURN: 0.25, TOGETHER: 0.1}
 _BASE = {WORDS: 1.0, PAST: 0.5, NAMED: 2.0}  # whose best files make others near
 # How much a file has to do with the text is something else than how likely it changes.
-_RELEVANCE = {WORDS: 1.0, PAST: 0.5, NEAR: 0.3, CHURN: 0.1, TOGETHER: 0.3}
+RELEVANCE = {WORDS: 1.0, PAST: 0.5, NEAR: 0.3, CHURN: 0.1, TOGETHER: 0.3}
 WEAK = 0.5  # factor for tests, unless the text is about tests
 PROSE = 0.7  # factor for documents, unless the text is about documents
 CENTRAL = 0.35  # without a text: weight of PageRank, relative to churn
@@ -117,7 +117,7 @@ class Ranker:
         general = self._rank_without_text().scores
         scores = general
         if WORDS in ranking.parts:
-            scores = self._combine(ranking.parts, _RELEVANCE, ranking.factor).scores
+            scores = self._combine(ranking.parts, RELEVANCE, ranking.factor).scores
         best = max(scores.values(), default=0.0) or 1.0
         most = max(general.values(), default=0.0) or 1.0
         return {

@@ -12,7 +12,7 @@ class Symbol:
     line: int  # starting at 1
     signature: str
     parent: str | None  # the enclosing type or module
-    end: int = 0  # its last line
+    end: int  # its last line
 
 
 @dataclass(frozen=True, slots=True)

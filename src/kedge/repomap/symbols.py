@@ -69,7 +69,8 @@ def extract(language: Language, source: bytes, path: str) -> Extract:
 def _component(source: bytes, path: str) -> Extract:
     """The definitions of a Vue or Svelte component, which has the name of its file."""
     name = path.rpartition("/")[2].partition(".")[0]
-    symbols = [Symbol(name, "component", 1, f"component {name}", None)]
+    last = source.rstrip().count(b"\n") + 1
+    symbols = [Symbol(name, "component", 1, f"component {name}", None, last)]
     for script in _SCRIPT.finditer(source):
         typed = _TYPED.search(script[1] or b"")
         language = {b"ts": "typescript", b"tsx": "tsx"}[typed[1]] if typed else "javascript"

@@ -135,10 +135,15 @@ class TreeData:
         if repo is None or key is None:
             return {}
         known: Changes | None = self._cache.load_memo("changes", key, marshal.loads)
-        if known is None:
-            known = read_changes(repo)
-            self._cache.keep_memo("changes", key, marshal.dumps(known))
-        return known
+        if known is not None:
+            return known
+        try:
+            found = read_changes(repo)
+        except GitError as error:
+            self.failed[""] = f"git's history cannot be read: {error.message}"
+            return {}
+        self._cache.keep_memo("changes", key, marshal.dumps(found))
+        return found
 
     def load_overview(self) -> Overview:
         history_key = self._listing.history_key
