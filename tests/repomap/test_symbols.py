@@ -335,3 +335,46 @@ def test_importing_the_module_loads_no_grammar() -> None:
     code = "import sys, kedge.repomap.symbols; print('tree_sitter' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "spans"),
+    [
+        (
+            "a.py",
+            "class Ship:\n    def moor(self):\n        pass\n\n    x = 1\n\n\ndef go():\n    go\n",
+            {"Ship": (1, 5), "moor": (2, 3), "go": (8, 9)},
+        ),
+        (
+            "a.ml",
+            "let moor ship =\n  ship\n\nlet sail () =\n  1\n",
+            {"moor": (1, 3), "sail": (4, 5)},
+        ),
+        (
+            "a.sol",
+            "contract Port {\n    function moor() {\n    }\n    function go() {\n    }\n}\n"
+            "contract Quay {\n}\n",
+            {"Port": (1, 6), "moor": (2, 3), "go": (4, 6), "Quay": (7, 8)},
+        ),
+        (
+            "Tide.vue",
+            "<script>\nfunction moor() {\n  return 1\n}\n</script>\n<template/>\n",
+            {"Tide": (1, 6), "moor": (2, 4)},
+        ),
+    ],
+)
+def test_a_definition_has_a_first_and_a_last_line(
+    path: str, source: str, spans: dict[str, tuple[int, int]]
+) -> None:
+    language = language_of(path)
+    assert language is not None
+    found = {
+        one.name: (one.line, one.end) for one in extract(language, source.encode(), path).symbols
+    }
+    assert {name: found[name] for name in spans} == spans
+
+
+def test_a_definition_in_a_broken_file_ends_at_its_line_or_later() -> None:
+    source = b"class Ship:\n    pass\n\nclass (((:\n  def\n\nclass Port {{{\n"
+    for one in extract(BY_NAME["python"], source, "a.py").symbols:
+        assert one.end >= one.line

@@ -16,11 +16,12 @@ _AGE = 200  # a change counts half after this many commits
 _MOST = 40  # hunks of a commit; a larger one is a reformatting or a move
 _HEADER = re.compile(r"@@ [-+,0-9 ]{3,60} @@ (.{1,200})")
 _KEYWORD = re.compile(
-    r"\b(?:def|class|func|fn|fun|function|struct|enum|trait|interface|record|type|object|impl|union"
-    r"|module|const|let|var|protocol|extension)\s+"
+    r"\b(?:(?:def|class|func|fn|fun|function|struct|enum|trait|interface|record|type|object|impl"
+    r"|union|module|const|let|var|protocol|extension)(?:<[^>]{0,80}>)?\s+)+"
     r"(?:\([^)]{0,80}\)\s*)?(?:<[^>]{0,80}>\s*)?(?:self\.)?(?:[\w<>:, ]{1,80}\sfor\s+)?(\w+)"
 )
-_CALLED = re.compile(r"(~?\w+)\s?\(")
+_CALLED = re.compile(r"(?<!\w)(?!pub\b)(~?\w+)\s?\(")
+_OF_TYPES = ("const", "enum", "struct", "union")  # may begin the type of a function, too
 
 Changes = dict[str, dict[str, float]]  # by path and name
 
@@ -45,11 +46,13 @@ def _add_commit(found: Changes, diff: str, weight: float) -> None:
     changed: dict[tuple[str, str], None] = {}
     path = ""
     for line in diff.split("\n"):
-        if line.startswith("+++ b/"):
+        if line.startswith("diff --git "):
+            path = ""  # stays empty if git quotes it
+        elif line.startswith("+++ b/"):
             path = line[6:].rstrip("\t")
         elif line.startswith("@@ "):
             header = _HEADER.match(line)
-            if header and (name := find_name(header[1])):
+            if path and header and (name := find_name(header[1])):
                 changed[path, name] = None
     if len(changed) <= _MOST:
         for path, name in changed:
@@ -59,5 +62,8 @@ def _add_commit(found: Changes, diff: str, weight: float) -> None:
 
 def find_name(header: str) -> str | None:
     """Return the name of the definition that begins with this line; None if there is none."""
-    found = _KEYWORD.search(header) or _CALLED.search(header)
+    found = _KEYWORD.search(header)
+    called = _CALLED.search(header.partition("=")[0])
+    if called and (not found or called.start() < found.start() or found[0].startswith(_OF_TYPES)):
+        found = called
     return found[1] if found else None
