@@ -23,8 +23,8 @@ TOKENS = 1500
 REQUEST = "A retried request should keep its priority, and say why it was given up"
 INTRODUCTION = f"""# Gallery of maps
 
-What `kedge map` prints for repositories of different languages, within {TOKENS:,} tokens. A number before a
-definition is its line. [How to read a map](map.md).
+What `kedge map` prints for repositories of different languages, within {TOKENS:,} tokens.
+[How to read a map](map.md).
 
 This page is written by a command; its arguments are clones of the repositories, in this order:
 
@@ -57,7 +57,9 @@ def show(tree: Path, title: str, options: Sequence[str]) -> str:
     files = run("git", "-C", str(tree), "ls-files", "-z").count("\0")
     asked = " ".join(f'"{one}"' if " " in one else one for one in ("kedge", "map", *options))
     text = run(KEDGE, "-C", str(tree), "map", *options, "--tokens", str(TOKENS), "--output", "-")
-    return f"## {title}\n\nCommit {commit} of {date}, {files:,} files: `{asked}`\n\n```\n{text}```\n"
+    return (
+        f"## {title}\n\nCommit {commit} of {date}, {files:,} files: `{asked}`\n\n```\n{text}```\n"
+    )
 
 
 def run(*argv: str) -> str:

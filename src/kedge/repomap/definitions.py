@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ _TERMS = 30  # of the text, the rarest, that are looked for
 _USUAL = 20  # lines of a definition
 VALUES = frozenset({"constant", "property", "variable"})
 FRAMES = frozenset({"heading", "module", "namespace"})
+_TEST = re.compile(r"^[Tt]ests?(?![a-z])|(?:_t|(?<=[a-z0-9])T)ests?$")
 
 # Weights of the parts of a definition's score, fitted like those of files.
 FILE = "its file"
@@ -36,13 +38,14 @@ SIZE = "size"
 CHURN = "changes often"
 VALUE = "a value"
 FRAME = "encloses others"
+TEST = "a test"
 WITH_TEXT = {
     FILE: 5.4, FIRST: 0.6, NAME: 1.0, SIGNATURE: 0.6, BODY: 3.0, EXACT: 2.0, SIZE: 0.5, CHURN: 0.4,
     VALUE: -1.8, FRAME: -1.0,
 }  # fmt: skip
 _MATCH = {NAME: 0.4, SIGNATURE: 0.2, BODY: 1.0, EXACT: 0.7}
 _RAISE = 0.2  # share of the best file's score that the best match adds
-WITHOUT = {FILE: 1.5, SIZE: 0.6, CHURN: 1.0, VALUE: -1.4, FRAME: -1.4}
+WITHOUT = {FILE: 1.5, SIZE: 0.6, CHURN: 1.0, VALUE: -1.4, FRAME: -1.4, TEST: -1.4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,10 @@ def rank_definitions(
     mentioned = frozenset(re.findall(r"\w{4,}", text))
     found: dict[tuple[str, str, str | None], Definition] = {}
     for source in sources:
+        changes = _share_changes(source)
         for symbol, size, counts in _measure(source, shares):
-            parts = _find_parts(source, symbol, size, mentioned, shares, counts)
+            often = changes.get(symbol.name, 0.0)
+            parts = _find_parts(source, symbol, size, often, mentioned, shares, counts)
             score = sum(weight * parts[name] for name, weight in weights.items())
             key = (source.path, symbol.name, symbol.parent)
             if key not in found or score > found[key].score:
@@ -110,6 +115,7 @@ def _find_parts(
     source: Source,
     symbol: Symbol,
     size: int,
+    changes: float,
     mentioned: frozenset[str],
     shares: Mapping[str, float],
     counts: Mapping[str, int],
@@ -122,10 +128,23 @@ def _find_parts(
         BODY: sum(gain(shares[term], count, size, _USUAL, b=0.4) for term, count in counts.items()),
         EXACT: float(symbol.name in mentioned and len(words.split_name(symbol.name)) > 1),
         SIZE: math.log1p(size),
-        CHURN: math.log1p(source.changes.get(symbol.name, 0.0)),
+        CHURN: math.log1p(changes),
         VALUE: float(symbol.kind in VALUES),
         FRAME: float(symbol.kind in FRAMES),
+        TEST: float(_is_test(symbol)),
     }
+
+
+def _is_test(symbol: Symbol) -> bool:
+    """True for a test that is kept beside the code."""
+    is_function = symbol.kind in ("function", "method")
+    return symbol.parent == "tests" or (is_function and _TEST.search(symbol.name) is not None)
+
+
+def _share_changes(source: Source) -> dict[str, float]:
+    """How often each name changed, divided among the definitions that have it."""
+    names = Counter(name for name, _ in {(one.name, one.parent) for one in source.symbols})
+    return {name: count / (names[name] or 1) for name, count in source.changes.items()}
 
 
 def _measure(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kedge.host import tokens
-from kedge.repomap.definitions import Definition
+from kedge.repomap.definitions import VALUES, Definition
 from kedge.repomap.head import render_head
 from kedge.repomap.path_groups import PathGroups
 from kedge.repomap.project.structure import Structure
@@ -109,12 +109,12 @@ class Outline:
     ) -> None:
         self._layout = layout
         self._definitions = definitions
-        self._leaders = files[:_LEADERS]
         self._used_by = used_by
         self._heads: dict[str, str] = {}
         self._inside: dict[str, list[Symbol]] = {}
         for one in definitions:
             self._inside.setdefault(one.path, []).append(one.symbol)
+        self._leaders = [path for path in files[:_LEADERS] if not self._has_only_values(path)]
         self._most = max(_MOST, 3 * _MOST - len(files))
         self.chosen: dict[str, list[Symbol]] = {}
 
@@ -169,6 +169,10 @@ class Outline:
         around = [one for one in self._inside[path] if _encloses(one, symbol)]
         return [*_by_line(around), symbol]
 
+    def _has_only_values(self, path: str) -> bool:
+        """True for settings and build scripts, which are found by a text if it names a value."""
+        return path in self._inside and all(one.kind in VALUES for one in self._inside[path])
+
     def _head(self, path: str) -> str:
         if path not in self._heads:
             users = self._used_by(path)[: self._layout.users]
@@ -197,4 +201,4 @@ def _by_line(symbols: Sequence[Symbol]) -> list[Symbol]:
 
 def _draw(symbol: Symbol, shown: Sequence[Symbol], width: int) -> str:
     depth = sum(_encloses(other, symbol) for other in shown)
-    return plain(f"{'  ' * (depth + 1)}{symbol.line} {fold(symbol.signature, width)}")
+    return plain(f"{'  ' * (depth + 1)}{symbol.line} {fold(symbol.signature, width, symbol.name)}")

@@ -45,6 +45,11 @@ _REMARK = re.compile(r"\s(?:/\*.*?\*/|//.*)\s*$")
 _OPENING = re.compile(r"[({\[]")
 _CLOSED = {"(": "(…)", "{": "{…}", "[": "[…]"}
 _STRINGS = ('"', "'", "`", "[[", 'r"', 'f"', 'b"', 'R"')
+_MODIFIER = re.compile(
+    r"(?:@[\w.]{1,60}(?:\([^()]{0,60}\))?|public|private|protected|internal|static|final|abstract"
+    r"|default|export|async|override|virtual|inline|open|synchronized|extern) "
+)
+_DANGLING = re.compile(r"(?: (?:extends|implements|where|throws|with|for)|[ ,:=<(\[&|>-])+$")
 _GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
 
 Hole = tuple[int, int, bytes]
@@ -87,28 +92,52 @@ def shorten(text: str) -> str:
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 1].rstrip()}…"
 
 
-def fold(signature: str, width: int) -> str:
-    """Return a signature that fits: parameters are left out first, then its end."""
-    if len(signature) > width:
-        start, stop = _find_longest_brackets(signature)
-        if stop - start > 2:
-            signature = f"{signature[:start]}(…){signature[stop:]}"
-    return signature if len(signature) <= width else f"{signature[: width - 1].rstrip()}…"
+def fold(signature: str, width: int, name: str) -> str:
+    """Return a signature that fits and has the name in it.
+
+    Parameters are left out first, then what follows them, then modifiers, then the type before
+    the name or the end.
+    """
+    if len(signature) <= width:
+        return signature
+    place = _find_name(signature, name)
+    start, stop = _find_brackets(signature, place)
+    if stop - start > 2:
+        whole = f"{signature[:start]}(…){signature[stop:]}"
+        is_whole = len(whole) <= width and not signature.endswith("…")
+        signature = whole if is_whole else whole[: start + 3]
+    while len(signature) > width and (found := _MODIFIER.match(signature)):
+        signature = signature[found.end() :]
+    place = _find_name(signature, name)
+    if width <= place + len(name) + 4:
+        width += width // 4  # for the type before the name
+        signature = signature if len(signature) <= width else signature[place:]
+    if len(signature) <= width:
+        return signature
+    cut = signature[: width - 1]
+    return _DANGLING.sub("", cut.rpartition(" ")[0] or cut) + "…"
 
 
-def _find_longest_brackets(signature: str) -> tuple[int, int]:
-    """Return where the longest pair of round brackets begins and ends; the last may be open."""
-    best, depth, start = (0, 0), 0, 0
-    for place, char in enumerate(f"{signature})"):
-        if char == "(":
-            start = place if depth == 0 else start
-            depth += 1
-        elif char == ")" and depth:
-            depth = depth - 1 if place < len(signature) else 0
-            if depth == 0:
-                stop = min(place + 1, len(signature))
-                best = max(best, (start, stop), key=lambda pair: pair[1] - pair[0])
-    return best
+def _find_name(signature: str, name: str) -> int:
+    """Return where the defined name begins; 0 if it is not there."""
+    end = re.escape(name.rpartition(".")[2])
+    found = re.search(rf"(?<!\w){end}\s?[(<\[]", signature) or re.search(
+        rf"(?<!\w){end}(?!\w)", signature
+    )
+    return found.start() if found else 0
+
+
+def _find_brackets(signature: str, place: int) -> tuple[int, int]:
+    """Return where the first pair of round brackets from a place begins and ends."""
+    start = signature.find("(", place)
+    if start < 0:
+        return 0, 0
+    depth = 0
+    for at in range(start, len(signature)):
+        depth += (signature[at] == "(") - (signature[at] == ")")
+        if not depth:
+            return start, at + 1
+    return start, len(signature)
 
 
 def tidy(text: str) -> str:

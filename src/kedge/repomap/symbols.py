@@ -128,8 +128,10 @@ def _symbols(
             if _is_private(found.name, line, language):
                 continue
             kind = _kind_of_value(kind, found.name, line)
-        number = source.count(b"\n", 0, found.position) + 1
-        end = number + source.count(b"\n", found.position, span[1])
+        # the name of a C typedef is at its end
+        start = span[0] if "fold" in match.captures else found.position
+        number = source.count(b"\n", 0, start) + 1
+        end = number + source.count(b"\n", start, span[1])
         yield Symbol(found.name, kind, number, line, parent, end), match.kind == "prototype"
 
 
