@@ -58,8 +58,14 @@ def test_words_of_a_file(corpus: Corpus) -> None:
     assert corpus.order("the length of a jib", sources) == ["zulu.py", "alpha.py", "bravo.py"]
 
 
-def test_words_of_a_path(corpus: Corpus) -> None:
-    sources = {"alpha.py": ALPHA, "zone/lighthouse.py": ALPHA}
+def test_words_of_a_path_outrank_many_uses_of_the_word(corpus: Corpus) -> None:
+    often = "lighthouse = " * 30 + "1\n"
+    sources = {"alpha.py": f"{often}{ALPHA}", "zone/lighthouse.py": ALPHA}
+    assert corpus.order("the lighthouses", sources)[0] == "zone/lighthouse.py"
+
+
+def test_words_of_a_files_name_outrank_those_of_its_directory(corpus: Corpus) -> None:
+    sources = {"lighthouse/zone.py": ALPHA, "zone/lighthouse.py": ALPHA}
     assert corpus.order("the lighthouses", sources)[0] == "zone/lighthouse.py"
 
 
@@ -258,6 +264,16 @@ def test_churn_belongs_to_the_file_that_changed(corpus: Corpus, path: str) -> No
     assert [ranker.path(number) for number in ranker.churn()] == [path]
 
 
+def test_a_rare_term_weighs_more_than_a_common_one(corpus: Corpus) -> None:
+    sources = {"alpha.py": f"{ALPHA}neap = 1\n", "tide.py": TIDE, "zulu.py": ZULU}
+    found = corpus.make_ranker(sources).weigh_terms("the widths of a neap, of a neap")
+    assert found.keys() == {"width", "neap"}
+    once = corpus.make_ranker(sources).weigh_terms("width neap xylophone")
+    assert once["xylophone"] > once["width"] > once["neap"] > 0
+    assert found["neap"] > once["neap"], "the text has it twice"
+    assert corpus.make_ranker(sources).weigh_terms("") == {}
+
+
 def test_definitions_say_how_many_files_have_each_name(corpus: Corpus) -> None:
     ranker = corpus.make_ranker({"tide.py": TIDE, "user.py": "reader = GaugeReader()\n"})
     definitions = ranker.definitions("tide.py")
@@ -377,6 +393,27 @@ def test_a_file_about_the_text_is_more_relevant_than_one_that_merely_changes_oft
     found = corpus.make_ranker(sources, BUSY).find_relevance("neap")
     assert found["tide.py"] > 0.5
     assert found["busy.py"] < found["other.py"] < found["tide.py"]
+
+
+@pytest.mark.parametrize(
+    ("source", "commits"),
+    [
+        (ZULU, [("paint", ["alpha.py"]), ("neap", ["zulu.py"])]),
+        (ZULU + "\nreader = GaugeReader()\n", []),
+        (ZULU, [("paint", ["alpha.py", "bravo.py"]), ("paint", ["zulu.py", "tide.py"])]),
+        (ZULU, [("paint", ["zulu.py"])]),
+    ],
+    ids=["subjects", "graph", "changes together", "changes often"],
+)
+def test_what_else_makes_a_file_relevant(corpus: Corpus, source: str, commits: Commits) -> None:
+    sources = {"alpha.py": ALPHA, "bravo.py": "x = 1\n", "tide.py": TIDE, "zulu.py": source}
+    ranker = corpus.make_ranker(sources, commits)
+    found, general = ranker.find_relevance("neap"), ranker.rank("").scores
+    whole = {
+        path: found[path] + general[number] / max(general.values()) / 2
+        for path, number in ranker.number.items()
+    }
+    assert whole["tide.py"] > whole["zulu.py"] > whole["alpha.py"]
 
 
 def test_half_of_the_general_importance_is_taken_off(corpus: Corpus) -> None:
