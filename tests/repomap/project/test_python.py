@@ -257,7 +257,10 @@ def test_setup_cfg_and_tox() -> None:
             """,
             "tox.ini": """
             [tox]
-            envlist = py311, lint
+            envlist =
+                py311
+
+                lint
             [testenv]
             commands = pytest {posargs}
             [testenv:lint]

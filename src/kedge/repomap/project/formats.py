@@ -77,7 +77,7 @@ def parse_ini(text: str) -> dict[str, dict[str, str]]:
     # configparser takes quadratic time for a line with many spaces
     if any(len(line) > MAX_INI_LINE for line in text.split("\n")):
         raise Broken("a line that is too long")
-    parser = RawConfigParser(strict=False, empty_lines_in_values=False)
+    parser = RawConfigParser(strict=False)
     try:
         parser.read_string(text)
     except Error:
