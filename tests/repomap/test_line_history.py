@@ -74,6 +74,14 @@ def test_a_commit_that_changes_very_many_definitions_is_ignored(
     assert len(read_changes(repo).get("many.py", {})) == counted
 
 
+def test_a_very_large_file_is_not_compared(repo: Path) -> None:
+    data = "# ballast\n" * 110_000
+    commit(repo, {"ship.py": SHIP, "data.py": SHIP + data})
+    sailing = SHIP.replace("return 0", "return 1")
+    commit(repo, {"ship.py": sailing, "data.py": sailing + data})
+    assert set(read_changes(repo)) == {"ship.py"}
+
+
 def test_changes_belong_to_the_file_that_has_them(repo: Path) -> None:
     names = ["a.py", "my ship.py", 'q"uoted.py', "zürich.py"]
     commit(repo, dict.fromkeys(names, SHIP))

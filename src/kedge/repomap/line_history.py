@@ -13,6 +13,7 @@ from kedge.host.git import Repo
 
 COMMITS = 500
 _AGE = 200  # a change counts half after this many commits
+_LARGEST = "1m"  # a larger file is data
 _MOST = 40  # hunks of a commit; a larger one is a reformatting or a move
 _HEADER = re.compile(r"@@ [-+,0-9 ]{3,60} @@ (.{1,200})")
 _KEYWORD = re.compile(
@@ -32,7 +33,8 @@ def read_changes(repo: Repo) -> Changes:
     if repo.ask("config", "--get-regexp", r"^remote\..*\.promisor$"):
         return {}
     out = repo.git(
-        *["-c", f"core.attributesFile={attributes}", "log", f"--max-count={COMMITS}"],
+        *["-c", f"core.attributesFile={attributes}", "-c", f"core.bigFileThreshold={_LARGEST}"],
+        *["log", f"--max-count={COMMITS}"],
         *["--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"],
         *["--diff-filter=M", "--patch", "--unified=0", "--format=%x01"],
     )
