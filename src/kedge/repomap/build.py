@@ -98,7 +98,7 @@ def _build_map(
         divide_code(_weigh_code(ranker, ranking.scores, excluded)),
         list(scores),
         definitions,
-        lambda path: _list_users(finder, path),
+        lambda path, most: _list_users(finder, path, most),
         budget=budget,
         has_text=bool(request.text),
         health=request.health,
@@ -123,7 +123,7 @@ def _rank_definitions(
     from kedge.repomap.definitions import FILES, Source, rank_definitions
 
     best = max(scores.values(), default=0.0) or 1.0
-    changes = tree.load_changes()
+    changes = {} if text else tree.load_changes()  # they say little beside a text
     sources = []
     for place, path in enumerate(filter(_is_code, scores)):
         if place >= FILES:
@@ -243,8 +243,8 @@ def _explain_absence(listing: Listing, path: str) -> str:
     return "give its path from the root of the repository; ignored files are left out"
 
 
-def _list_users(finder: UserFinder, path: str) -> list[str]:
-    return [_shorten_path(user, path) for user in finder.find(path)]
+def _list_users(finder: UserFinder, path: str, most: int) -> list[str]:
+    return [_shorten_path(user, path) for user in finder.find(path, most)]
 
 
 def _shorten_path(path: str, other: str) -> str:

@@ -40,7 +40,7 @@ VALUE = "a value"
 FRAME = "encloses others"
 TEST = "a test"
 WITH_TEXT = {
-    FILE: 5.4, FIRST: 0.6, NAME: 1.0, SIGNATURE: 0.6, BODY: 3.0, EXACT: 2.0, SIZE: 0.5, CHURN: 0.4,
+    FILE: 5.4, FIRST: 0.6, NAME: 1.0, SIGNATURE: 0.6, BODY: 3.0, EXACT: 2.0, SIZE: 0.5,
     VALUE: -1.8, FRAME: -1.0,
 }  # fmt: skip
 _MATCH = {NAME: 0.4, SIGNATURE: 0.2, BODY: 1.0, EXACT: 0.7}

@@ -39,8 +39,8 @@ def read_changes(repo: Repo) -> Changes:
         *["--diff-filter=M", "--patch", "--unified=0", "--format=%x01"],
     )
     found: Changes = {}
-    for age, record in enumerate(out.decode("utf-8", "replace").split("\x01")[1:]):
-        _add_commit(found, record, _AGE / (_AGE + age))
+    for age, record in enumerate(out.split(b"\x01")[1:]):
+        _add_commit(found, record.decode("utf-8", "replace"), _AGE / (_AGE + age))
     return found
 
 

@@ -26,7 +26,7 @@ _MOST = 6  # definitions of a file, unless there are few files
 _NEW_FILE = 0.4  # what the score of a definition loses if its file is not yet shown
 _LITTLE = 8  # in fewer tokens no definition fits
 
-UsedBy = Callable[[str], Sequence[str]]
+UsedBy = Callable[[str, int], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Outline:
 
     def _head(self, path: str) -> str:
         if path not in self._heads:
-            users = self._used_by(path)[: self._layout.users]
+            users = self._used_by(path, self._layout.users)
             self._heads[path] = plain(f"{path}  used by {', '.join(users)}" if users else path)
         return self._heads[path]
 

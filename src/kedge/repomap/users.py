@@ -20,7 +20,6 @@ from kedge.repomap.mentions import Definitions, Source, has_mention
 from kedge.repomap.resolve import EVERYTHING, Import, Resolver
 from kedge.repomap.symbol import Symbol
 
-MOST_USERS = 3
 _MOST_READ = 24  # candidates that are read for a file
 _DEEPEST = 3  # files that pass a name on to each other
 _IMPORT = 3.0  # weight of an import, relative to a name
@@ -44,14 +43,14 @@ class UserFinder:
         self._imports: dict[str, list[Import]] = {}
         self.found: dict[str, list[str]] = {}
 
-    def find(self, path: str) -> list[str]:
-        """The files that certainly use this one, the strongest first. Tests are only listed if
-        there are no others."""
+    def find(self, path: str, most: int) -> list[str]:
+        """Files that certainly use this one, the strongest first. Tests are only listed if there
+        are no others."""
         if path not in self.found:
-            self.found[path] = self._find(path)
+            self.found[path] = self._find(path, most)
         return self.found[path]
 
-    def _find(self, path: str) -> list[str]:
+    def _find(self, path: str, most: int) -> list[str]:
         source, number = self._open(path), self._number.get(path)
         if source is None or number is None:
             return []
@@ -60,7 +59,7 @@ class UserFinder:
         definitions = Definitions(source, symbols, rivals, package)
         for group in self._propose(number, definitions):
             users = (user for user in group if self._is_user(user, definitions))
-            if found := list(islice(users, MOST_USERS)):
+            if found := list(islice(users, most)):
                 return found
         return []
 
