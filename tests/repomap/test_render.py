@@ -138,7 +138,8 @@ def test_users_are_beside_the_path(harbour: Path, kedge: Kedge) -> None:
 def test_documents_have_no_definitions(fleet: Path, kedge: Kedge) -> None:
     data = kedge.json("map", "--for", "documentation: the README.md of ships")
     assert data["files"][0]["path"] == "README.md"
-    assert "\nREADME.md\n" in data["text"]
+    shown, _ = read_map(data["text"])
+    assert (shown[0].path, shown[0].symbols) == ("README.md", ())
     assert "# Ships" not in data["text"]
     assert not [one for one in data["symbols"] if one["path"] == "README.md"]
 
@@ -164,6 +165,9 @@ def test_the_text_is_within_its_budget_and_is_what_json_says(
         listed = [(one["path"], one["line"]) for one in data["symbols"]]
         assert set(listed) == drawn
         assert len(listed) == len(drawn)
+        names = {(one["path"], one["name"]) for one in data["symbols"]}
+        around = {(one["path"], one["parent"]) for one in data["symbols"] if one["parent"]}
+        assert around <= names, "members are shown under their class"
 
 
 @ASKS
