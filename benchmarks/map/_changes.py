@@ -38,6 +38,7 @@ _KEYWORD = re.compile(
     r"(?:<[^>]*>[ \t]*)?(?:self\.|\w+\.(?=\w+\())?(?:.*\bfor[ \t]+)?&?(\w+)"
 )
 _CALLED = re.compile(r"(~?\w+)[ \t]*\(")
+_TYPE = re.compile(r"const|enum|struct|union")
 _NO_NAMES = frozenset(
     ("catch", "describe", "for", "if", "it", "return", "sizeof", "switch", "while")
 )
@@ -111,10 +112,14 @@ def _find_definitions(diff: str, wanted: set[str]) -> set[tuple[str, str]]:
 def find_name(header: str) -> str | None:
     """Return the name of the definition that a hunk's header begins; None if it is not clear."""
     keyword = _KEYWORD.search(header)
-    if keyword:
-        return keyword[1]
-    called = _CALLED.search(header)
-    return called[1] if called and called[1] not in _NO_NAMES else None
+    called = _CALLED.search(header.partition("=")[0])
+    if called and called[1] in _NO_NAMES:
+        called = None
+    # `static struct ship *moor(struct line *l)` defines a function
+    if keyword and called and (called.start() < keyword.start() or _TYPE.match(keyword[0])):
+        keyword = None
+    found = keyword or called
+    return found[1] if found else None
 
 
 def _is_code(path: str) -> bool:
