@@ -20,7 +20,7 @@ from kedge.repomap.mentions import Definitions, Source, has_mention
 from kedge.repomap.resolve import EVERYTHING, Import, Resolver
 from kedge.repomap.symbol import Symbol
 
-_MOST_READ = 24  # candidates that are read for a file
+_MOST_READ = 8  # candidates that are read for a file
 _DEEPEST = 3  # files that pass a name on to each other
 _IMPORT = 3.0  # weight of an import, relative to a name
 _PASSING = frozenset({"__init__.py", "mod.rs", "lib.rs"})
