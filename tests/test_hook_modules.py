@@ -41,7 +41,7 @@ ALWAYS = names(
     drift.scoring
     drift.evidence.distance drift.evidence.memory drift.evidence.outward_acts
     drift.evidence.own_work drift.evidence.repeats drift.evidence.requests
-    drift.evidence.topic
+    drift.evidence.topic drift.evidence.watch_changes
     drift.limits.limit drift.shell.effects drift.shell.paths
     drift.code_map drift.expected_scope
     drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.events

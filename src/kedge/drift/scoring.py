@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kedge.drift.charter import find_names
 from kedge.drift.course import choose_level
-from kedge.drift.evidence import distance, outward_acts, own_work, repeats
+from kedge.drift.evidence import distance, outward_acts, own_work, repeats, watch_changes
 from kedge.drift.evidence.memory import (
     TEMPORARY,
     find_action_terms,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Exists: TypeAlias = Callable[[str], bool]
     ReadFile: TypeAlias = Callable[[str], bytes | None]
 
+WATCH = "switches off the watch"
 # log-odds from which distance from the goal costs one, two and three points
 _DISTANT, _FAR, _FARTHER, _FARTHER_SHORT = 0.75, 1.25, 2.25, 2.1
 _LOST = 3.0  # for several changes in a row, worth a correction
@@ -170,42 +171,9 @@ def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
 
 
 def _check_watch(charter: Charter, action: Action) -> Iterator[Penalty]:
-    """Penalize a change to the watch itself: its limits, its settings, its hooks, its database."""
-    for words in action.effects.kedge:
-        if _weakens_watch(words):
-            yield Penalty(WATCH, " ".join(("kedge", *words))[:120], 6)
-            return
-    touched = [path for path in find_changed_files(action) if path.endswith(_WATCH_FILES)]
-    if not touched:
-        return
-    request = " ".join((charter.goal, *charter.prompts[-3:])).lower()
-    asked = ("kedge", "hook", touched[0].rpartition("/")[2])
-    if touched[0].endswith(_DATABASE) or not any(word in request for word in asked):
-        yield Penalty(WATCH, touched[0], 6)
-
-
-def _weakens_watch(words: Sequence[str]) -> bool:
-    """True for a command that only the user may give."""
-    if words[:3] == ("drift", "limit", "add"):
-        from kedge.drift.shell.programs.kedge import is_record
-
-        return not is_record(list(words))
-    setting = words[:2] == ("config", "set") and any(
-        word.startswith(("drift.", '"drift"')) for word in words[2:]
-    )
-    return setting or words[:3] == ("drift", "limit", "lift") or words[:1] == ("uninstall",)
-
-
-WATCH = "switches off the watch"
-_DATABASE = ".git/kedge/kedge.db"
-_WATCH_FILES = (
-    ".kedge/config.toml",
-    "/kedge/config.toml",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    _DATABASE,
-)
+    request = " ".join((charter.goal, *charter.prompts[-3:]))
+    if evidence := watch_changes.find_change(action, request):
+        yield Penalty(WATCH, evidence, 6)
 
 
 def _check_acts(

@@ -10,7 +10,7 @@ from kedge.drift.engine import Session
 from kedge.drift.limits.breaches import find_all_breaches, find_breach
 from kedge.drift.limits.limit import Limit
 
-ROOT = "/work/project"
+ROOT = "/home/ship/project"
 
 
 def call(tool: str, **given: object) -> Action:

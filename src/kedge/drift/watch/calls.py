@@ -42,3 +42,12 @@ def _has_succeeded(event: dict[str, Any]) -> bool:
     if isinstance(response, dict):
         return not (response.get("is_error") or response.get("interrupted"))
     return True
+
+
+def has_failed(event: dict[str, Any], call: str) -> bool:
+    """True if the transcript of an agent that reports only output says that the call failed."""
+    if not isinstance(event.get("tool_response"), str):
+        return False
+    from kedge.drift.watch import transcript_tail
+
+    return transcript_tail.has_failed(str(event.get("transcript_path") or ""), call)

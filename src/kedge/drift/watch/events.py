@@ -12,7 +12,7 @@ from kedge.drift import course, inputs
 from kedge.drift.engine import Session
 from kedge.drift.watch import answers, bindings, limit_answers, session_log, steps
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
-from kedge.drift.watch.calls import HookCall
+from kedge.drift.watch.calls import HookCall, has_failed
 from kedge.drift.watch.work_tree import WorkTree
 from kedge.host import clock
 from kedge.host.redact import redact
@@ -144,7 +144,7 @@ class Watch:
                 step = sessions.steps(self.db, name, last=1)[0]
             claimed = step["at"] if bindings.may_change_task(call.input) else None
             session = self._load_session(row, event, rebind=claimed)
-            ok = call.ok and not _has_failed(event, call.id)
+            ok = call.ok and not has_failed(event, call.id)
             session.result(call.id, ok)
             notice = limit_answers.take_agreement(self.db, name, session, step)
             if stamp is not None:
@@ -387,15 +387,6 @@ _HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
     "PreCompact": Watch.touch_session,
     "SessionEnd": Watch.end_session,
 }
-
-
-def _has_failed(event: Event, call: str) -> bool:
-    """True if the transcript of an agent that reports only output says that the call failed."""
-    if not isinstance(event.get("tool_response"), str):
-        return False
-    from kedge.drift.watch.transcript_tail import has_failed
-
-    return has_failed(str(event.get("transcript_path") or ""), call)
 
 
 def _choose_level(verdict: Verdict, escalation: int) -> str:
