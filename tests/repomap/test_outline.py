@@ -1,14 +1,11 @@
-"""Which definitions a map without a text shows, and how much of their signatures."""
+"""Which definitions a map without a text shows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from repomap.port import fill
 from support import Kedge, git
-
-from kedge.repomap.signatures import fold
 
 BODY = "".join(f"    total = total + {number}\n" for number in range(40))
 
@@ -25,63 +22,6 @@ def find_places(shown: str, *names: str) -> list[int]:
     """Return the places of the lines with these names, -1 for one that is not shown."""
     lines = shown.splitlines()
     return [next((at for at, line in enumerate(lines) if name in line), -1) for name in names]
-
-
-@pytest.mark.parametrize(
-    ("signature", "name", "expected"),
-    [
-        ("def dock(self, ship: Ship) -> None", "dock", "def dock(self, ship: Ship) -> None"),
-        (
-            "def dock(self, ship: Ship, berth: int, tide: float) -> bool",
-            "dock",
-            "def dock(…) -> bool",
-        ),
-        (
-            "def dock(self, ship: Ship) -> Generator[Deferred[Any], Any, None]",
-            "dock",
-            "def dock(…)",
-        ),
-        (
-            "func (h *Harbour) Dock(ship Ship) (*harbour.Berth, []Warning, error)",
-            "Dock",
-            "func (h *Harbour) Dock(…)",
-        ),
-        (
-            "public static <A extends Annotation> Optional<A> findAnnotation(String a)",
-            "findAnnotation",
-            "<A extends Annotation> Optional<A> findAnnotation(…)",
-        ),
-        (
-            "public static List<Class<?>> findNestedClasses(String a)",
-            "findNestedClasses",
-            "static List<Class<?>> findNestedClasses(…)",
-        ),
-        (
-            "int handleShipsThatWaitForAPilotAndATug(ship *s, int flags)",
-            "handleShipsThatWaitForAPilotAndATug",
-            "int handleShipsThatWaitForAPilotAndATug(…)",
-        ),
-        (
-            "class Harbour implements BeforeArrival, AfterDeparture, Closeable",
-            "Harbour",
-            "class Harbour implements BeforeArrival…",
-        ),
-        (
-            "public SortedMap<BerthNumber, List<ShipNumber>> findBerthsOfShips(String a)",
-            "findBerthsOfShips",
-            "findBerthsOfShips(…)",
-        ),
-        ("def dock(self, ship: Ship, berth: int) -> Genera…", "dock", "def dock(…)"),
-        ("val charts = readAllOfTheChartsFromTheDirectoryOf the", "charts", "val charts…"),
-    ],
-)
-def test_a_folded_signature_keeps_the_name(signature: str, name: str, expected: str) -> None:
-    assert fold(signature, 44, name) == expected
-
-
-def test_a_long_name_is_never_cut_before_its_end() -> None:
-    name = "moor" * 20
-    assert name[:43] in fold(f"def {name}(a, b)", 44, name)
 
 
 def test_a_change_counts_for_one_of_the_definitions_that_share_a_name(

@@ -50,6 +50,7 @@ _MODIFIER = re.compile(
     r"|default|export|async|override|virtual|inline|open|synchronized|extern) "
 )
 _DANGLING = re.compile(r"(?: (?:extends|implements|where|throws|with|for)|[ ,:=<(\[&|>-])+$")
+_OPENERS, _CLOSERS = "(<[{", ")>]}"
 _GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
 
 Hole = tuple[int, int, bytes]
@@ -93,29 +94,50 @@ def shorten(text: str) -> str:
 
 
 def fold(signature: str, width: int, name: str) -> str:
-    """Return a signature that fits and has the name in it.
+    """Return the signature with as much around its name as fits.
 
-    Parameters are left out first, then what follows them, then modifiers, then the type before
-    the name or the end.
+    Parameters are left out first, then type parameters, then what follows, then modifiers, then
+    the type before the name. Only a name that is too long by itself is cut.
     """
     if len(signature) <= width:
         return signature
     place = _find_name(signature, name)
-    start, stop = _find_brackets(signature, place)
-    if stop - start > 2:
-        whole = f"{signature[:start]}(…){signature[stop:]}"
-        is_whole = len(whole) <= width and not signature.endswith("…")
-        signature = whole if is_whole else whole[: start + 3]
-    while len(signature) > width and (found := _MODIFIER.match(signature)):
-        signature = signature[found.end() :]
-    place = _find_name(signature, name)
-    if width <= place + len(name) + 4:
-        width += width // 4  # for the type before the name
-        signature = signature if len(signature) <= width else signature[place:]
-    if len(signature) <= width:
-        return signature
-    cut = signature[: width - 1]
-    return _DANGLING.sub("", cut.rpartition(" ")[0] or cut) + "…"
+    stop = place + len(name.rpartition(".")[2])
+    before, name, rest = signature[:place], signature[place:stop], signature[stop:]
+    types = rest[: _find_end(rest, 0)] if rest[:1] in ("<", "[") else ""
+    rest = rest[len(types) :]
+    start = rest.find("(")
+    if start >= 0:
+        end = _find_end(rest, start)
+        rest, after = f"{rest[:start]}(…)", rest[end:]
+        endings = [types + rest, rest]
+        if not signature.endswith("…"):
+            endings = [types + rest + after, rest + after, *endings]
+    else:
+        endings = [types + rest, rest, _cut(rest, width - len(before) - len(name)), ""]
+    for ending in endings:
+        if len(before) + len(name) + len(ending) <= width:
+            return before + name + ending
+    while short := _drop_first(before):
+        before = short
+        if len(before) + len(name) + len(endings[-1]) <= width:
+            return before + name + endings[-1]
+    whole = name + endings[-1]
+    return whole if len(whole) <= width else f"{whole[: width - 1]}…"
+
+
+def _cut(text: str, room: int) -> str:
+    """Return the first words of a text that fit, without a word that asks for more."""
+    kept = text[: max(room - 1, 0)].rpartition(" ")[0]
+    return f"{shorter}…" if (shorter := _DANGLING.sub("", kept)) else ""
+
+
+def _drop_first(before: str) -> str:
+    """Return what stands before a name without its first modifier or its type parameters."""
+    if before.startswith("<"):
+        return before[_find_end(before, 0) :].lstrip()
+    found = _MODIFIER.match(before)
+    return before[found.end() :] if found else ""
 
 
 def _find_name(signature: str, name: str) -> int:
@@ -127,17 +149,15 @@ def _find_name(signature: str, name: str) -> int:
     return found.start() if found else 0
 
 
-def _find_brackets(signature: str, place: int) -> tuple[int, int]:
-    """Return where the first pair of round brackets from a place begins and ends."""
-    start = signature.find("(", place)
-    if start < 0:
-        return 0, 0
+def _find_end(text: str, start: int) -> int:
+    """Return where the brackets that open at a place end; the end of the text if they do not."""
     depth = 0
-    for at in range(start, len(signature)):
-        depth += (signature[at] == "(") - (signature[at] == ")")
+    for place in range(start, len(text)):
+        depth += text[place] in _OPENERS
+        depth -= text[place] in _CLOSERS and text[place - 1 : place + 1] not in ("=>", "->")
         if not depth:
-            return start, at + 1
-    return start, len(signature)
+            return place + 1
+    return len(text)
 
 
 def tidy(text: str) -> str:
