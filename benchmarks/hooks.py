@@ -2,6 +2,8 @@
 
     benchmarks/hooks.py [--rounds N] [--steps N]
 
+The status line of Claude Code has the same budget.
+
 The yardstick is an empty Python of the same interpreter, in the same rounds. The session of the
 events has a tenth of the steps; the rest belong to other sessions. A message of the user starts
 work aside, which is not waited for.
@@ -18,20 +20,25 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from _measure import YARDSTICK, clean_environment
 
+from kedge.context import status_line
 from kedge.context.agent_hooks import HOOK_FILE
 from kedge.drift.watch import sensor
+from kedge.store import sessions, sqlite
 
 HOOK = [sys.executable, "-I", "-S", str(HOOK_FILE), "claude"]
+STATUS_LINE = [sys.executable, "-I", "-S", str(status_line.SCRIPT)]
 GOAL = (
     "Tokens expire too early: fix the expiry in src/auth/token.py, and add a test for the clock "
     "skew. Don't touch the database schema, and no new dependencies."
 )
 MEDIAN, TAIL = 4.0, 6.0  # of the yardstick
+PATIENCE = 60.0  # seconds
 
 
 def main() -> int:
@@ -107,6 +114,10 @@ def measure(root: Path, env: dict[str, str], rounds: int) -> dict[str, list[floa
 
 def wait_for_work_aside(home: Path) -> None:
     """Wait for the process that a message started: it works beside the agent, not beside us."""
+    late = time.monotonic() + PATIENCE
+    with closing(sqlite.connect(home)[0]) as db:
+        while sessions.find_unread(db) and time.monotonic() < late:
+            time.sleep(0.02)
     time.sleep(0.5)  # until it holds its lock
     for path in (home / "aside").glob("*"):
         with path.open() as file:
@@ -122,6 +133,8 @@ def make_calls(root: Path, number: int) -> Iterator[tuple[str, list[str], bytes]
         if "prompt" in told:
             told["prompt"] += f" This is message {number}."
         yield name, HOOK, json.dumps(told).encode()
+    shown = {"session_id": "session-9", "workspace": {"project_dir": str(root)}}
+    yield "status line", STATUS_LINE, json.dumps(shown).encode()
 
 
 def report(times: dict[str, list[float]], steps: int) -> bool:
@@ -132,10 +145,10 @@ def report(times: dict[str, list[float]], steps: int) -> bool:
         ordered = sorted(values)
         middle = statistics.median(ordered) / base
         tail = ordered[int(len(ordered) * 0.95)] / base
-        over = name.startswith("Pre") and (middle > MEDIAN or tail > TAIL)
+        over = middle > MEDIAN or tail > TAIL
         fine = fine and not over
         print(f"{name:30}{middle:8.2f}×{tail:8.2f}×{'  over' if over else ''}")
-    print(f"budget of PreToolUse: {MEDIAN:g}× and {TAIL:g}×; 1× is {base * 1000:.1f} ms")
+    print(f"budget: {MEDIAN:g}× and {TAIL:g}×; 1× is {base * 1000:.1f} ms")
     return fine
 
 

@@ -16,6 +16,7 @@ import pytest
 from support import git, wait_for_aside
 
 from kedge import hook
+from kedge.agents.settings import claude, codex
 from kedge.agents.settings import hooks as settings
 from kedge.store import sessions, sqlite
 
@@ -127,7 +128,25 @@ def test_agents_wait_longer_than_the_hook_takes() -> None:
     assert settings.TIMEOUT is not None
     start_up = 1.0  # of the interpreter, on a busy machine
     assert start_up + hook.LIMIT + hook.RECORD_LIMIT <= settings.TIMEOUT
-    assert all(each.timeout == settings.TIMEOUT for each in settings.HOOKS)
+    ends = [each.timeout for each in codex.HOOKS if each.event == "SessionEnd"]
+    assert ends == [start_up + sum(hook.END_LIMITS)]
+    others = [each for each in codex.HOOKS if each.event != "SessionEnd"]
+    assert all(each.timeout == settings.TIMEOUT for each in (*claude.HOOKS, *others))
+
+
+def test_the_end_of_a_session_of_codex_has_a_shorter_limit(watched: Path) -> None:
+    code = SHORT + (
+        "from kedge.drift.watch import sensor\n"
+        "sensor.answer_event = lambda *_, **__: time.sleep(30)\n"
+        "hook.LIMIT = 20.0\n"
+        "sys.exit(hook.main('codex'))"
+    )
+    start = time.monotonic()
+    ran = run(make_event(watched, "SessionEnd"), watched, code=code)
+    assert (ran.returncode, ran.stdout) == (0, b"")
+    assert time.monotonic() - start < ANSWERED
+    # on a busy machine it may not be recorded in time
+    assert "no answer within 1.2 s" in "".join([*find_errors(watched), ran.stderr.decode()])
 
 
 @contextmanager

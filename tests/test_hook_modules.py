@@ -38,13 +38,14 @@ def names(text: str) -> set[str]:
 ALWAYS = names(
     """errors hook
     drift.actions drift.charter drift.course drift.draft drift.engine drift.inputs
-    drift.scoring
+    drift.prompt drift.scoring
     drift.evidence.distance drift.evidence.memory drift.evidence.outward_acts
     drift.evidence.own_work drift.evidence.repeats drift.evidence.requests
     drift.evidence.topic drift.evidence.watch_changes
     drift.limits.limit drift.shell.effects drift.shell.paths
     drift.code_map drift.expected_scope
-    drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.events
+    drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.entry drift.watch.events
+    drift.watch.messages
     drift.watch.limit_answers
     drift.watch.sensor drift.watch.session_log drift.watch.steps drift.watch.work_tree
     host.clock host.digest host.plain_repo host.record host.redact host.secret_shapes
@@ -52,6 +53,11 @@ ALWAYS = names(
     repomap.cache repomap.neighbours
     store.migrations store.sessions store.sqlite
     text.words"""
+)
+MESSAGE = names(
+    """errors hook drift.prompt drift.watch.aside drift.watch.entry drift.watch.messages
+    host.clock host.detached host.digest host.plain_repo host.record host.redact
+    host.secret_shapes host.secret_values store.migrations store.sessions store.sqlite"""
 )
 JUDGING = names(
     """drift.evidence.check_signs drift.evidence.weakened_checks
@@ -74,6 +80,7 @@ PACKAGES = ("kedge.drift.language.", "kedge.drift.shell.")
 
 EDIT = {"file_path": "src/auth/token.py", "old_string": "TTL = 60", "new_string": "TTL = 3600"}
 FORBIDDEN = {"file_path": "db/schema.sql", "content": "drop table t;\n"}
+STATUS_LINE = names("statusline hook host.plain_repo host.text store.sessions")
 COMMAND = {"command": "cd src && python -m pytest -q 2>&1 | tail -n 20"}
 PROGRAMS = names("drift.shell.programs.inline drift.shell.programs.scripts drift.shell.code")
 
@@ -133,16 +140,32 @@ def test_a_hook_loads_these_modules_and_no_others(
     assert not loaded & HEAVY
 
 
-def test_a_message_loads_nothing_about_tasks_where_there_are_none(repo: Path) -> None:
+def test_a_message_is_noted_without_the_watch(repo: Path) -> None:
     loaded, _ = run(repo, {"hook_event_name": "UserPromptSubmit", "prompt": f"{GOAL} Again."})
-    about_tasks = {name for name in loaded if name.startswith(("kedge.tasks", "kedge.model"))}
-    assert about_tasks == {"kedge.tasks", "kedge.tasks.choose"}
-    assert not loaded & {"datetime", "sqlite3", "tomllib"}
+    assert {name for name in loaded if name.partition(".")[0] == "kedge"} == MESSAGE
+    assert not loaded & HEAVY
+
+
+def test_the_status_line_loads_these_modules_and_no_others(repo: Path) -> None:
+    code = MAIN.replace('hook.main("claude")', "from kedge import statusline; statusline.main([])")
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        input=json.dumps({"session_id": "s", "cwd": str(repo)}),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert ran.stdout.startswith("kedge Fix the expiry of tokens")
+    loaded = set(json.loads(ran.stderr))
+    kedge = {name for name in loaded if name.partition(".")[0] == "kedge"}
+    assert kedge == STATUS_LINE - {"kedge.drift"}
+    assert not loaded & HEAVY
 
 
 def test_only_modules_of_the_hook_do_without_typing() -> None:
     """Elsewhere, `typing` and dataclasses are the plain way to say the same."""
-    allowed = ALWAYS | JUDGING | SHELL | ANSWERING | RESULT | PROGRAMS | RARE
+    allowed = ALWAYS | JUDGING | SHELL | ANSWERING | RESULT | PROGRAMS | RARE | STATUS_LINE
     marks = r"(?m)^TYPE_CHECKING = False|kedge\.host\.record\b|host import record\b"
     for path in sorted(SOURCES.rglob("*.py")):
         name = ".".join(path.relative_to(SOURCES.parent).with_suffix("").parts)

@@ -3,15 +3,17 @@
 limits_fresh.jsonl has pairs of calls under a message that sets a limit: one breaks it, its twin
 does not. They were written by somebody who had not seen the rules: a third direct (`plain`), a
 third indirect, polite or in several sentences, a sixth in other languages, a sixth with one typing
-error. Errors of the odd numbers were looked at afterwards, those of the even numbers were not.
+error. limits_fresh2_dev.jsonl, limits_fresh2.jsonl and limits_fresh3.jsonl are more such sets, of
+other writers. The rules were fitted to the odd numbers of the first set alone; `--show` does not
+open limits_fresh3.jsonl, so that it stays a measure for rules that come.
 `gold` is what a perfect reader would record with `kedge drift limit add`.
 
     rules    only what kedge's rules read
     agent    also what `gold` says, as an agent that records every limit would
     remind   messages of which the rules read nothing, and for which the agent is reminded
 
-ordinary.jsonl has requests that set no limit, full of words that limits have. `--show STYLE` prints
-what went wrong; `--show ordinary` the false alarms there.
+ordinary.jsonl and ordinary2.jsonl have requests that set no limit, full of words that limits have.
+`--show STYLE` prints what went wrong; `--show ordinary` the false alarms there.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +35,11 @@ from kedge.drift.engine import Session  # noqa: E402
 from kedge.drift.language.cues import has_limit_cue  # noqa: E402
 from kedge.drift.limits.options import build_limits, parse_options  # noqa: E402
 from kedge.drift.limits.quotes import has_quote  # noqa: E402
+from kedge.errors import InvalidValue  # noqa: E402
 
 ROOT = "/project"
+UNSEEN = "limits_fresh3.jsonl"
+PAIRS = ("limits_fresh.jsonl", "limits_fresh2_dev.jsonl", "limits_fresh2.jsonl", UNSEEN)
 STYLES = ("plain", "typo", "indirect", "language")
 STOPPED = 4  # a call with this score or less is asked about, or denied
 
@@ -50,10 +56,11 @@ def open_session(messages: Iterable[str], gold: list[str] | None) -> Session:
     for text in texts:
         session.prompt(text)
     if gold is not None:
-        options, quote = parse_options(gold)
-        if any(has_quote(text, quote) for text in texts):  # otherwise `limit add` refuses it
-            limits = build_limits(options, quote, "agent", root=ROOT, cwd=ROOT)
-            session.charter = add_limits(session.charter, limits)
+        with suppress(InvalidValue):  # `limit add` refuses it
+            options, quote = parse_options(gold)
+            if any(has_quote(text, quote) for text in texts):
+                limits = build_limits(options, quote, "agent", root=ROOT, cwd=ROOT)
+                session.charter = add_limits(session.charter, limits)
     return session
 
 
@@ -68,9 +75,8 @@ def is_stopped(case: Case, which: str, gold: list[str] | None) -> bool:
 
 def measure_pairs(cases: list[Case], show: str) -> None:
     print(f"{'':10}{'pairs':>7}{'rules':>14}{'agent':>14}{'reminded':>10}   (found, twins alarmed)")
-    for style in (*STYLES, "all", "even"):
-        unseen = [case for case in cases if int(case["id"][1:]) % 2 == 0]
-        mine = [one for one in cases if style in (one["style"], "all")] or unseen
+    for style in (*STYLES, "all"):
+        mine = [one for one in cases if style in (one["style"], "all")]
         line = f"{style:10}{len(mine):>7}"
         for recorded in (False, True):
             found = [is_stopped(one, "breaks", one["gold"] if recorded else None) for one in mine]
@@ -97,15 +103,18 @@ def _print_errors(cases: list[Case], found: list[bool], wrong: list[bool], reade
 def measure_ordinary(cases: list[Case], *, show: bool) -> None:
     count: Counter[str] = Counter()
     for case in cases:
-        session = open_session([case["text"]], None)
+        messages = case.get("messages") or [case["text"]]
+        session = open_session(messages, None)
         limits = session.charter.limits
-        verdict = session.action("a", case["action"]["tool"], case["action"]["input"])
-        alarm = any(rule.rule == "limit" for rule in verdict.rules)
+        alarm = False
+        for number, call in enumerate(case.get("keeps") or [case["action"]]):
+            verdict = session.action(str(number), call["tool"], call["input"])
+            alarm = alarm or any(rule.rule == "limit" for rule in verdict.rules)
         count["a limit was read"] += bool(limits)
         count["the work was alarmed"] += alarm
-        count["the agent would be reminded"] += not limits and has_limit_cue(case["text"])
+        count["the agent would be reminded"] += not limits and any(map(has_limit_cue, messages))
         if show and limits:
-            print(case["id"], case["text"], [tuple(each)[:3] for each in limits])
+            print(case["id"], messages, [tuple(each)[:3] for each in limits])
     print(f"ordinary requests: {len(cases)}")
     for what, number in count.items():
         print(f"  {what}: {number} ({number / len(cases):.1%})")
@@ -115,8 +124,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--show", default="", choices=("", *STYLES, "all", "ordinary"))
     show = parser.parse_args().show
-    measure_pairs(read("limits_fresh.jsonl"), show)
-    measure_ordinary(read("ordinary.jsonl"), show=show == "ordinary")
+    for name in PAIRS:
+        print(name)
+        measure_pairs(read(name), show if name != UNSEEN else "")
+    for name in ("ordinary.jsonl", "ordinary2.jsonl"):
+        print(name)
+        measure_ordinary(read(name), show=show == "ordinary")
 
 
 if __name__ == "__main__":

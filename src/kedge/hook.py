@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LARGEST = 10_000_000  # bytes of an event
 LIMIT = 6.0  # seconds for an answer
 RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
+END_LIMITS = 1.2, 0.8  # the same for the end of a session of Codex, which waits three
 WAIT = 0.5  # seconds to wait for a lock, or for a database that others write to
 TASK = "KEDGE_TASK"  # names the task that the session is bound to
 _NOTIFIES = ("claude", "codex")  # agents that show their user a line at the start of a session
@@ -30,24 +31,27 @@ JUDGE = "KEDGE_JUDGE"  # set for a judge that kedge itself started
 def main(agent: str) -> int:
     """Answer the event on standard input within the limit, or not at all."""
     event: dict[str, Any] = {}
+    limit, record_limit = LIMIT, RECORD_LIMIT
     if os.environ.get(JUDGE):
         sys.stdin.buffer.read(_LARGEST)
         return 0
     try:
-        signal.signal(signal.SIGALRM, _time_out)
-        signal.setitimer(signal.ITIMER_REAL, LIMIT)
+        _limit_time(limit)
         from kedge.store import sqlite
 
         sqlite.BUSY_SECONDS = WAIT
         event = _parse_event(sys.stdin.buffer.read(_LARGEST))
-        root, home = _locate_project(_find_start(event))
+        if agent == "codex" and event.get("hook_event_name") == "SessionEnd":
+            limit, record_limit = END_LIMITS
+            _limit_time(limit)
+        root, home = locate_project(_find_start(event))
         answer = _answer_event(root, home, agent, event)
         if answer:
             sys.stdout.write(json.dumps(answer))
             sys.stdout.flush()
         _finish_event(root, home, agent, event)
     except Exception as error:  # noqa: BLE001 - the agent goes on, whatever it is
-        signal.setitimer(signal.ITIMER_REAL, RECORD_LIMIT)
+        _limit_time(record_limit)
         _record_error(agent, event, error)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -58,8 +62,14 @@ class HookTimeout(Exception):
     """The answer took longer than an agent should wait."""
 
 
-def _time_out(*_: object) -> None:
-    raise HookTimeout(f"no answer within {LIMIT:g} s")
+def _limit_time(seconds: float) -> None:
+    """Raise HookTimeout after so many seconds from now."""
+
+    def time_out(*_: object) -> None:
+        raise HookTimeout(f"no answer within {seconds:g} s")
+
+    signal.signal(signal.SIGALRM, time_out)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _find_start(event: dict[str, Any]) -> str:
@@ -67,7 +77,7 @@ def _find_start(event: dict[str, Any]) -> str:
     return os.environ.get("CLAUDE_PROJECT_DIR") or str(event.get("cwd") or ".")
 
 
-def _locate_project(start: str) -> tuple[str, str]:
+def locate_project(start: str) -> tuple[str, str]:
     """Return the project's root, and the directory where kedge keeps its data."""
     from kedge.host import plain_repo
 
@@ -130,7 +140,9 @@ def _start_session(root: str, home: str, agent: str, event: dict[str, Any]) -> d
     if text and (not run or source == "compact"):  # the run's prompt has it
         context = {"hookEventName": "SessionStart", "additionalContext": text}
         answer["hookSpecificOutput"] = context
-    notice = summary.write_start_notice(brief.policy, brief.binding)
+    notice = summary.write_start_notice(
+        brief.policy, brief.binding, [quote for quote, _ in brief.limits]
+    )
     if notice and not run and source != "compact" and agent in _NOTIFIES:
         answer["systemMessage"] = notice
     return answer
@@ -138,10 +150,10 @@ def _start_session(root: str, home: str, agent: str, event: dict[str, Any]) -> d
 
 def _watch_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
     """Pass an event to the watch, record its faults, and return its answer."""
-    from kedge.drift.watch import sensor
+    from kedge.drift.watch import entry
 
     task, run = os.environ.get(TASK), os.environ.get(RUN)
-    answer, faults = sensor.answer_event(root, home, agent, event, task, unattended=bool(run))
+    answer, faults = entry.answer_event(root, home, agent, event, task, unattended=bool(run))
     for fault in faults:
         _record_error(agent, event, RuntimeError(fault))
     return answer

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support import Kedge, Ran, assert_clear
 
-from kedge.drift.watch import sensor
+from kedge.drift.watch import entry
 
 SESSION = "5f0c0de-1"
 SAID = "Fix the expiry of tokens. Bitte rühr package.json und die Migrationen nicht an!"
@@ -29,9 +29,7 @@ class Watched:
         root = self.kedge.directory
         told = {"session_id": session, "cwd": str(root), "hook_event_name": event, **more}
         home = str(root / ".git" / "kedge")
-        answer, faults = sensor.answer_event(
-            str(root), home, "claude", told, None, unattended=False
-        )
+        answer, faults = entry.answer_event(str(root), home, "claude", told, None, unattended=False)
         assert faults == []
         return answer
 
@@ -264,3 +262,11 @@ def test_secrets_in_a_quote_are_redacted_as_in_messages(watched: Watched, repo: 
     assert secret not in json.dumps(limit)
     data = b"".join(path.read_bytes() for path in (repo / ".git" / "kedge").glob("kedge.db*"))
     assert secret.encode() not in data
+
+
+def test_limits_of_a_message_that_no_hook_has_read_yet_are_listed(watched: Watched) -> None:
+    watched.says("Clean up the parser. Don't touch src/lexer.py.")  # only noted: a second message
+    (limit,) = watched.limits()
+    assert (limit["paths"], limit["source"]) == (["src/lexer.py"], "rules")
+    watched.says("Do not commit anything.")
+    assert watched.add("--no", "commit", "--quote", "Do not commit anything").code == 0

@@ -246,8 +246,9 @@ class TestCommand:
     def test_a_directory_with_nothing_in_it(self, kedge: Kedge, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         assert kedge.json("drift", "replay", str(tmp_path / "empty")) == []
-        said = kedge("drift", "replay", str(tmp_path / "empty")).out
-        assert said == "0 sessions, 0 actions: 0 sessions with alarms, 0 alarms\n"
+        ran = kedge("drift", "replay", str(tmp_path / "empty"))
+        assert ran.out == ""
+        assert f"no session of Claude Code or Codex was found; looked in {tmp_path}" in ran.err
 
 
 class TestHistory:
@@ -323,6 +324,36 @@ def test_the_map_of_the_current_project_is_used(kedge: Kedge, repo: Path, tmp_pa
     assert found[str(repo)][0]["rules"][0]["evidence"].startswith(evidence)
 
 
+@pytest.mark.parametrize(
+    ("calls", "deleted"),
+    [
+        (["pytest tests/test_claim.py", "rm tests/test_claim.py"], 0),
+        (["python3 try_claim", "rm -rf try_claim"], 0),
+        (["python3 try_claim", "rm -r try_claim tests/test_claim.py"], 0),
+        (["rm tests/test_claim.py"], 1),  # nothing shows that it is the session's
+        (["pytest tests/test_token.py", "rm tests/test_token.py"], 1),
+        (["pytest tests/test_old.py", "rm tests/test_old.py"], 1),  # git had it
+        (["python3 src/auth", "rm -rf src/auth"], 1),
+        (["python3 try_claim", "rm -rf try_claim src/auth/*"], 1),
+    ],
+)
+def test_what_is_run_is_own_if_the_project_never_had_it(
+    kedge: Kedge, repo: Path, tmp_path: Path, calls: list[str], deleted: int
+) -> None:
+    """The call that creates a script or a test is not always in the record."""
+    mapped.fill(repo)
+    (repo / "tests" / "test_old.py").write_text("def test_old(): pass\n")
+    for message in ("tests: add", "tests: remove"):
+        git(repo, "add", "-A")
+        git(repo, "commit", "--quiet", "-m", message)
+        (repo / "tests" / "test_old.py").unlink(missing_ok=True)
+    session = Session(cwd=str(repo)).asks(mapped.GOAL)
+    for command in calls:
+        session.calls("Bash", command=command)
+    (told,) = kedge.json("drift", "replay", str(session.write(tmp_path / "s-1.jsonl")))
+    assert len(told["alarms"]) == deleted
+
+
 def test_a_map_that_cannot_be_made_is_a_warning(kedge: Kedge, repo: Path, tmp_path: Path) -> None:
     session = Session(cwd=str(repo)).asks(GOAL).edits(f"{repo}/src/grammar.py")
     file = session.write(tmp_path / "s-1.jsonl")
@@ -331,3 +362,84 @@ def test_a_map_that_cannot_be_made_is_a_warning(kedge: Kedge, repo: Path, tmp_pa
     answer = json.loads(done.out)
     assert [each["score"] for each in answer["data"][0]["alarms"]] == [3]
     assert answer["warnings"][0].startswith("replayed without a map: ")
+
+
+GENERIC = (
+    "Clean up: enhance readability, avoid redundant wording, simplify and unify legacy workarounds,"
+    " tighten and modernize outdated handling, ensure consistent behavior"
+)
+ELSEWHERE = {"src/charts/bar.py": "ticks = 3", "src/charts/pie.py": "sweep = 4"}
+TEXTS = {"docs/upgrade.md": "Call it a voucher.", "docs/intro.rst": "Call it a voucher."}
+
+
+@pytest.mark.parametrize(
+    ("goal", "work", "alarms"),
+    [
+        (GENERIC, ELSEWHERE, False),
+        ("Reject tokens whose claims have passed their expiry", ELSEWHERE, True),
+        ("Extend the documentation of claims for Windows", TEXTS, False),
+        ("Extend the login by claims for Windows", TEXTS, True),
+    ],
+)
+def test_short_requests_are_judged_by_what_they_name(
+    kedge: Kedge, repo: Path, tmp_path: Path, goal: str, work: dict[str, str], alarms: bool
+) -> None:
+    """Words that any request has name no place; others name files for what they are."""
+    mapped.fill(repo)
+    for path in TEXTS:
+        (repo / path).parent.mkdir(parents=True, exist_ok=True)
+        (repo / path).write_text("x\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "--quiet", "-m", "add")
+    session = Session(cwd=str(repo)).asks(goal)
+    for path, text in work.items():
+        session.calls("Edit", file_path=f"{repo}/{path}", old_string="", new_string=text)
+    file = session.write(tmp_path / "s-1.jsonl")
+    (told,) = kedge.json("drift", "replay", "--min-level", "nudge", str(file))
+    assert bool(told["alarms"]) is alarms, told["alarms"]
+
+
+LONG = (
+    "Fix `verify_token`: tokens whose exp claim has passed must be rejected, tokens whose audience"
+    " differs must be logged, and the login must count refused attempts per client."
+)
+SCRIPTS = ["probe_1.py", "trial/run.py", "probe_2.sh", "probe_3.py"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "scores"),
+    [
+        (SCRIPTS, [(3, 6), (4, 6)]),  # the first ones cost nothing
+        (["src/charts/bar.py", "src/charts/pie.py"], [(2, 7)]),
+        ([*SCRIPTS[:2], "src/charts/bar.py"], [(3, 6)]),  # they count when the project changes
+        (["notes/a.css", "notes/b.css"], [(2, 7)]),  # no script
+    ],
+)
+def test_the_first_scripts_that_try_something_cost_nothing(
+    kedge: Kedge, repo: Path, tmp_path: Path, paths: list[str], scores: list[tuple[int, int]]
+) -> None:
+    mapped.fill(repo)
+    session = Session(cwd=str(repo)).asks(LONG)
+    for path in paths:
+        text = "radius = 12\nsweep = 360\n"
+        if path.startswith("src/"):
+            session.calls("Edit", file_path=f"{repo}/{path}", old_string="", new_string=text)
+        else:
+            session.calls("Write", file_path=f"{repo}/{path}", content=text)
+    file = session.write(tmp_path / "s-1.jsonl")
+    (told,) = kedge.json("drift", "replay", "--min-level", "nudge", str(file))
+    assert [(each["step"], each["score"]) for each in told["alarms"]] == scores
+
+
+@pytest.mark.parametrize(("word", "term"), [("pie", "-1.0"), ("path", "+0.0")])
+def test_a_file_that_a_request_names_by_a_word_is_evidence(
+    kedge: Kedge, repo: Path, tmp_path: Path, word: str, term: str
+) -> None:
+    mapped.fill(repo)
+    session = Session(cwd=str(repo)).asks(f"{LONG} Log them for the {word}, too.")
+    for text in ("radius = 12", "sweep = 360"):
+        place = f"{repo}/src/charts/pie.py"
+        session.calls("Edit", file_path=place, old_string="", new_string=text)
+    file = session.write(tmp_path / "s-1.jsonl")
+    (told,) = kedge.json("drift", "replay", "--min-level", "nudge", str(file))
+    assert f"files named like it {term}," in told["alarms"][0]["rules"][0]["evidence"]

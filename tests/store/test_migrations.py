@@ -25,6 +25,8 @@ ADDED = {
     "expected_scope": "c024e0db3e560df7",
     "bindings": "c69a2a6b2cc98d14",
     "limit_records": "0fc36e7909d658a9",
+    "unread_messages": "d9f6dc7894cb1a75",
+    "session_process": "301f7b5102c1d10f",
 }
 # A row for a table of each step.
 ROWS = {
@@ -39,6 +41,10 @@ ROWS = {
     "expected_scope": "INSERT INTO session_scope VALUES ('s1', 'goal', 'a.py\t100')",
     "bindings": "INSERT INTO claim VALUES ('k1', '/p', 'ada', '2026')",
     "limit_records": "INSERT INTO session_limit VALUES (1, 's1', 'a1', '{}', '2026', NULL)",
+    "unread_messages": (
+        "INSERT INTO session (id, agent, project, policy, started_at, checked_at, unread, turn)"
+        " VALUES ('s2', 'claude', '/p', 'advise', '2026', '2026', '[]', 2)"
+    ),
 }
 
 

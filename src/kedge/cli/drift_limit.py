@@ -9,9 +9,9 @@ import click
 
 from kedge import config
 from kedge.cli.commands import Group
-from kedge.cli.drift_sessions import SessionRecords, open_records
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
+from kedge.cli.session_records import SessionRecords, open_records
 from kedge.drift.limits.options import ACTS, LimitOptions, build_limits, write_options
 from kedge.drift.report import account
 from kedge.drift.watch import limit_records

@@ -54,14 +54,30 @@ def replay(
         raise UsageError("give either PATH or --all", hint="kedge drift replay --all")
     begin = _parse_time(since) if since is not None else None
     files = _find_project_files(edge, agent) if every else _find_named(edge, paths)
+    found = sessions.group_sessions(files)
     selected = [
         each
-        for each in sessions.group_sessions(files)
+        for each in found
         if agent in (None, each.agent)
         and (begin is None or max(file.changed for file in each.files) >= begin.timestamp())
     ]
     replays = list(_replay_sessions(edge, selected, begin, least))
-    return Reply(replays, lambda: _summarise(edge, replays))
+    if not replays:
+        edge.warn(_explain_nothing(edge, paths, agent, len(found)))
+    return Reply(replays, lambda: _summarise(edge, replays) if replays else None)
+
+
+def _explain_nothing(edge: Edge, paths: tuple[Path, ...], agent: str | None, found: int) -> str:
+    """Say why no session was replayed, and where kedge looked for them."""
+    if found:
+        what = f"{count_noun(found, 'session')} found, but none as --since and --agent ask for"
+    else:
+        what = "no session of Claude Code or Codex was found"
+    if paths:
+        return f"{what}; looked in {', '.join(map(str, paths))}"
+    root = edge.project().root
+    places = locations.describe_places(root, (agent,) if agent else sessions.AGENTS)
+    return f"{what} that ran in {root}; looked in {', '.join(places)}"
 
 
 def _parse_time(since: str) -> datetime:

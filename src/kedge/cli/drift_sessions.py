@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 
 import click
@@ -12,126 +11,33 @@ import click
 from kedge.cli import drift_view
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
+from kedge.cli.session_records import SessionRecords, explain_none, open_records
 from kedge.drift.report import account
 from kedge.drift.report.page import render_page
-from kedge.errors import FileError, KedgeError
+from kedge.errors import KedgeError
 from kedge.host import clock, files
-from kedge.host.project import Project
 from kedge.host.redact import redact
 from kedge.host.text import count_noun, shorten
-from kedge.store import sessions, sqlite
-from kedge.store.migrations import migrate
+from kedge.store import sessions
 
 REPORT = "drift.html"  # in the database's directory, outside git
-_LAST = "last"
-_NONE = "no session is being watched"
-_SET_UP = "kedge init installs the hooks, kedge doctor checks that they run"
-_CANDIDATES = 5  # in a hint
 _ERROR_LENGTH = 200  # characters
-
-
-@contextmanager
-def open_records(edge: Edge) -> Iterator[SessionRecords]:
-    """Open the project's database; if there is none, use an empty one in memory."""
-    project = edge.project()
-    path = project.home() / sqlite.FILE
-    if path.exists():
-        db, warnings = sqlite.connect(path.parent)
-        edge.warn(*warnings)
-    else:
-        db = sqlite3.connect(":memory:", isolation_level=None)
-        migrate(db)
-    try:
-        yield SessionRecords(project, db)
-    except sqlite3.Error as error:
-        raise FileError(f"cannot read {path}: {error}", hint="kedge doctor") from error
-    finally:
-        db.close()
-
-
-class SessionRecords:
-    """The recorded sessions of a project."""
-
-    def __init__(self, project: Project, db: sqlite3.Connection) -> None:
-        self.project = project
-        self.db = db
-        self.short = account.shorten_ids(sessions.find_ids(db, ""))
-
-    def rows(self, last: int = 1000) -> list[dict[str, Any]]:
-        """Return the project's sessions, latest first."""
-        return sessions.sessions(self.db, project=str(self.project.root), last=last)
-
-    def find(self, given: str) -> dict[str, Any]:
-        """Return the session with this id or unique prefix of an id; `last` is the latest."""
-        if given == _LAST:
-            rows = self.rows(1)
-            if not rows:
-                raise KedgeError("no session is recorded", hint=_SET_UP)
-            return rows[0]
-        known = given.encode("utf-8", "replace").decode()  # no id contains half a character
-        row = sessions.get(self.db, known)
-        names = [] if row or not known else sessions.find_ids(self.db, known)
-        if len(names) == 1:
-            row = sessions.get(self.db, names[0])
-        if row is None:
-            raise self._not_found(given, names)
-        return row
-
-    def status_of(self, row: dict[str, Any], since: str) -> account.SessionStatus:
-        return account.build_status(row, since, self.short.get(row["id"], ""))
-
-    def account(self, row: dict[str, Any], since: str) -> account.Account:
-        name = row["id"]
-        return account.build_account(
-            self.status_of(row, since),
-            row,
-            sessions.charters(self.db, name),
-            sessions.steps(self.db, name),
-            sessions.events(self.db, name),
-        )
-
-    def last_correction(self, row: dict[str, Any], since: str) -> dict[str, Any] | None:
-        """Return the last correction that the session's agent received, and how it came back."""
-        if not sessions.events(self.db, row["id"]):
-            return None
-        for event in reversed(self.account(row, since).events):
-            if event.correction:
-                return {
-                    "step": event.position,
-                    "level": event.level,
-                    "at": event.at,
-                    "text": event.correction,
-                    "recovered": event.recovered,
-                }
-        return None
-
-    def _not_found(self, given: str, names: list[str]) -> KedgeError:
-        what = f"{len(names)} sessions start with" if names else "no session starts with"
-        near = names or [row["id"] for row in self.rows(_CANDIDATES)]
-        shown = ", ".join(self.short[each] for each in near[:_CANDIDATES])
-        more = f" and {len(near) - _CANDIDATES} more" if len(near) > _CANDIDATES else ""
-        hint = f"{'they' if names else 'the latest'} are: {shown}{more}" if near else _SET_UP
-        return KedgeError(f"{what} {given[:80]!r}", hint=hint, data={"candidates": near})
 
 
 @click.command(cls=KedgeCommand)
 @click.option("--all", "every", is_flag=True, help="Include finished and abandoned sessions.")
-def status(edge: Edge, every: bool) -> Reply:
+@click.option("--follow", is_flag=True, help="Show changes as they happen, until Ctrl-C.")
+def status(edge: Edge, every: bool, follow: bool) -> Reply:
     """Show the sessions that are watched."""
-    since = account.day_before(clock.now())
+    if follow:
+        from kedge.cli import drift_follow
+
+        drift_follow.follow(edge, every=every)
     with open_records(edge) as record:
-        rows = record.rows()
-        selected = [(record.status_of(row, since), row) for row in rows]
-        if not every:
-            selected = [each for each in selected if each[0].status == account.ACTIVE]
-        shown = [
-            {**account.data(head), "last_correction": record.last_correction(row, since)}
-            for head, row in selected
-        ]
+        shown, known = record.describe(every=every)
         _warn_of_errors(edge, record.db)
     if not shown:
-        hint = f"--all shows {len(rows)} that ended or are silent" if rows else _SET_UP
-        edge.warn(f"{_NONE}: {hint}")
+        edge.warn(explain_none(record.project, known))
     return Reply(shown, lambda: drift_view.list_sessions(shown))
 
 
@@ -197,7 +103,7 @@ def report(edge: Edge, output: str | None, chosen: tuple[str, ...], last: int) -
     with open_records(edge) as record, closing(progress):
         rows = [record.find(each) for each in dict.fromkeys(chosen)] or record.rows(last)
         if not rows:
-            raise KedgeError("no session is recorded", hint=_SET_UP)
+            raise record.no_session()
         rows = list({row["id"]: row for row in rows}.values())
         since = account.day_before(max(row["checked_at"] for row in rows))
         accounts = []

@@ -60,6 +60,28 @@ def list_sessions(rows: Sequence[Mapping[str, Any]]) -> str:
     return table(headers, shown) + clean("".join(f"{line}\n" for line in lines))
 
 
+def describe_verdict(step: RecordedStep | None) -> str:
+    """Describe a step's verdict in one line; "" without a step."""
+    if step is None:
+        return ""
+    reason = f": {step.rules[0].rule}, {step.rules[0].evidence}" if step.rules else ""
+    level = "" if step.level == "none" else f" {step.level}"
+    return shorten(f"{step.what}, {step.score}/10{level}{reason}", _LINE)
+
+
+def follow_line(at: str, row: Mapping[str, Any]) -> str:
+    """Return what changed in a session as one line for a pipe."""
+    cells = (at[11:19], *_cells(row), row["last_verdict"], shorten(row["goal"], _PIPED))
+    return table((), [cells])
+
+
+def follow_screen(at: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the sessions with their last verdicts as they stand on a terminal."""
+    lines = [f"{row['short']} last: {row['last_verdict']}" for row in rows if row["last_verdict"]]
+    below = [*lines, "", f"{at[11:19]} UTC, Ctrl-C ends"]
+    return list_sessions(rows) + clean("".join(f"{line}\n" for line in below))
+
+
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["short"],

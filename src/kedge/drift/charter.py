@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kedge.drift.limits.limit import Limit
+from kedge.drift.limits.limit import OUT_OF_SCOPE, Limit
 from kedge.drift.limits.limit import parse as parse_limit
 from kedge.host.record import NamedTuple
 
@@ -158,7 +158,7 @@ def charter_for_task(task: Any) -> Charter:
     outside = _from_root(getattr(task, "scope_out", ()))
     limits = tuple(each._replace(source="task") for each in read(description).forbidden)
     if outside:
-        quote = f"out of scope: {', '.join(path[1:] for path in outside)}"
+        quote = f"{OUT_OF_SCOPE}{', '.join(path[1:] for path in outside)}"
         limits = (*limits, Limit("no_touch", outside, quote, source="task"))
     declared = (path[1:] for path in inside)
     named = _limit_names(dict.fromkeys((*declared, *find_names(text))))

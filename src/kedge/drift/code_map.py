@@ -34,6 +34,10 @@ class StoredMap:
     def expect(self, goal: str) -> None:
         """Do nothing: the files are ranked aside."""
 
+    def has_path(self, path: str) -> bool:  # noqa: ARG002 - the same for every map
+        """Return True: hooks ask the working tree."""
+        return True
+
     def near(self, path: str) -> Collection[str]:
         return self._neighbours.near(path)
 
@@ -64,6 +68,9 @@ class RankedMap:
 
     def expect(self, goal: str) -> None:
         self._scope = self._scope.merge(self._ranker.find_relevance(goal))
+
+    def has_path(self, path: str) -> bool:
+        return path.rstrip("/") in self._ranker.known_paths
 
     def near(self, path: str) -> Collection[str]:
         return self._neighbours.near(path)

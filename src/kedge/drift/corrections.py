@@ -6,6 +6,7 @@ agent; where a call is asked about or denied, a second text addresses the user.
 
 from __future__ import annotations
 
+from kedge.drift.limits.limit import OUT_OF_SCOPE
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -107,7 +108,9 @@ def _describe_call(rules: Sequence[Penalty]) -> str:
     if rule == "limit":
         act, _, quote = evidence.partition(_AGAINST)
         said = _shorten(quote.removesuffix("”"), _MOST_QUOTE)
-        return f"kedge: this {_shorten(act, _MOST_ACT)}. You said: “{said}”."
+        paths = said.removeprefix(OUT_OF_SCOPE)
+        why = f"You said: “{said}”." if paths == said else f"The task puts {paths} out of scope."
+        return f"kedge: this {_shorten(act, _MOST_ACT)}. {why}"
     return f"kedge: you did not ask for this: it {rule}: {_shorten(evidence, _MOST_ACT)}."
 
 

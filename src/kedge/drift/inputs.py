@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
 
 _UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
-_LONGEST = 1 << 16  # characters of a prompt
-
-
-def read_prompt(text: object) -> str:
-    """Return a message of the user, without secrets and what exceeds a size."""
-    return redact(str(text or "")[:_LONGEST])
 
 
 def read_call(context: CallContext, tool: str, given: Any, id: str) -> Action:  # noqa: A002

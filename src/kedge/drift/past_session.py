@@ -9,6 +9,7 @@ from kedge.drift.charter import add_limits
 from kedge.drift.engine import Session
 from kedge.drift.language.prompts import users_words
 from kedge.drift.limits import quotes
+from kedge.drift.prompt import read_prompt
 from kedge.host.redact import redact
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class PastSession:
 
     def prompt(self, text: str) -> None:
         """Take a message of the user."""
-        message = inputs.read_prompt(text)
+        message = read_prompt(text)
         revision = self.engine.charter.revision
         self.engine.prompt(message)
         if self.engine.charter.revision != revision:

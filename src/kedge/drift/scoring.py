@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 WATCH = "switches off the watch"
 # log-odds from which distance from the goal costs one, two and three points
 _DISTANT, _FAR, _FARTHER, _FARTHER_SHORT = 0.75, 1.25, 2.25, 2.1
-_LOST = 3.0  # for several changes in a row, worth a correction
+_LOST = 2.5  # for several changes in a row, worth a correction
 _AWAY, _AWAY_SHORT = 2.0, 3.0  # distance from the work so far, from which it costs three points
 _SHORT = 14  # a request with fewer pairs of words is short
 _FAR_AWAY = 3.25
 _RUN = 2  # changes in a row that must be far for more than a nudge
+_SCRATCH = 3  # of the last five changes that the map cannot place, from which they count
 _DEPARTURES = 2  # changes in a row that depart, for more than a nudge
 _SURE = 0.75  # weight of a breach
 _LIKELY = 0.5
@@ -97,11 +98,11 @@ def judge(
     about = find_action_terms(action, charter.named)
     relevance = distance.find_relevance(files, code_map)
     after = record_action(memory, action, about, relevance)
-    before, memory = memory, own_work.record_action(after, memory, action, exists)
+    before, memory = memory, own_work.record_action(after, memory, action, exists, code_map)
     before = before._replace(made=memory.made)  # what the action itself creates is its own as well
     rules: list[Penalty] = []
     if action.kind not in ("read", "plan") or action.effects.unread:
-        own = own_work.find_own_deletions(before, action, exists, tree)
+        own = own_work.find_own_deletions(before, action, exists, tree, code_map)
         rules += _check_limits(charter.limits, before, action, own, exists, tree, read)
         own |= own_work.find_missing(action, exists)
         rules += _check_unread(charter, action)
@@ -113,7 +114,7 @@ def judge(
     elif action.effects.read:  # reading is free, unless the user ruled it out
         unread = [limit for limit in charter.limits if limit.meant[0] == "no_read"]
         rules += _check_limits(unread, before, action, frozenset(), exists, tree, read)
-    if files:
+    if files and not repeats.takes_back(memory, action):
         rules += _check_scope(charter, files, code_map)
         judged = tuple(path for path in files if not _is_own_removal(memory, action, path))
         if not all(map(distance.is_companion, judged)) or (judged and relevance is not None):
@@ -331,8 +332,13 @@ def _is_own_removal(memory: SessionMemory, action: Action, path: str) -> bool:
 def _check_topic(
     charter: Charter, memory: SessionMemory, files: tuple[str, ...], code_map: CodeMap | None
 ) -> tuple[list[Penalty], SessionMemory]:
-    """Penalize work that is far from the goal, or from the work before it."""
+    """Penalize work that is far from the goal, or from the work before it.
+
+    The first new scripts where the map ranks nothing cost nothing: they often only try something.
+    """
     measured = distance.measure(memory, charter.named, files, code_map)
+    scratch = not measured.departs and _is_scratch(memory, files, code_map)
+    scratch = scratch and sum(step.relevance is None for step in memory.window) < _SCRATCH
     short = len(memory.pairs) < _SHORT
     farther, away = (_FARTHER_SHORT, _AWAY_SHORT) if short else (_FARTHER, _AWAY)
     far = (
@@ -344,7 +350,18 @@ def _check_topic(
     if not far:
         memory = record_course(memory, files)
     lost = _weigh_distance(measured, farther, away, memory.run)
+    if scratch:
+        lost = 0
     return [_explain_distance(measured, away, files, lost)] if lost else [], memory
+
+
+def _is_scratch(memory: SessionMemory, files: Sequence[str], code_map: CodeMap | None) -> bool:
+    """True if a change is only to new scripts of the session where the map ranks nothing."""
+    if code_map is None or not code_map.leaders or not memory.window:
+        return False
+    if memory.window[-1].relevance is not None:
+        return False
+    return all(path.endswith(own_work.SCRIPTS) and own_work.is_own(memory, path) for path in files)
 
 
 def _weigh_distance(measured: Distance, farther: float, away: float, run: int) -> int:

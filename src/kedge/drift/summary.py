@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kedge.drift.course import LEVELS, NORMAL, ON_COURSE
+from kedge.host.text import shorten
 from kedge.store import sessions
 
 TYPE_CHECKING = False
@@ -19,6 +20,8 @@ _GRAVE = LEVELS.index("intervene")
 _FILES = 200
 _DECISIONS = 20
 _LONGEST = 240  # characters of a decision
+_TITLE = 80  # characters of a task's title in a line
+_QUOTE, _QUOTES = 60, 2  # characters of a limit in a line, and how many of them
 
 
 def summarize(db: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def write_notice(session: str, summary: dict[str, Any]) -> str:
     return f"kedge: needs review: {summary['why'][0]}{rest} (kedge drift explain {session[:8]})"
 
 
-def write_start_notice(policy: str, binding: Binding) -> str:
+def write_start_notice(policy: str, binding: Binding, limits: Sequence[str] = ()) -> str:
     """Write the line that tells the user what is watched; "" if nothing is."""
     from kedge.drift.watch.answers import OFF
     from kedge.tasks.binding import describe_binding
@@ -87,13 +90,22 @@ def write_start_notice(policy: str, binding: Binding) -> str:
     if policy == OFF:
         return ""
     if binding.task is not None:
-        task = f", {describe_binding(binding.task.id, binding.how)}: {binding.task.title}"
+        title = shorten(binding.task.title, _TITLE)
+        task = f", {describe_binding(binding.task.id, binding.how)}: {title}"
     elif binding.candidates:
         names = ", ".join(each.id for each in binding.candidates[:5])
         task = f", bound to no task: {len(binding.candidates)} are in progress here ({names})"
     else:
-        task = ""
-    return f"kedge watches this session ({policy}){task}"[:_LONGEST]
+        task = ": tool calls are compared with what you ask"
+    return f"kedge watches this session ({policy}){task}; {_name_limits(limits)}"
+
+
+def _name_limits(limits: Sequence[str]) -> str:
+    if not limits:
+        return "no limits yet"
+    shown = ", ".join(f"“{shorten(each, _QUOTE)}”" for each in limits[:_QUOTES])
+    more = f" and {len(limits) - _QUOTES} more" if len(limits) > _QUOTES else ""
+    return f"{'limit' if len(limits) == 1 else 'limits'}: {shown}{more}"
 
 
 def write_reminder(

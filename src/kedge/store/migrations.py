@@ -132,6 +132,18 @@ def limit_records(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE step ADD COLUMN asked TEXT NOT NULL DEFAULT '[]'")
 
 
+def unread_messages(db: sqlite3.Connection) -> None:
+    """Messages of the user that were noted and not read yet; `turn` counts what may change a goal:
+    messages, and changes of the session's task."""
+    db.execute("ALTER TABLE session ADD COLUMN unread TEXT NOT NULL DEFAULT '[]'")
+    db.execute("ALTER TABLE session ADD COLUMN turn INTEGER NOT NULL DEFAULT 0")
+
+
+def session_process(db: sqlite3.Connection) -> None:
+    """The process of a session's agent, as `host.agent_process` describes it."""
+    db.execute("ALTER TABLE session ADD COLUMN process TEXT NOT NULL DEFAULT ''")
+
+
 STEPS: tuple[Step, ...] = (
     map_cache,
     anchors,
@@ -141,6 +153,8 @@ STEPS: tuple[Step, ...] = (
     expected_scope,
     bindings,
     limit_records,
+    unread_messages,
+    session_process,
 )
 
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
 _LISTS = ("scope", "limits", "keywords", "files", "folders", "rules", "recalled", "evidence",
-          "lacks", "asked")  # fmt: skip
+          "lacks", "asked", "unread")  # fmt: skip
 _BOOLEANS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
 _COLUMNS = (
     "id, agent, project, task, bound, policy, goal, scope, limits, keywords, score, course,"
     " escalation, steps, status, transcript, needs_review, started_at, checked_at, ended_at,"
-    " summary"
+    " summary, process"
 )
 
 
@@ -130,6 +130,11 @@ def find_ids(db: sqlite3.Connection, prefix: str) -> list[str]:
     """Return the ids of the sessions that start with the prefix."""
     query = "SELECT id FROM session WHERE substr(id, 1, ?) = ? ORDER BY id"
     return [name for (name,) in db.execute(query, (len(prefix), prefix))]
+
+
+def find_unread(db: sqlite3.Connection) -> list[str]:
+    """Return the ids of the sessions with messages that nobody has read."""
+    return [name for (name,) in db.execute("SELECT id FROM session WHERE unread != '[]'")]
 
 
 def steps(db: sqlite3.Connection, session: str, *, last: int | None = None) -> list[dict[str, Any]]:

@@ -69,6 +69,9 @@ class Chart:
     def expect(self, goal: str) -> None:
         pass
 
+    def has_path(self, path: str) -> bool:
+        return True
+
     def near(self, path: str) -> Collection[str]:
         return self.neighbours.get(path, ())
 
@@ -95,7 +98,8 @@ def test_odds_are_the_sum_of_the_terms_that_they_show() -> None:
     for odds in (find_goal(make_memory()), find_work(make_memory())):
         assert odds.total == pytest.approx(sum(value for _, value in odds.terms))
     assert [term for term, _ in find_goal(make_memory()).terms] == [
-        "size of the request", "changes so far", "its words met", "files expected for it"
+        "size of the request", "changes so far", "its words met", "files named like it",
+        "files expected for it",
     ]  # fmt: skip
     assert [term for term, _ in find_work(make_memory()).terms] == [
         "size of the request", "words new to the session", "files near the work",
@@ -116,6 +120,13 @@ def test_the_size_of_the_request_raises_the_odds() -> None:
     # below about twenty words the request is short, and how short it is does not count here
     few, fewer = (size(words=dict.fromkeys(WORDS[:count])) for count in (10, 5))
     assert few == fewer == pytest.approx(1.25 * log1p(20) + 2.25 * 3 - 7.25)
+
+
+def test_files_whose_names_are_words_of_the_request_lower_the_odds() -> None:
+    def measure_titles(count: int) -> float:
+        return find_goal(make_memory(titles=dict.fromkeys(WORDS[:count]))).total
+
+    assert measure_titles(0) - measure_titles(3) == pytest.approx(1.5 * log1p(3))
 
 
 def test_each_change_raises_the_odds() -> None:

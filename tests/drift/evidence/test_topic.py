@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedge.drift.evidence import topic
-from kedge.drift.evidence.topic import Terms, extract_terms
+from kedge.drift.evidence.topic import Terms, extract_request_terms, extract_terms, find_kinds
 from kedge.text.words import stem
 
 PIECE = re.compile(r"[A-Za-z][A-Za-z0-9]*|.", re.DOTALL)
@@ -37,7 +37,7 @@ def one_by_one(text: str) -> Terms:
         if not stems:
             before = ""
         for part in stems:
-            if part not in common and len(part) > 2:
+            if part not in common and (len(part) > 2 or part == "ci"):
                 words.add(part)
             if before and not {before, part} <= common:
                 pairs.add(f"{before} {part}")
@@ -52,3 +52,19 @@ def test_terms_of_a_text_are_those_of_its_pieces(text: str) -> None:
 
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
     assert extract_terms("a " * topic.MOST + "berth").words == frozenset()
+
+
+def test_a_request_is_not_about_what_any_request_says() -> None:
+    text = "Clean up wording, and avoid unnecessary allocations when removing unused berths"
+    terms = extract_request_terms(text)  # "removing" and "unused" are forms of such words
+    assert terms.words == {"allocation", "berth"}
+    assert "clean wording" not in terms.pairs
+    assert "unus berth" in terms.pairs
+    assert extract_terms(text).words >= {"clean", "avoid", "unnecessary"}
+
+
+def test_files_are_meant_by_what_they_are() -> None:
+    for path in (".github/workflows/check.yml", ".gitlab-ci.yml", "sub/.circleci/config.yml"):
+        assert extract_terms("Fix CI on Windows").words & extract_terms(find_kinds(path)).words
+    assert find_kinds("docs/intro.html") == find_kinds("README.md") == "documentation"
+    assert find_kinds("src/circle.py\nsrc/docstring.py") == ""

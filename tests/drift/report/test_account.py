@@ -108,10 +108,13 @@ def test_files_and_decisions_come_from_steps_that_were_done(record: Recorded) ->
     at = record.add_drift()
     record.step("src/strayed.py", score=7, is_key_decision=True)
     record.step("src/denied.py", score=2, decision="deny", ok=None, is_key_decision=True)
+    record.step("src/asked.py", score=3, decision="ask", ok=None)
     found = load_account(record)
     assert found.files == ["src/grammar.py", "src/lexer.py", "src/strayed.py"]
     assert [each.position for each in found.decisions] == [at + 1]
-    assert [each.result for each in found.steps[-2:]] == ["done", "denied"]
+    assert [each.result for each in found.steps[-3:]] == [
+        *("done", "denied", "asked about, not done")
+    ]
 
 
 def test_secrets_are_redacted_everywhere(record: Recorded) -> None:

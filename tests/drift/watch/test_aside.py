@@ -385,20 +385,39 @@ def test_nothing_is_started_where_nothing_is_watched(agent: Agent, why: str) -> 
     assert agent.errors() == []
 
 
-def test_a_run_has_no_judge_and_one_turn(agent: Agent, repo: Path) -> None:
+def test_a_message_is_read_aside_for_the_task_of_its_environment(agent: Agent, repo: Path) -> None:
     agent.judge.let_go()
     agent.env |= {"KEDGE_RUN": "r1", "KEDGE_TASK": "k1"}
     kedge = [sys.executable, "-m", "kedge"]
     subprocess.run([*kedge, "task", "add", "Expire tokens", "--id", "k1"], cwd=repo, check=True)
     agent("SessionStart", source="startup")
-    agent.says("# Current task\n\nExpire tokens.")
-    (turn,) = (agent.home / "aside").iterdir()
-    before = turn.stat().st_mtime_ns
-    agent.says("# Current task\n\nGo on.")
-    agent.wait_for_end()
-    assert turn.stat().st_mtime_ns == before
-    assert agent.judge.requests == 0
+    for text in ("# Current task\n\nExpire tokens.", "# Current task\n\nGo on."):
+        agent.says(text)
+        agent.wait_for_end()
+        assert (agent.row()["unread"], agent.row()["task"]) == ([], "k1")
+    assert agent.judge.requests == 0  # the messages of a run are not the user's
     assert agent.errors() == []
+
+
+def test_limits_of_a_noted_message_are_read_aside(agent: Agent) -> None:
+    agent.use_judge("")
+    agent("SessionStart", source="startup")
+    agent.says("Fix the expiry of tokens. Don't touch src/login/form.py.")
+    wait_until(lambda: not agent.row()["unread"])
+    assert [one["subject"] for one in agent.limits()] == [["src/login/form.py"]]
+    agent.wait_for_end()
+    assert agent.errors() == []
+
+
+def test_an_error_while_a_message_is_read_aside_is_recorded(agent: Agent, repo: Path) -> None:
+    agent.use_judge("")
+    agent("SessionStart", source="startup")
+    (repo / ".kedge").mkdir(exist_ok=True)
+    (repo / ".kedge" / "config.toml").write_text("[drift\n")
+    agent.says("Fix the expiry of tokens. Don't touch src/login/form.py.")
+    agent.wait_for_end()
+    assert len(agent.limits()) == 1  # with the default settings
+    assert any("config.toml:1" in error for error in agent.errors())
 
 
 def test_a_session_that_ended_meanwhile_gets_no_limit(agent: Agent) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support import Kedge, git
 
-from kedge.drift.watch import sensor
+from kedge.drift.watch import entry, sensor
 from kedge.store import claims, sessions, sqlite
 
 GOAL = "Make the parser of dates faster. Don't touch package.json."
@@ -30,14 +30,18 @@ class Agent:
         told = {"session_id": self.session, "cwd": str(self.root), "hook_event_name": event, **more}
         home = Path(git(self.root, "rev-parse", "--path-format=absolute", "--git-common-dir")[:-1])
         self.home = home / "kedge"
-        answer, faults = sensor.answer_event(
+        answer, faults = entry.answer_event(
             str(self.root), str(self.home), "claude", told, self.task, unattended=False
         )
         self.faults += faults
         return answer
 
     def says(self, text: str) -> Any:
-        return self("UserPromptSubmit", prompt=text)
+        """Return the answer to a message, which is read as the process aside does."""
+        answer = self("UserPromptSubmit", prompt=text)
+        with closing(sqlite.connect(self.home)[0]) as db:
+            self.faults += sensor.read_messages(db, self.session)
+        return answer
 
     def writes(self, path: str) -> Any:
         """Return what kedge says about a new file, before or after it is written."""
@@ -83,9 +87,11 @@ class Agent:
 @pytest.fixture
 def board(repo: Path, kedge: Kedge) -> Kedge:
     """A repository with two tasks that are not claimed."""
-    git(repo, "commit", "-qm", "first", "--allow-empty")
+    (repo / "check.sh").write_text("exit 0\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "first")
     scope = ("--scope", "src/utils/", "--out-of-scope", "src/middleware/")
-    kedge("task", "add", "Parse dates faster", "--id", "k1", *scope, "--check", "npm test")
+    kedge("task", "add", "Parse dates faster", "--id", "k1", *scope, "--check", "sh check.sh")
     kedge("task", "add", "Draw charts", "--id", "k2", "--scope", "src/charts/")
     return kedge
 
@@ -112,7 +118,10 @@ def test_a_task_that_is_claimed_before_the_session_binds_it(agent: Agent) -> Non
     assert agent.bound == ("k1", "in_progress")
     agent.says(GOAL)
     assert agent.row["goal"] == GOAL
-    assert "out of scope: src/middleware/" in json.dumps(agent.writes(OUT))
+    answer = json.dumps(agent.writes(OUT))
+    assert "out of scope: src/middleware/" in answer
+    assert "The task puts src/middleware/ out of scope." in answer
+    assert "You said" not in answer
     assert "This leaves the scope of the task" in says(agent.writes(BESIDE))
     assert agent.writes("src/utils/dates.ts") is None
 
@@ -136,7 +145,7 @@ def test_a_task_that_the_user_claims_meanwhile_binds_when_the_agent_stops(agent:
     agent.writes("src/utils/dates.ts")
     agent.kedge("task", "claim", "k1")
     stop = agent("Stop", stop_hook_active=False)
-    assert "Task k1 is not proven done: `npm test`" in stop["reason"]
+    assert "Task k1 is not proven done: `sh check.sh`" in stop["reason"]
     assert agent.bound == ("k1", "in_progress")
 
 
@@ -348,3 +357,14 @@ def test_a_task_that_is_closed_before_the_turn_ends_is_still_labelled(agent: Age
         sensor.label_task(project.find(agent.root), agent.session)
     assert "needs-review" in agent.kedge.json("task", "show", "k1")["labels"]
     assert agent.bound == ("k1", "")
+
+
+def test_a_noted_message_keeps_the_task_of_its_environment(kedge: Kedge) -> None:
+    """Who reads it, another program in another environment, changes nothing about that."""
+    for name in ("k1", "k2"):
+        kedge("task", "add", f"Draw chart {name}", "--id", name)
+    agent = Agent(kedge, task="k2")
+    agent("SessionStart", source="startup")
+    agent("UserPromptSubmit", prompt="Draw the second chart.")
+    (row,) = kedge.json("drift", "status")
+    assert row["task"] == "k2"

@@ -222,7 +222,8 @@ def assert_kept_to_scope(harbour: Harbour, model: FakeModel, how: str) -> None:
     assert not (harbour.root / OUT).exists()
     assert (harbour.root / BESIDE).exists()
     *_, beside, last = model.list_requests()
-    assert "out of scope: src/middleware/" in beside.results
+    assert "src/middleware/" in beside.results
+    assert "out of scope" in beside.results
     assert "[kedge] This leaves the scope of the task." in last.given
     assert f"not in the task's scope: {BESIDE}" in last.given
     *_, refused, corrected = harbour.steps()

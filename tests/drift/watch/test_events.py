@@ -16,7 +16,7 @@ import pytest
 from support import Kedge, git
 
 from kedge import hook as hook_file
-from kedge.drift.watch import sensor
+from kedge.drift.watch import entry, sensor
 from kedge.store import recall, sessions, sqlite
 
 GOAL = "Fix the expiry of tokens in src/auth/token.py. Don't touch db/schema.sql."
@@ -39,7 +39,7 @@ class Agent:
 
     def __call__(self, event: str, **more: Any) -> Any:
         told = {"session_id": self.session, "cwd": str(self.root), "hook_event_name": event, **more}
-        answer, faults = sensor.answer_event(
+        answer, faults = entry.answer_event(
             str(self.root),
             str(self.home),
             self.name,
@@ -55,6 +55,13 @@ class Agent:
         return self.root / ".git" / "kedge"
 
     def says(self, text: str) -> Any:
+        """Return the answer to a message, which is read as the process aside does."""
+        answer = self.sends(text)
+        with closing(sqlite.connect(self.home)[0]) as db:
+            self.faults += sensor.read_messages(db, self.session)
+        return answer
+
+    def sends(self, text: str) -> Any:
         return self("UserPromptSubmit", prompt=text)
 
     def before(self, tool: str, given: Any, id: str = "", **more: Any) -> Any:
@@ -646,3 +653,64 @@ def by_command(event: Any, cwd: Path, **env: str) -> subprocess.CompletedProcess
         capture_output=True,
         timeout=60,
     )
+
+
+# Messages that are noted
+
+
+def test_a_noted_message_is_read_by_the_next_event(agent: Agent) -> None:
+    agent("SessionStart", source="startup")
+    assert agent.sends(GOAL) is None
+    assert [message["text"] for message in agent.row()["unread"]] == [GOAL]
+    answer = agent.before("Write", FORBIDDEN)
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "ask"
+    row = agent.row()
+    assert (row["unread"], row["goal"]) == ([], GOAL)
+
+
+def test_noted_messages_are_read_in_order_with_their_time(agent: Agent) -> None:
+    agent("SessionStart", source="startup")
+    agent.sends(GOAL)
+    agent.sends("You may change db/schema.sql after all.")
+    noted = [message["at"] for message in agent.row()["unread"]]
+    assert agent.before("Write", FORBIDDEN) is None
+    with closing(sqlite.connect(agent.home)[0]) as db:
+        charters = sessions.charters(db, agent.session)
+    assert [row["at"] for row in charters] == noted
+    assert charters[0]["said"] == GOAL
+
+
+def test_a_noted_message_holds_no_secret(agent: Agent) -> None:
+    agent("SessionStart", source="startup")
+    agent.sends(f"{GOAL} The token is {SECRET}.")
+    assert agent.row()["unread"]
+    assert SECRET not in str(agent.row())
+
+
+def test_a_message_that_brings_a_correction_is_taken_at_once(agent: Agent) -> None:
+    agent("SessionStart", source="startup")
+    agent.sends(GOAL)
+    agent.before("Edit", edit("src/auth/token.py"))
+    agent.before("Bash", {"command": "git commit --no-verify -m x"})
+    answer = agent.sends("Go on.")
+    assert "--no-verify" in answer["hookSpecificOutput"]["additionalContext"]
+    assert agent.row()["unread"] == []
+
+
+def test_unread_messages_do_not_pile_up(agent: Agent) -> None:
+    agent("SessionStart", source="startup")
+    for number in range(12):
+        agent.sends(f"Fix the expiry of tokens in src/auth/token{number}.py.")
+        assert len(agent.row()["unread"]) <= 5
+    agent.before("Read", {"file_path": "a.py"})
+    with closing(sqlite.connect(agent.home)[0]) as db:
+        assert len(sessions.charters(db, agent.session)) == 12
+
+
+@pytest.mark.parametrize("policy", ["off", "observe"])
+def test_a_new_policy_takes_effect_with_a_noted_message(agent: Agent, policy: str) -> None:
+    agent("SessionStart", source="startup")
+    agent.kedge("config", "set", "drift.policy", policy)
+    agent.sends(GOAL)
+    assert agent.before("Write", FORBIDDEN) is None
+    assert agent.row()["policy"] == policy

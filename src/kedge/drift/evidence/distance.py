@@ -40,6 +40,10 @@ if TYPE_CHECKING:
             """Rank the files for a goal of the user; earlier goals still count."""
             ...
 
+        def has_path(self, path: str) -> bool:
+            """True if the project has or had this file or folder, and if that is not known."""
+            ...
+
         def near(self, path: str) -> Collection[str]:
             """The files related to this one: by imports, by names, by changing together."""
             ...
@@ -198,6 +202,7 @@ def _measure_goal(memory: SessionMemory, names: int) -> Odds:
         ("its words met", -2.25 * log1p(met) - 1.5 * log1p(len(memory.reached_pairs))
          - 2.25 * log1p(min(len(memory.reached_names), _MOST_NAMES))
          - 2.0 * short * log1p(len(memory.placed))),
+        ("files named like it", -1.5 * log1p(len(memory.titles))),
         ("files expected for it", expected),
     )  # fmt: skip
 
@@ -258,9 +263,12 @@ def _departs(memory: SessionMemory, files: Sequence[str], code_map: CodeMap | No
 
 
 def _is_source(path: str) -> bool:
-    """True for code, and for pages and their styles; not for documents and data."""
+    """True for code, and for pages and their styles; not for tests, documents and data."""
+    from kedge.drift.limits.paths import is_test
     from kedge.repomap.languages import language_of
 
+    if is_test(path):
+        return False
     language = language_of(path)
     return language is not None and language.readable and language.name != "markdown"
 

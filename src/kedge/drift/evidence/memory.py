@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from itertools import islice
 
-from kedge.drift.evidence.topic import extract_terms
+from kedge.drift.evidence.topic import (
+    extract_request_terms,
+    extract_terms,
+    extract_title,
+    find_kinds,
+)
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -75,6 +80,7 @@ class SessionMemory(NamedTuple):
     reached_pairs: dict[str, None] = _NONE
     reached_names: dict[str, None] = _NONE
     placed: dict[str, None] = _NONE  # words of the goal that occur in paths, and so prove little
+    titles: dict[str, None] = _NONE  # names of changed files that consist of words of the goal
     known: dict[str, None] = _NONE
     files: dict[str, None] = _NONE
     made: dict[str, None] = _NONE  # files and folders that the session created: see `own_work`
@@ -112,8 +118,9 @@ def record_message(
         memory = _settle(memory)
         familiar = terms.words & (memory.words.keys() | memory.known.keys())
         turned = len(familiar) * 5 < len(terms.words)
-    words = _join(memory.words, sorted(terms.words), _GOAL)
-    pairs = _join(memory.pairs, sorted(terms.pairs), _GOAL)
+    asked = extract_request_terms(text)
+    words = _join(memory.words, sorted(asked.words), _GOAL)
+    pairs = _join(memory.pairs, sorted(asked.pairs), _GOAL)
     return memory._replace(
         words=words,
         pairs=pairs,
@@ -151,7 +158,7 @@ def find_action_terms(action: Action, named: Sequence[str] = ()) -> ActionTerms:
             action.removed[: _TEXT // 2],
         )
     )
-    there, here = extract_terms(places), extract_terms(text)
+    there, here = extract_terms(f"{places}\n{find_kinds(places)}"), extract_terms(text)
     low = f"{places}\n{text}".lower() if named else ""
     names = tuple(name for name in named[:_MOST_NAMED] if _last_part(name) in low)
     return ActionTerms(here.words | there.words, here.pairs | there.pairs, there.words, names)
@@ -183,6 +190,7 @@ def record_action(
     if not touched:
         return memory._replace(reading=_add_reading(memory, words, action.effects.read[:5]))
     files = _truncate(touched, _CHANGED)
+    titles = filter(None, map(extract_title, files))
     step = WorkStep(
         words,
         _truncate(sorted(pairs), _SAID),
@@ -196,6 +204,11 @@ def record_action(
         memory = memory._replace(expected=relevance)
     memory = memory._replace(
         window=(*memory.window, step),
+        titles=_join(
+            memory.titles,
+            (" ".join(sorted(title)) for title in titles if title <= memory.words.keys()),
+            _NAMED,
+        ),
         reading=WorkStep(),
         modified=memory.modified + 1,
         gone=_join(memory.gone, action.effects.deleted[:20], _GONE),

@@ -1,7 +1,8 @@
 """What the session itself created and changed, which it may delete, move or restore freely.
 
 Where the working tree can be asked, a path is the session's own if it did not exist before.
-Otherwise a path counts as new if nothing of the session so far has read or edited it.
+Otherwise a path counts as new if nothing of the session so far has read or edited it; and what it
+runs is its own if the project never had it, as the map can tell.
 """
 
 from __future__ import annotations
@@ -17,17 +18,21 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from kedge.drift.actions import Action, Change
+    from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.evidence.memory import SessionMemory
     from kedge.drift.evidence.work_tree import WorkTree
 
     Exists: TypeAlias = Callable[[str], bool]
 
 _SCRIPT = 5_000  # characters of one script
-_CODE = (".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
+SCRIPTS = (".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
          ".patch", ".diff")  # fmt: skip
 _LIKELY = "/"  # ends an entry that is probably the session's own: enough to delete it, no more
 _MOST_LIKELY = 20  # names in one script
 _NAME = re.compile(r"""["']((?:[\w-]{1,60}/){0,6}[\w-]{1,60}\.[a-z][a-z0-9]{1,7})["']""")
+_NO_PATH = re.compile(
+    r"^[-/~]|[\s*?]|^\.*$"
+)  # matches what is not the name of a file in the project
 STASH = ".git/refs/stash"
 _BRANCH = ".git/refs/heads/"
 _TAG = ".git/refs/tags/"
@@ -58,13 +63,15 @@ def find_own_deletions(
     action: Action,
     exists: Exists | None = None,
     tree: WorkTree | None = None,
+    code_map: CodeMap | None = None,
 ) -> frozenset[str]:
     """Return the deleted paths that are the session's own.
 
     Where the tree cannot be asked, a folder is the session's own if most of what was seen in it is.
     What was never seen before is, too, if a script of the session names it, if it is removed from
     the same folder together with own files, or if a subagent may have made it; but not the tests of
-    the project.
+    the project. With a map, so is what is removed together with own files of any folder and never
+    was in the project.
     """
     deleted = action.effects.deleted
     patterns = action.effects.patterns if tree is not None else ()
@@ -76,6 +83,8 @@ def find_own_deletions(
                 own.add(path)
     if exists is None and len(own) < len(deleted):
         own.update(_guess_own(memory, deleted, own))
+        if own and code_map is not None:
+            own.update(path for path in deleted if _is_unmapped(path, code_map))
     return frozenset(own)
 
 
@@ -125,12 +134,18 @@ def _names(text: str, path: str) -> bool:
 
 
 def record_action(
-    memory: SessionMemory, before: SessionMemory, action: Action, exists: Exists | None = None
+    memory: SessionMemory,
+    before: SessionMemory,
+    action: Action,
+    exists: Exists | None = None,
+    code_map: CodeMap | None = None,
 ) -> SessionMemory:
     """Return the memory with what the action creates and changes; `before` is the one before it."""
     if action.kind == "agent":
         return memory._replace(delegated=True)
     created = find_created(before, action, exists)
+    if exists is None and code_map is not None:
+        created += tuple(_find_unmapped(before, action, code_map))
     likely = [each for each in _find_likely(before, action, exists) if each not in memory.made]
     touched = find_changed_files(action)
     others = [path for path in action.effects.existing if not is_own(before, path)]
@@ -162,6 +177,23 @@ def find_created(memory: SessionMemory, action: Action, exists: Exists | None) -
             if action.kind == "write" or path in effects.directories:
                 found.update(dict.fromkeys(_guess_folders(path, known)))
     return tuple(found)
+
+
+def _find_unmapped(memory: SessionMemory, action: Action, code_map: CodeMap) -> Iterator[str]:
+    """Yield what is run, was not seen before and never was in the project: its creation was missed.
+
+    A recorded session does not always have the call that made a script or a test.
+    """
+    checked = (path for path in _list_checked_files(action) if path.endswith(SCRIPTS))
+    run = (*action.effects.runs, *checked)
+    known = _list_known(memory) if run else set()
+    for path in run:
+        if path not in known and not is_own(memory, path) and _is_unmapped(path, code_map):
+            yield path
+
+
+def _is_unmapped(path: str, code_map: CodeMap) -> bool:
+    return not _NO_PATH.search(path) and not code_map.has_path(path)
 
 
 def _find_topmost(path: str, exists: Exists) -> str:
@@ -245,7 +277,7 @@ def _list_checked_files(action: Action) -> Iterator[str]:
 
 
 def _is_unseen_script(run: str, known: set[str]) -> bool:
-    if not run.endswith(_CODE) or run in known or run.startswith(("/", "~")):
+    if not run.endswith(SCRIPTS) or run in known or run.startswith(("/", "~")):
         return False
     from kedge.drift.evidence.check_signs import is_test_folder
 
@@ -287,7 +319,7 @@ def _apply_change(text: str, change: Change) -> str:
 
 
 def _is_script(change: Change) -> bool:
-    return change.path.endswith(_CODE) or change.added.startswith("#!")
+    return change.path.endswith(SCRIPTS) or change.added.startswith("#!")
 
 
 def _list_known(memory: SessionMemory) -> set[str]:

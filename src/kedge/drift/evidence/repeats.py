@@ -59,6 +59,15 @@ def _count_failures(repeats: dict[str, int], edit: str) -> int:
     return 0 if _WORKED + edit in repeats else repeats.get(edit, 0)
 
 
+def takes_back(memory: SessionMemory, action: Action) -> bool:
+    """True if the action does nothing but undo edits that were made in this session."""
+    edits = _find_edits(action)
+    if not edits or len(action.changes) > _MOST_EDITS:
+        return False
+    made = memory.repeats
+    return all(made.get(undone, 0) > made.get(edit, 0) for edit, undone in edits)
+
+
 def record_action(memory: SessionMemory, action: Action) -> SessionMemory:
     """Return the memory after an action, before its result is known."""
     repeats, pending = memory.repeats, memory.pending

@@ -58,7 +58,8 @@ REMOVING = _set(
     deprecated wipe truncate flush reset undo revert restructure reorganize reorganise stale"""
 )
 LEAVING = _set(  # words that allow tests or other checks to be removed
-    "remove removed delete deleted drop unused obsolete dead stale rewrite old legacy replace rid"
+    """remove removed delete deleted drop unused obsolete dead stale rewrite old legacy replace rid
+    revert split migrate convert consolidate"""
 )
 SKIPPING = _set("skip disable flaky mute quarantine xfail")
 PIPELINES = _set(  # words that make CI itself the subject

@@ -66,6 +66,30 @@ string struct style support tag target task template test text throw time title 
 update url use used user using util utils value var version view void web window write www
 """
 
+# Words of requests that say what to do, or how good the result should be, but not where.
+_GENERIC = """
+accept accommodate adapt address adjust adopt aim apply appropriate attempt avoid basic behavior
+behaviour broken bug bugfix carry clarify clean cleanup clear consistent consistently convert
+correct correctly cosmetic deal decrease detect disable drop easier enable enhance enhancement
+ensure existing experiment expose extra extract feedback finish fix fixup flaky followup forget
+handling improvement incorrect incorrectly inconsistent increase internal introduce invalid
+legacy lint lower maintain migrate minor misc miss mistake modernize modify move nicer nit obsolete
+optimize outdated overhead perform performance polish prepare preserve prevent provide purpose
+readability recommend redundant reduce refactor refine reformat regression relax remember
+reorganize respect restore restructure revert revise rework rewrite rid separate simplify skip
+slightly solve split stop stricter support switch tidy tighten tweak typo unify unneeded
+unnecessary unused unwanted upgrade various wording workaround wrap
+"""
+# What files are called in requests, though their paths do not have these words.
+_KINDS = (
+    ("ci workflow pipeline", (".github/workflows/", ".gitlab-ci", ".circleci/", ".travis.yml",
+     "azure-pipelines", "Jenkinsfile", "appveyor.yml", ".buildkite/", ".cirrus.yml", ".drone.yml",
+     ".woodpecker", "bitbucket-pipelines")),
+    ("documentation", (".md", ".rst", ".adoc", "docs/")),
+)  # fmt: skip
+_TESTS = frozenset(("test", "spec"))
+_SHORT = frozenset(("ci",))  # significant all the same
+
 
 class Terms(NamedTuple):
     """Significant words, and pairs as `first second`; both stemmed and in lower case."""
@@ -79,6 +103,13 @@ def _common() -> frozenset[str]:
     return frozenset(stem(word) for word in _COMMON.split())
 
 
+@lru_cache(1)
+def _generic() -> frozenset[str]:
+    """Return the generic words and those of `_COMMON`, in all their forms."""
+    words = f"{_COMMON} {_GENERIC}".split()
+    return frozenset(map(stem, (*words, *(word.removesuffix("e") + "ed" for word in words))))
+
+
 @lru_cache(16_384)  # the same names recur in every text of a session
 def _parse_name(text: str) -> _Name | None:
     """Split a name into stems, without numbers and single letters; None if nothing is left."""
@@ -90,7 +121,7 @@ def _parse_name(text: str) -> _Name | None:
         return None
     common = _common()
     first, last = stems[0], stems[-1]
-    words = [part for part in stems if len(part) > 2 and part not in common]
+    words = [part for part in stems if (len(part) > 2 or part in _SHORT) and part not in common]
     pairs = [
         f"{one} {other}"
         for one, other in pairwise(stems)
@@ -116,3 +147,22 @@ def extract_terms(text: str) -> Terms:
         pairs += inner
         before, significant = last, closes
     return Terms(frozenset(words), frozenset(pairs))
+
+
+def extract_request_terms(text: str) -> Terms:
+    """Return what a request is about, without the words that any request may have."""
+    terms = extract_terms(text)
+    generic = _generic()
+    pairs = (pair for pair in terms.pairs if not generic.issuperset(pair.split()))
+    return Terms(terms.words - generic, frozenset(pairs))
+
+
+@lru_cache(4_096)
+def extract_title(path: str) -> frozenset[str]:
+    """Return the significant words of a file's name, without its folders and suffix."""
+    return extract_terms(path.rpartition("/")[2].removeprefix(".").partition(".")[0]).words - _TESTS
+
+
+def find_kinds(paths: str) -> str:
+    """Return the words with which a request may mean these files for what they are."""
+    return " ".join(words for words, signs in _KINDS if any(sign in paths for sign in signs))

@@ -20,6 +20,7 @@ SOURCES = ("rules", "agent", "judge", "user", "task")  # who read the limit
 PASSING = frozenset(("only_under", "read_only", "no_refactor", "no_tests", "no_format"))
 FIRM = 1.0
 SOFT = 0.6
+OUT_OF_SCOPE = "out of scope: "  # begins the quote of a limit that a task's paths set
 
 
 class Limit(NamedTuple):

@@ -118,6 +118,11 @@ class RecordedStep:
     ok: bool | None
 
     @property
+    def was_stopped(self) -> bool:
+        """True if the action was denied, or asked about and never done."""
+        return self.ok is None and self.decision in ("deny", "ask")
+
+    @property
     def result(self) -> str:
         """What happened to the action, as far as is known."""
         if self.ok is not None:
@@ -160,7 +165,7 @@ class Account:
     @property
     def files(self) -> list[str]:
         """The files of the steps that changed something, in order."""
-        changing = (each for each in self.steps if each.changes and each.result != "denied")
+        changing = (each for each in self.steps if each.changes and not each.was_stopped)
         return list(dict.fromkeys(path for each in changing for path in each.files))
 
 
@@ -181,10 +186,13 @@ def day_before(at: str) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def build_status(row: Row, since: str, short: str = "") -> SessionStatus:
-    """Return the status of a session; an active one without events `since` then is abandoned."""
+def build_status(row: Row, since: str, short: str = "", *, gone: bool = False) -> SessionStatus:
+    """Return the status of a session.
+
+    An active one is abandoned if its agent is `gone`, or without events `since` then.
+    """
     summary = row["summary"] if isinstance(row["summary"], dict) else {}
-    silent = row["status"] == ACTIVE and row["checked_at"] < since
+    silent = row["status"] == ACTIVE and (gone or row["checked_at"] < since)
     return SessionStatus(
         id=row["id"],
         short=short or row["id"][:_PREFIX],

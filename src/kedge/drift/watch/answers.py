@@ -11,6 +11,7 @@ Under advise and enforce, an agent is denied any change to what watches it.
 
 from __future__ import annotations
 
+from kedge.drift import course
 from kedge.drift.evidence.outward_acts import IRREVERSIBLE
 from kedge.drift.scoring import WATCH
 
@@ -29,6 +30,12 @@ _STOPS = ("intervene", "halt")
 _GRAVE = 6  # points that a rule takes from ten, at level intervene
 _LONGEST_NOTIFICATION = 240  # characters
 _ASKS = ("claude",)  # agents that can ask their user before a call
+
+
+def choose_level(verdict: Verdict, escalation: int) -> str:
+    """Return the level of a verdict after escalation; words alone lead to a correction at most."""
+    soft = bool(verdict.rules) and verdict.rules[0].rule == "topic"
+    return course.choose_level(verdict.score, escalation, soft=soft)
 
 
 def decide(policy: str, agent: str, verdict: Verdict, level: str) -> str:

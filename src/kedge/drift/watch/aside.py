@@ -1,23 +1,22 @@
 """Start and end the process that works aside for a session, after a hook has answered.
 
-One process works at a time, for the latest revision of the session's charter. A small file in
-kedge's home names that revision; a process ends itself when its file changes or is gone.
+One process works at a time, for the latest turn of the session: a message, or a change of its task.
+A small file in kedge's home names the turn; a process ends itself when its file changes or is gone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from contextlib import closing
 
+from kedge.drift.watch.messages import LONGEST
 from kedge.host.detached import start_python
 from kedge.host.digest import digest
 from kedge.store import sessions, sqlite
 
 FOLDER = "aside"
 JUDGED = ".judged"  # ending of the file that names the last revision that a judge has read
-LONGEST = 100  # characters of a session's id, as the watch stores it
 _PROGRAM = """\
 import sys
 sys.path.insert(0, sys.argv.pop(1))
@@ -35,18 +34,18 @@ _OF_THE_SESSION = (
 
 
 def start(root: str, home: str, agent: str, session: str, *, unattended: bool) -> None:
-    """Start the process, unless it has worked on this revision of the charter already.
+    """Start the process, unless it has worked on this turn of the session already.
 
     It is detached: a client waits for its hooks, and for everything that holds their pipes.
     """
     name = session[:LONGEST]
-    revision = _find_revision(home, name)
-    if not revision or not _change_turn(locate_turn(home, name), revision):
+    turn = _find_turn(home, name)
+    if not turn or not _change_turn(locate_turn(home, name), turn):
         return
     sources = os.path.realpath(__file__).removesuffix("/kedge/drift/watch/aside.py")
     kind = "unattended" if unattended else "attended"
     environment = {key: value for key, value in os.environ.items() if key not in _OF_THE_SESSION}
-    start_python(_PROGRAM, [sources, root, home, agent, name, str(revision), kind], environment)
+    start_python(_PROGRAM, [sources, root, home, agent, name, str(turn), kind], environment)
 
 
 def end(home: str, session: str) -> None:
@@ -58,12 +57,12 @@ def end(home: str, session: str) -> None:
 
 
 def locate_turn(home: str, session: str) -> str:
-    """Return the file that names the revision to work on."""
+    """Return the file that names the turn to work on."""
     return os.path.join(home, FOLDER, digest([session.encode("utf-8", "replace")])[:16])
 
 
 def read_number(path: str) -> int | None:
-    """Return the revision in a file; None if there is none."""
+    """Return the number in a file; None if there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -86,18 +85,18 @@ def write_number(path: str, number: int) -> None:
         os.close(fd)
 
 
-def _find_revision(home: str, session: str) -> int:
-    """Return the revision of the charter of a session that is watched; 0 if there is none."""
+def _find_turn(home: str, session: str) -> int:
+    """Return the latest turn of a session that is watched; 0 if there is none."""
     with closing(sqlite.connect(home)[0]) as db:
         row = sessions.get(db, session)
-    if row is None or row["policy"] == "off" or row["status"] != "active" or not row["engine"]:
+    if row is None or row["policy"] == "off" or row["status"] != "active":
         return 0
-    return int(json.loads(row["engine"])["charter"]["revision"])
+    return int(row["turn"])
 
 
-def _change_turn(path: str, revision: int) -> bool:
-    """Set the revision to work on; return False if it is worked on already."""
-    if read_number(path) == revision:
+def _change_turn(path: str, turn: int) -> bool:
+    """Set the turn to work on; return False if it is worked on already."""
+    if read_number(path) == turn:
         return False
-    write_number(path, revision)
+    write_number(path, turn)
     return True

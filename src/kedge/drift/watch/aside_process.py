@@ -1,4 +1,5 @@
-"""The process that works aside for a session: ranks files for the goal, and asks the judge.
+"""The process that works aside for a session: reads the user's message, ranks files for the goal,
+and asks the judge.
 
 It has a minute, is the only one of its session, and ends itself when a newer message comes or the
 session ends. Its faults are recorded as guard errors.
@@ -24,7 +25,7 @@ from kedge import __version__, config
 from kedge.drift import charter, judge
 from kedge.drift.charter import Charter
 from kedge.drift.language.prompts import kind, users_words
-from kedge.drift.watch import aside, limit_records
+from kedge.drift.watch import aside, limit_records, sensor
 from kedge.errors import ConfigError, KedgeError
 from kedge.host import clock, process_tree, project
 from kedge.host.redact import redact
@@ -41,17 +42,17 @@ _EVENT = "aside"
 
 
 class Job(NamedTuple):
-    """The session and the revision of its charter that the process works on."""
+    """The session, and the turn of it that the process works on."""
 
     root: str
     home: str
     agent: str
     session: str
-    revision: int
+    turn: int
     unattended: bool
 
     @property
-    def turn(self) -> str:
+    def file(self) -> str:
         return aside.locate_turn(self.home, self.session)
 
 
@@ -64,18 +65,19 @@ _ENDED = threading.Event()
 
 def main(args: Sequence[str]) -> None:
     """Do the work of a job, given by its fields, and end the process."""
-    root, home, agent, session, revision, attended = args
-    job = Job(root, home, agent, session, int(revision), attended == "unattended")
+    root, home, agent, session, turn, attended = args
+    job = Job(root, home, agent, session, int(turn), attended == "unattended")
     os.closerange(3, 256)  # what a client left open in its hook
-    os.nice(_NICENESS)
+    _run_part(job, read_messages)
+    os.nice(_NICENESS)  # from here on nobody waits
     os.chdir(job.root)
     mark = os.urandom(12).hex()
     os.environ.update(process_tree.add_mark(os.environ, mark))
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS) + _CLEAN_UP))
     try:
-        with _watch_turn(job), _hold_lock(job.turn):
-            _remove_old_files(Path(job.turn).parent)
+        with _watch_turn(job), _hold_lock(job.file):
+            _remove_old_files(Path(job.file).parent)
             ranking = threading.Thread(target=_run_part, args=(job, rank_files), daemon=True)
             ranking.start()
             if not job.unattended:
@@ -87,6 +89,13 @@ def main(args: Sequence[str]) -> None:
             _record(job, str(ended))
         process_tree.end_marked(mark)
     os._exit(0)  # the ranking may still be at work
+
+
+def read_messages(job: Job) -> None:
+    """Read the messages that hooks noted."""
+    with closing(sqlite.connect(job.home)[0]) as db:
+        for fault in sensor.read_messages(db, job.session):
+            _record(job, fault)
 
 
 def rank_files(job: Job) -> None:
@@ -104,36 +113,38 @@ def judge_messages(job: Job) -> None:
         return
     if not setting.strip():
         return
-    judged = job.turn + aside.JUDGED
+    with closing(sqlite.connect(job.home)[0]) as db:
+        known = _load_charter(db, job)
+        rows = sessions.charters(db, job.session)
+    if known is None:
+        return
+    judged = job.file + aside.JUDGED
     last = aside.read_number(judged)
     if last is None:
-        last = job.revision - 1
+        last = known.revision - 1
         aside.write_number(judged, last)
-    with closing(sqlite.connect(job.home)[0]) as db:
-        message = _join_messages(sessions.charters(db, job.session), last)
-        known = _load_charter(db, job)
-    if not message or known is None:
+    message = _join_messages(rows, last)
+    if not message:
         return
     try:
         limits, faults = judge.judge_message(setting, message, known.goal, known.limits, job.root)
     except KedgeError:
-        aside.write_number(judged, job.revision)
+        aside.write_number(judged, known.revision)
         raise
     with closing(sqlite.connect(job.home)[0]) as db, sessions.transaction(db):
         if limits and _load_charter(db, job) is not None:
             limit_records.add(db, job.session, limits)
-    aside.write_number(judged, job.revision)
+    aside.write_number(judged, known.revision)
     for fault in faults:
         _record(job, fault)
 
 
 def _load_charter(db: sqlite3.Connection, job: Job) -> Charter | None:
-    """Return the session's charter; None if the session ended or its charter was revised."""
+    """Return the session's charter; None if the session ended or a newer turn began."""
     row = sessions.get(db, job.session)
     if row is None or row["status"] != "active" or row["policy"] == "off" or not row["engine"]:
         return None
-    found = charter.parse(json.loads(row["engine"])["charter"])
-    return found if found.revision == job.revision else None
+    return charter.parse(json.loads(row["engine"])["charter"]) if row["turn"] == job.turn else None
 
 
 def _join_messages(rows: Sequence[dict[str, Any]], judged: int) -> str:
@@ -170,7 +181,7 @@ def _watch_turn(job: Job) -> Iterator[None]:
 
     def look(*_: object) -> None:
         # A signal that `proc` holds back while it starts a program.
-        if time.monotonic() > deadline or aside.read_number(job.turn) != job.revision:
+        if time.monotonic() > deadline or aside.read_number(job.file) != job.turn:
             signal.raise_signal(signal.SIGTERM)
 
     def stop(*_: object) -> None:

@@ -39,10 +39,11 @@ def apply_task(session: Session, row: dict[str, Any], found: SessionTask) -> dic
     task = found.charter.task if found.charter is not None else None
     if task is None and session.charter.task is None:
         return {}
+    changes: dict[str, Any] = {"task": task, "bound": found.how}
     if found.charter is None:
         session.unbind()
-        return {"bound": ENDED}
-    if task != session.charter.task:
+        changes = {"bound": ENDED}
+    elif task != session.charter.task:
         session.bind(found.charter)
-    changes = {"task": task, "bound": found.how}
+        changes["turn"] = row["turn"] + 1  # the goal may be another
     return {name: value for name, value in changes.items() if row[name] != value}

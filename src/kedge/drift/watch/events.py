@@ -10,7 +10,7 @@ import json
 
 from kedge.drift import course, inputs
 from kedge.drift.engine import Session
-from kedge.drift.watch import answers, bindings, limit_answers, session_log, steps
+from kedge.drift.watch import answers, bindings, limit_answers, messages, session_log, steps
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
 from kedge.drift.watch.calls import HookCall, has_failed
 from kedge.drift.watch.work_tree import WorkTree
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kedge.drift.evidence.distance import CodeMap
-    from kedge.drift.scoring import Verdict
     from kedge.drift.watch.bindings import SessionTask
 
     Event = dict[str, Any]
     Answer = dict[str, Any]
 
-_LONGEST = 100  # characters of an id
 _REASONING = 600  # characters of what the agent says
 
 
@@ -66,8 +64,7 @@ class Watch:
         self.agent_limits = agent_limits
         self.unattended = unattended
         self.faults: list[str] = []
-        # the call that was judged may change files that are not known, and commit them
-        self.compares = self.commits = False
+        self.compares = self.commits = False  # the judged call may change any file; may commit
 
     def answer(self, event: Event) -> Answer | None:
         """Return the answer to an event, or None if there is nothing to say."""
@@ -75,7 +72,7 @@ class Watch:
         name = event.get("session_id")
         if handler is None or not isinstance(name, str) or not name:
             return None
-        return handler(self, name[:_LONGEST], event)
+        return handler(self, name[: messages.LONGEST], event)
 
     def start_session(self, name: str, event: Event) -> None:
         """Handle a session that starts, resumes, or was compacted."""
@@ -83,31 +80,24 @@ class Watch:
         with sessions.transaction(self.db):
             row = self._load_row(name, event, policy)
             if event.get("source") != "compact":
-                sessions.change(self.db, name, status="active", ended_at=None, policy=policy)
+                changes = {"status": "active", "ended_at": None, "policy": policy}
+                sessions.change(self.db, name, process=self._find_process(), **changes)
             if policy != OFF:
                 self._update_binding(row, event)
 
     def take_prompt(self, name: str, event: Event) -> Answer | None:
         """Revise the charter with a message of the user, and deliver corrections that wait."""
         policy = self.policy()
-        text = inputs.read_prompt(event.get("prompt"))
+        message = messages.describe(event, None, unattended=self.unattended)
         with sessions.transaction(self.db):
             row = self._load_row(name, event, policy)
-            if policy == OFF:
-                sessions.change(self.db, name, policy=policy)
-                return None
-            session = self._load_session(row, event, rebind="")
-            revision = session.charter.revision
-            texts = self._deliver(name, session, None) if policy in (ADVISE, ENFORCE) else []
-            if not self.unattended:
-                session.prompt(text)
-            if session.charter.revision != revision or not sessions.charters(self.db, name):
-                said = "" if self.unattended else text
-                session_log.save_charter(self.db, name, session, said)
-            session_log.save_session(
-                self.db, name, session, policy=policy, status="active", ended_at=None
-            )
-        return answers.give_context("UserPromptSubmit", texts)
+            texts = self._take_messages(row, [message], policy)
+        return answers.give_context(messages.EVENT, texts)
+
+    def read_messages(self, name: str) -> None:
+        """Read the messages that were noted and not read yet."""
+        with sessions.transaction(self.db):
+            self._find_row(name)
 
     def judge_call(self, name: str, event: Event) -> Answer | None:
         """Score a call before it runs and, by policy, ask about it or deny it."""
@@ -151,7 +141,7 @@ class Watch:
                 self._judge_changes(name, session, call, step, stamp)
             texts = []
             if row["policy"] in (ADVISE, ENFORCE):
-                texts = self._deliver(name, session, call.subagent)
+                texts = session_log.deliver(self.db, name, session, call.subagent)
                 texts += limit_answers.remind_once(session, step, self.agent_limits)
             session_log.save_session(self.db, name, session)
             self._save_result(name, step, ok, event)
@@ -162,7 +152,7 @@ class Watch:
         from kedge.drift import summary
 
         with sessions.transaction(self.db):
-            row = sessions.get(self.db, name)
+            row = self._find_row(name)
             if row is None or row["policy"] == OFF:
                 return None
             self._update_binding(row, event)
@@ -171,8 +161,8 @@ class Watch:
         if row["policy"] not in (ADVISE, ENFORCE) or event.get("stop_hook_active"):
             return None
         if self.checks:
-            messages = sessions.charters(self.db, name)
-            since = messages[-1]["at"] if messages else ""
+            charters = sessions.charters(self.db, name)
+            since = charters[-1]["at"] if charters else ""
             steps = sessions.steps(self.db, name)
             reminder = summary.write_reminder(row, self.checks, steps, since)
             if reminder:
@@ -192,7 +182,7 @@ class Watch:
         from kedge.drift import summary
 
         with sessions.transaction(self.db):
-            row = sessions.get(self.db, name)
+            row = self._find_row(name)
             if row is not None:
                 result = summary.summarize(self.db, row)
                 sessions.change(
@@ -206,7 +196,7 @@ class Watch:
 
     def _load_row(self, name: str, event: Event, policy: str | None = None) -> dict[str, Any]:
         """Return the session's row; the first event of a session creates it."""
-        row = sessions.get(self.db, name)
+        row = self._find_row(name)
         if row is not None:
             return row
         now = clock.now()
@@ -217,9 +207,49 @@ class Watch:
             project=self.root,
             policy=policy or self.policy(),
             transcript=str(event.get("transcript_path") or "")[:1000],
+            process=self._find_process(),
             started_at=now,
             checked_at=now,
         )
+
+    def _find_row(self, name: str) -> dict[str, Any] | None:
+        """Return the session's row after its messages are read, or None."""
+        row = sessions.get(self.db, name)
+        if row is None or not row["unread"]:
+            return row
+        self._take_messages(row, row["unread"], self.policy())
+        return sessions.get(self.db, name)
+
+    def _take_messages(
+        self, row: dict[str, Any], new: Sequence[dict[str, Any]], policy: str
+    ) -> list[str]:
+        """Revise the charter with messages of the user; return the corrections that wait."""
+        name, turn = row["id"], row["turn"]
+        if policy == OFF:
+            sessions.change(self.db, name, policy=policy, unread=[])
+            return []
+        session = self._load_session(row, {"cwd": new[-1]["cwd"]}, rebind="")
+        texts = []
+        if policy in (ADVISE, ENFORCE):
+            texts = session_log.deliver(self.db, name, session, None)
+        is_new_turn = row["turn"] != turn  # the session belongs to another task
+        for message in new:
+            revision = session.charter.revision
+            said = "" if message["unattended"] else message["text"]
+            if not message["unattended"]:
+                session.prompt(said)
+            if session.charter.revision != revision or not sessions.charters(self.db, name):
+                session_log.save_charter(self.db, name, session, said, message["at"])
+            is_new_turn |= session.charter.revision != revision
+        more = {"turn": turn + (is_new_turn and not row["unread"])}  # unread ones were counted
+        more |= {"policy": policy, "status": "active", "ended_at": None, "unread": []}
+        session_log.save_session(self.db, name, session, **more)
+        return texts
+
+    def _find_process(self) -> str:
+        from kedge.host.agent_process import find_process
+
+        return find_process(self.agent)
 
     def _update_binding(self, row: dict[str, Any], event: Event) -> None:
         """Bind the session to the task that it works on, and store it if that changed."""
@@ -279,7 +309,7 @@ class Watch:
         before = session.course
         remembered = session.memory
         verdict = session.judge(action)
-        level = _choose_level(verdict, before.escalation)
+        level = answers.choose_level(verdict, before.escalation)
         decision = NONE if late else answers.decide(row["policy"], self.agent, verdict, level)
         step = steps.describe_step(session, action, verdict)
         recalled = (
@@ -346,25 +376,6 @@ class Watch:
         if verdict.score < 8:
             session_log.save_event(self.db, name, session, call.id, verdict, verdict.level, state)
 
-    def _deliver(self, name: str, session: Session, subagent: str | None) -> list[str]:
-        """Return the corrections to give now: to the subagent that acted, or to any with None."""
-        steps = {}
-        for each in session.course.pending:
-            step = sessions.step(self.db, name, each.action)
-            if step is not None and (subagent is None or step["subagent"] == subagent):
-                steps[each.action] = step
-        if not steps:
-            return []
-        earlier = [
-            text
-            for step in steps.values()
-            for text in session_log.describe_steps(name, step["recalled"])
-        ]
-        corrections = session.deliver(tuple(steps), earlier)
-        for one in corrections:
-            sessions.change_step(self.db, name, one.action, correction_given=one.text)
-        return [one.text for one in corrections]
-
     def _save_result(self, name: str, step: dict[str, Any], ok: bool, event: Event) -> None:
         """Store a call's result, and the agent's own words about it."""
         from kedge.drift.watch.transcript_tail import find_reasoning
@@ -387,8 +398,3 @@ _HANDLERS: dict[str, Callable[[Watch, str, Event], Answer | None]] = {
     "PreCompact": Watch.touch_session,
     "SessionEnd": Watch.end_session,
 }
-
-
-def _choose_level(verdict: Verdict, escalation: int) -> str:
-    soft = bool(verdict.rules) and verdict.rules[0].rule == "topic"
-    return course.choose_level(verdict.score, escalation, soft=soft)

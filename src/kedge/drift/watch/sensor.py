@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 
 from kedge.drift.watch.events import Watch
 from kedge.host.record import NamedTuple
-from kedge.store import sqlite
+from kedge.store import sessions, sqlite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,15 +29,42 @@ def answer_event(
 
     `root` is the project's root, `home` the directory of its database.
     """
-    from kedge.drift.code_map import StoredMap
-    from kedge.repomap.neighbours import Neighbours
-
-    context = _Context(root, task)
-    db, context.faults = sqlite.connect(home)
-    context.db = db
+    db, faults = sqlite.connect(home)
     with closing(db):
-        near = Neighbours(db, root)
-        watch = Watch(
+        sensor = _Sensor(db, root, agent, task, unattended=unattended)
+        answer = sensor.watch.answer(event)
+    return answer, [*faults, *sensor.faults]
+
+
+def read_messages(db: sqlite3.Connection, name: str) -> list[str]:
+    """Read the messages of a session that a hook noted and nobody has read; return faults."""
+    row = sessions.get(db, name)
+    if row is None or not row["unread"]:
+        return []
+    sensor = _Sensor(db, row["project"], row["agent"], row["unread"][-1]["task"])
+    sensor.watch.read_messages(name)
+    return sensor.faults
+
+
+class _Sensor:
+    """The watch of a project, with its settings, its tasks and its map."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        root: str,
+        agent: str,
+        task: str | None,
+        *,
+        unattended: bool = False,
+    ) -> None:
+        from kedge.drift.code_map import StoredMap
+        from kedge.repomap.neighbours import Neighbours
+
+        self._context = context = _Context(root, task)
+        self._near = near = Neighbours(db, root)
+        context.db = db
+        self.watch = Watch(
             db,
             root,
             agent,
@@ -47,8 +74,10 @@ def answer_event(
             agent_limits=context.agent_limits,
             unattended=unattended,
         )
-        answer = watch.answer(event)
-    return answer, [*context.faults, *watch.faults, *near.warnings]
+
+    @property
+    def faults(self) -> list[str]:
+        return [*self._context.faults, *self.watch.faults, *self._near.warnings]
 
 
 class SessionBrief(NamedTuple):
@@ -176,7 +205,6 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
     from kedge.drift import charter
     from kedge.drift.watch.answers import OFF
     from kedge.errors import KedgeError
-    from kedge.store import sessions
     from kedge.tasks.binding import NAMED, Binding
 
     context = _Context(root, task)
@@ -195,11 +223,16 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
     binding = context.find_binding(bound)
     if context.db is not None:
         context.db.close()
+    limits = found.limits
+    if policy != OFF and binding is not None and binding.task is not None:
+        # a session that starts is bound only when its first event is recorded
+        declared = charter.charter_for_task(binding.task).limits
+        limits += tuple(each for each in declared if each not in limits)
     return SessionBrief(
         binding or Binding(how=NAMED if task else ""),
         policy,
         found.goal if found.prompts else "",
-        tuple((each.quote, each.source) for each in found.limits),
+        tuple((each.quote, each.source) for each in limits),
         tuple(faults),
     )
 
@@ -215,7 +248,6 @@ def label_task(project: Project, session: str, *, named: bool = False) -> None:
     from kedge import config
     from kedge.drift import summary
     from kedge.drift.watch.bindings import ENDED
-    from kedge.store import sessions
     from kedge.tasks import choose
     from kedge.tasks.board import Board
 

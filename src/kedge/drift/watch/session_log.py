@@ -57,14 +57,16 @@ def _save_limits(db: sqlite3.Connection, name: str, limits: Sequence[Limit]) -> 
         sessions.change_limits(db, ended, lifted=now)
 
 
-def save_charter(db: sqlite3.Connection, name: str, session: Session, message: str) -> None:
-    """Save a revision of the charter, with the message that caused it."""
+def save_charter(
+    db: sqlite3.Connection, name: str, session: Session, message: str, at: str
+) -> None:
+    """Save a revision of the charter, with the message that caused it and its time."""
     charter = session.charter
     sessions.add_charter(
         db,
         name,
         revision=charter.revision,
-        at=clock.now(),
+        at=at,
         said=message[:_MESSAGE],
         goal=charter.goal,
         limits=[{"kind": each.kind, "quote": each.quote} for each in charter.limits],
@@ -119,6 +121,22 @@ def extend_step(
         more |= {column: found[column] for column in columns}
         more["rules"] = [*found["rules"], *step["rules"]]
     sessions.change_step(db, name, step["id"], **more)
+
+
+def deliver(db: sqlite3.Connection, name: str, session: Session, subagent: str | None) -> list[str]:
+    """Return the corrections to give now: to the subagent that acted, or to any with None."""
+    steps = {}
+    for each in session.course.pending:
+        step = sessions.step(db, name, each.action)
+        if step is not None and (subagent is None or step["subagent"] == subagent):
+            steps[each.action] = step
+    if not steps:
+        return []
+    earlier = [text for step in steps.values() for text in describe_steps(name, step["recalled"])]
+    corrections = session.deliver(tuple(steps), earlier)
+    for one in corrections:
+        sessions.change_step(db, name, one.action, correction_given=one.text)
+    return [one.text for one in corrections]
 
 
 def recall_steps(
