@@ -81,6 +81,22 @@ def test_many_commits_about_the_word_outrank_a_short_subject(corpus: Corpus) -> 
     assert corpus.order("tide", sources, [("tide", ["alpha.py"]), *often])[0] == "zulu.py"
 
 
+@pytest.mark.parametrize(
+    ("apart", "together"),
+    [("jib_stow + mast_hoist", "jib_hoist + mast_stow"), ("JibStow + Hoist", "JibHoist + Stow")],
+)
+def test_words_that_stand_together_in_the_title(corpus: Corpus, apart: str, together: str) -> None:
+    sources = {"alpha.py": f"quay = {apart}\n", "zulu.py": f"quay = {together}\n"}
+    assert corpus.order("a new jib hoist", sources)[0] == "zulu.py"
+    assert corpus.order("a hoist for the jib\n\njib hoist", sources)[0] == "alpha.py"
+
+
+def test_a_hidden_comment_of_the_text_does_not_count(corpus: Corpus) -> None:
+    sources = {"alpha.py": ALPHA, "zulu.py": ZULU}
+    assert corpus.order("the jib", sources)[0] == "zulu.py"
+    assert corpus.order("<!-- see the quay\nin alpha.py -->\nthe jib", sources)[0] == "zulu.py"
+
+
 def test_a_path_named_in_the_text(corpus: Corpus) -> None:
     sources = {"one/gauge.py": TIDE, "two/gauge.py": TIDE}
     assert corpus.order("the gauge", sources) == ["one/gauge.py", "two/gauge.py"]
@@ -362,7 +378,7 @@ def test_the_best_file_of_a_part_gets_the_weight_of_that_part(corpus: Corpus) ->
         "tide.py": TIDE,
     }
     commits = [("neap", ["alpha.py", "tide.py"])] * 2 + [("neap", ["bravo.py", "tide.py"])]
-    ranking = corpus.make_ranker(sources, commits).rank("neap in tide.py")
+    ranking = corpus.make_ranker(sources, commits).rank("neap range in tide.py")
     assert ranking.parts.keys() == ranking.weights.keys()
     for name, part in ranking.parts.items():
         assert max(part.values()) == pytest.approx(1.0), name

@@ -109,6 +109,46 @@ def test_the_class_of_a_chosen_member_is_added(repo: Path, kedge: Kedge) -> None
     assert members > 1
 
 
+GO = """package sea
+
+func (h *Helm) Turn(degrees int) error { return nil }
+
+func Moor() *Helm { return nil }
+
+type Helm struct {
+	angle int
+}
+
+func (h *Helm) Hold() {}
+
+func (w Wind) Blow() {}
+"""
+RUST = """impl Helm {
+    type Anchor = u8;
+    pub fn turn(&mut self, degrees: i32) {}
+}
+
+pub struct Helm(i32);
+
+impl Anchor {
+    pub fn drop_it(self) {}
+}
+"""
+
+
+def test_methods_beside_their_type_are_shown_under_it(repo: Path, kedge: Kedge) -> None:
+    fill(repo, {"sea/helm.go": GO, "sea/helm.rs": RUST})
+    text = kedge("map", "--output", "-").out
+    assert (
+        "sea/helm.go\n  5 func Moor() *Helm\n  7 type Helm struct\n"
+        "    3 func (h *Helm) Turn(degrees int) error\n    11 func (h *Helm) Hold()\n"
+        "  13 func (w Wind) Blow()\n"
+    ) in text
+    assert "  6 pub struct Helm(i32)\n" in text
+    assert "\n    3 pub fn turn(&mut self, degrees: i32)\n" in text
+    assert "\n  9 pub fn drop_it(self)\n" in text  # the `Anchor` above is a type inside of Helm
+
+
 def test_overloads_are_shown_once(repo: Path, kedge: Kedge) -> None:
     fill(repo, {"Pilot.java": JAVA})
     data = kedge.json("map", "--for", "guide a ship")

@@ -85,6 +85,11 @@ def test_a_signature_is_folded_to_fit(signature: str, name: str, width: int, fol
         ),
         ("def dock(self, ship: Ship, berth: int) -> Genera…", "dock", "def dock(…)"),
         ("val charts = readAllOfTheChartsFromTheDirectoryOf the", "charts", "val charts"),
+        (
+            "func (gauge *TideGauge) readTheWholeTideTable(hours []int) error",
+            "readTheWholeTideTable",
+            "func readTheWholeTideTable(…)",
+        ),
     ],
 )
 def test_a_folded_signature_keeps_the_name(signature: str, name: str, expected: str) -> None:

@@ -512,3 +512,62 @@ def test_the_map_shows_the_users_beside_the_file(harbour: Path, kedge: Kedge) ->
         line.startswith("src/harbour/berth.py ") and "invoice.py" in line and "lonely" not in line
         for line in lines
     )
+
+
+PASSING = "from .tide import TideGauge\n"
+# What changes after a first map, in a repository where `ship.py` or `src/ship.rs` is the user.
+EDITS: dict[str, tuple[str, Files, Files]] = {
+    "the user": (
+        "sea/tide.py",
+        {"sea/tide.py": GAUGE_PY, **INIT, "ship.py": "from sea.tide import TideGauge\n"},
+        {"ship.py": "# TideGauge\n"},
+    ),
+    "a file between them": (
+        "sea/tide.py",
+        {
+            "sea/tide.py": GAUGE_PY,
+            "sea/__init__.py": PASSING,
+            "ship.py": "from sea import TideGauge\n",
+        },
+        {"sea/__init__.py": "# TideGauge\n"},
+    ),
+    "the name of the package": (
+        "src/tide.rs",
+        {
+            **CRATE,
+            "src/lib.rs": "\n",
+            "src/tide.rs": GAUGE_RS,
+            "tests/ship.rs": "use deep_sea::tide::TideGauge;\n",
+        },
+        {"Cargo.toml": '[package]\nname = "shallow-sea"\n'},
+    ),
+    "a file that the import may mean as well": (
+        "include/sea/tide.h",
+        {"include/sea/tide.h": "int tide(void);\n", "ship.c": "#include <sea/tide.h>\n"},
+        {"other/sea/tide.h": "int tide(void);\n"},
+    ),
+    "the other file": (
+        "src/main/org/sea/Gauge.java",
+        {
+            "src/main/org/sea/Gauge.java": GAUGE_JAVA,
+            "src/main/org/sea/Ship.java": "package org.sea;\n\nclass Ship {\n  Gauge gauge;\n}\n",
+        },
+        {"src/main/org/sea/Gauge.java": "package org.sea;\n\npublic class Tide {\n}\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EDITS)
+def test_users_are_found_again_after_a_change(repo: Path, kedge: Kedge, case: str) -> None:
+    path, files, edits = EDITS[case]
+
+    def list_users(*options: str) -> list[str]:
+        found = kedge.json("map", "--tokens", "9000", *options)["files"]
+        return list(next(file["used_by"] for file in found if file["path"] == path))
+
+    fill(repo, files)
+    before = list_users()
+    assert before
+    assert list_users("--for", "gauge of the tide") == before == list_users("--no-cache")
+    fill(repo, edits)
+    assert list_users() == list_users("--no-cache") != before

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kedge import __version__
@@ -89,8 +90,8 @@ def _build_map(
     excluded = _find_excluded(request.text, listing, ranker)
     scores = excluded | {ranker.path(number): ranking.scores[number] for number in ranking.order}
     reader = SymbolReader(project.root, listing, cache)
-    finder = UserFinder(project.root, listing, ranker.index, reader.symbols)
-    definitions = _rank_definitions(tree, reader, scores, request.text)
+    finder = UserFinder(project.root, listing, ranker.index, reader.symbols, cache)
+    definitions = _rank_definitions(tree, reader, scores, request.text, budget)
     if request.text:
         scores = raise_files(scores, definitions)
     rendered = render(
@@ -104,6 +105,7 @@ def _build_map(
         health=request.health,
     )
     reader.keep()
+    finder.keep()
     if not request.text and not tree.failed:
         from kedge.repomap import neighbour_writer
 
@@ -117,27 +119,25 @@ def _build_map(
 
 
 def _rank_definitions(
-    tree: TreeData, reader: SymbolReader, scores: Mapping[str, float], text: str
+    tree: TreeData, reader: SymbolReader, scores: Mapping[str, float], text: str, budget: int
 ) -> list[Definition]:
     """Rank the definitions of the best files that are no documents."""
-    from kedge.repomap.definitions import FILES, Source, rank_definitions
+    from kedge.repomap.definitions import Source, count_files, rank_definitions
 
     best = max(scores.values(), default=0.0) or 1.0
     changes = {} if text else tree.load_changes()  # they say little beside a text
-    sources = []
-    for place, path in enumerate(filter(_is_code, scores)):
-        if place >= FILES:
-            break
-        sources.append(
-            Source(
-                path,
-                scores[path] / best,
-                place,
-                reader.read(path),
-                reader.symbols(path),
-                changes.get(path, {}),
-            )
+    paths = islice(filter(_is_code, scores), count_files(text, budget))
+    sources = [
+        Source(
+            path,
+            scores[path] / best,
+            place,
+            reader.read(path),
+            reader.symbols(path),
+            changes.get(path, {}),
         )
+        for place, path in enumerate(paths)
+    ]
     return rank_definitions(sources, text, tree.ranker.weigh_terms(text))
 
 

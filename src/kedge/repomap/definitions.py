@@ -12,13 +12,15 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from kedge.repomap.search import find_matches
 from kedge.repomap.symbol import Symbol
 from kedge.text import words
 from kedge.text.bm25 import gain
 
-FILES = 40  # files whose definitions are ranked
+_FILES = 40  # files whose definitions are ranked
+_FEWEST, _EACH = 16, 125  # with a text: so many files, and one more for so many tokens
 _ABOVE = 10  # lines of comment that belong to a definition at most
 _COMMENT = ("#", "/", "*", "@", "[", "-", ";")
 _TERMS = 30  # of the text, the rarest, that are looked for
@@ -44,7 +46,7 @@ WITH_TEXT = {
     VALUE: -1.8, FRAME: -1.0,
 }  # fmt: skip
 _MATCH = {NAME: 0.4, SIGNATURE: 0.2, BODY: 1.0, EXACT: 0.7}
-_RAISE = 0.2  # share of the best file's score that the best match adds
+_RAISE = 0.1  # share of the best file's score that the best match adds
 WITHOUT = {FILE: 1.5, SIZE: 0.6, CHURN: 1.0, VALUE: -1.4, FRAME: -1.4, TEST: -1.4}
 
 
@@ -70,6 +72,11 @@ class Source:
     changes: Mapping[str, float]  # how often each of its definitions changed, by name
 
 
+def count_files(text: str, budget: int) -> int:
+    """Return how many of the best files have definitions that a map of this budget may show."""
+    return min(_FILES, _FEWEST + budget // _EACH) if text else _FILES
+
+
 def rank_definitions(
     sources: Sequence[Source], text: str, rarities: Mapping[str, float]
 ) -> list[Definition]:
@@ -81,7 +88,7 @@ def rank_definitions(
     total = sum(rarities.values()) or 1.0
     telling = sorted(rarities, key=lambda term: (-rarities[term], term))[:_TERMS]
     shares = {term: rarities[term] / total for term in telling}
-    mentioned = frozenset(re.findall(r"\w{4,}", text))
+    mentioned = frozenset(re.findall(r"\w{4,}", words.drop_hidden(text)))
     found: dict[tuple[str, str, str | None], Definition] = {}
     for source in sources:
         changes = _share_changes(source)
@@ -186,8 +193,4 @@ def _find_owners(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[int]:
 
 def _find_starts(lines: Sequence[str]) -> list[int]:
     """Return where each line begins in the text that has a line break before it."""
-    starts, place = [], 1
-    for line in lines:
-        starts.append(place)
-        place += len(line) + 1
-    return starts
+    return [*accumulate((len(line) + 1 for line in lines), initial=1)][:-1]

@@ -75,9 +75,12 @@ class Listing:
 
     def find(self, paths: Iterable[str]) -> dict[str, File]:
         """These files by path, excluded ones too."""
-        lines = [line for path in paths if (line := self._by_name.get(encode_path(path)))]
+        lines = [line for path in paths if (line := self.find_line(path))]
         files = (parse_line(line, with_excluded=True) for line in lines)
         return {file.path: file for file in files if file}
+
+    def find_line(self, path: str) -> bytes | None:
+        return self._by_name.get(encode_path(path))
 
     @property
     def unprintable(self) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from kedge.repomap.graph import Graph
 from kedge.repomap.history import History
 from kedge.repomap.index import TEST, TEXT, Index
-from kedge.repomap.search import find_matches, relevance
+from kedge.repomap.search import find_lines, find_matches, relevance
 from kedge.text import words
 from kedge.text.bm25 import rarity, score_documents
 
@@ -18,12 +19,16 @@ from kedge.text.bm25 import rarity, score_documents
 WORDS = "words of the file"
 PATH = "words of its path"
 PAST = "subjects of its commits"
+JOINED = "words of the text as one name"
 NAMED = "named in the text"
 NEAR = "near such files"
 CHURN = "changes often"
 TOGETHER = "changes with such files"
 USED = "used by others"
-_WEIGHTS = {WORDS: 1.0, PATH: 0.4, PAST: 0.35, NAMED: 2.0, NEAR: 0.2, CHURN: 0.25, TOGETHER: 0.1}
+_WEIGHTS = {
+    WORDS: 1.0, PATH: 0.4, PAST: 0.35, JOINED: 0.3, NAMED: 2.0, NEAR: 0.2, CHURN: 0.25,
+    TOGETHER: 0.1,
+}  # fmt: skip
 _BASE = {WORDS: 1.0, PAST: 0.5, NAMED: 2.0}  # whose best files make others near
 # How much a file has to do with the text is something else than how likely it changes.
 RELEVANCE = {WORDS: 1.0, PAST: 0.5, NEAR: 0.3, CHURN: 0.1, TOGETHER: 0.3}
@@ -62,6 +67,17 @@ class Ranker:
         self.number = {path: i for i, path in enumerate(index.paths) if path is not None}
         self._own = [self.number.get(path, -1) for path in history.paths]
 
+    @cached_property
+    def known_paths(self) -> frozenset[str]:
+        """The files and folders that the project has, or had in the commits that were read."""
+        found: set[str] = set()
+        for path in (*self.number, *self.history.paths):
+            place = path
+            while place and place not in found:
+                found.add(place)
+                place = place.rpartition("/")[0]
+        return frozenset(found)
+
     def path(self, number: int) -> str:
         return self.index.paths[number] or ""
 
@@ -86,6 +102,7 @@ class Ranker:
             WORDS: _scale(relevance(self.index, query, b=0.75)) if query else {},
             PATH: _scale(self._score_paths(query)) if query else {},
             PAST: _scale(self._score_subjects(query)) if query else {},
+            JOINED: _scale(self._score_joined_names(text)),
             NAMED: dict.fromkeys(named, 1.0),
         }
         base = _sum(parts, _BASE)
@@ -156,6 +173,21 @@ class Ranker:
                     row[number] = row.get(number, 0.0) + 1.0
         lengths = {number: path.count("/") + 2.0 for path, number in self.number.items()}
         return score_documents(rows, query, lengths, b=0.3)
+
+    def _score_joined_names(self, text: str) -> Scores:
+        """Score names such as `TempDir` or `temp_dir` for the words `temp dir` in the title."""
+        names = self.index.names
+        lower = names.lower()
+        found: Scores = {}
+        for first, second in words.find_pairs(text):
+            for joint in ("", "_"):
+                for place in find_lines(lower, first + joint + second):
+                    if joint or names[place + len(first)].isupper():
+                        posts = self.index.posts(self.index.name_at(place))
+                        weight = rarity(len(self.number), len(posts))
+                        for post in posts:
+                            found[post >> 8] = found.get(post >> 8, 0.0) + weight
+        return found
 
     def _score_subjects(self, query: Mapping[str, float]) -> Scores:
         return self.history.score_subjects(query, 0.5, self._own, self.number.values())

@@ -24,6 +24,8 @@ _LEADERS = 5  # the first files are shown with a definition or two in any case
 _SURE = 2
 _MOST = 6  # definitions of a file, unless there are few files
 _NEW_FILE = 0.4  # what the score of a definition loses if its file is not yet shown
+_INDENT = "  "
+_TYPES = frozenset({"class", "struct", "enum", "interface", "trait", "type", "union"})
 _LITTLE = 8  # in fewer tokens no definition fits
 
 UsedBy = Callable[[str, int], Sequence[str]]
@@ -112,6 +114,7 @@ class Outline:
         self._used_by = used_by
         self._heads: dict[str, str] = {}
         self._inside: dict[str, list[Symbol]] = {}
+        self._parents: dict[tuple[str, Symbol], list[Symbol]] = {}
         for one in definitions:
             self._inside.setdefault(one.path, []).append(one.symbol)
         self._leaders = [path for path in files[:_LEADERS] if not self._has_only_values(path)]
@@ -136,9 +139,23 @@ class Outline:
         for path in order:
             if path in self.chosen:
                 lines.append(self._head(path))
-                inside = _by_line(self.chosen[path])
-                lines += (_draw(one, inside, self._layout.width) for one in inside)
+                lines += self._draw_members(path, None, _INDENT)
         return lines
+
+    def _draw_members(self, path: str, owner: Symbol | None, indent: str) -> list[str]:
+        """The lines of the chosen definitions that belong to another one, or to the file alone."""
+        lines = []
+        for one in _by_line(self.chosen[path]):
+            if self._find_owner(path, one) == owner:
+                lines.append(_draw(one, indent, self._layout.width))
+                lines += self._draw_members(path, one, indent + _INDENT)
+        return lines
+
+    def _find_owner(self, path: str, symbol: Symbol) -> Symbol | None:
+        """The chosen definition that another one is shown under."""
+        chosen = self.chosen[path]
+        around = [one for one in chosen if _encloses(one, symbol)]
+        return _by_line(around)[-1] if around else _find_type(symbol, chosen)
 
     def list_symbols(self) -> list[tuple[str, Symbol]]:
         """The definitions that are shown, the best first."""
@@ -152,22 +169,27 @@ class Outline:
         """Add definitions of a file, or only the file. Return their price, 0 if they do not fit."""
         known = self.chosen.get(path)
         fresh = [one for one in symbols if one not in (known or ())]
-        inside = [*(known or ()), *fresh]
-        lines = [_draw(one, inside, self._layout.width) for one in fresh]
+        lines = [_draw(one, self._indent(path, one), self._layout.width) for one in fresh]
         cost = _price(*([path] if known is None else []), *lines)
         if known is None and cost <= room:
             cost = _price(self._head(path), *lines)
         if cost > room:
             return 0
-        self.chosen[path] = inside
+        self.chosen[path] = [*(known or ()), *fresh]
         return cost
 
     def _with_parents(self, path: str, symbol: Symbol) -> list[Symbol]:
-        """The definition, after those that enclose it."""
-        if symbol.parent is None:
-            return [symbol]
+        """The definition, after those that it belongs to."""
+        if (found := self._parents.get((path, symbol))) is not None:
+            return found
         around = [one for one in self._inside[path] if _encloses(one, symbol)]
-        return [*_by_line(around), symbol]
+        if not around and (owner := _find_type(symbol, self._inside[path])):
+            around = [owner]
+        self._parents[path, symbol] = found = [*_by_line(around), symbol]
+        return found
+
+    def _indent(self, path: str, symbol: Symbol) -> str:
+        return _INDENT * len(self._with_parents(path, symbol))
 
     def _has_only_values(self, path: str) -> bool:
         """True for settings and build scripts, which are found by a text if it names a value."""
@@ -195,10 +217,17 @@ def _encloses(outer: Symbol, inner: Symbol) -> bool:
     return outer.line < inner.line and inner.end <= outer.end
 
 
+def _find_type(symbol: Symbol, others: Sequence[Symbol]) -> Symbol | None:
+    """The type of a method that is defined beside it, as in Go and Rust."""
+    if symbol.kind != "method":
+        return None
+    found = (one for one in others if one.name == symbol.parent and one.kind in _TYPES)
+    return next((one for one in found if one.parent is None), None)
+
+
 def _by_line(symbols: Sequence[Symbol]) -> list[Symbol]:
     return sorted(symbols, key=lambda symbol: (symbol.line, -symbol.end))
 
 
-def _draw(symbol: Symbol, shown: Sequence[Symbol], width: int) -> str:
-    depth = sum(_encloses(other, symbol) for other in shown)
-    return plain(f"{'  ' * (depth + 1)}{symbol.line} {fold(symbol.signature, width, symbol.name)}")
+def _draw(symbol: Symbol, indent: str, width: int) -> str:
+    return plain(f"{indent}{symbol.line} {fold(symbol.signature, width, symbol.name)}")

@@ -37,6 +37,7 @@ _QUOTED = (
 _WITHOUT_CRATES = frozenset({"tests", "examples", "benches"})  # where each file is a crate
 _ROOTS = ("", "src", "lib", "python", "lua")  # directories that modules are searched in
 
+MANIFESTS = (b"Cargo.toml", b"go.mod")  # files that say how packages are named
 EVERYTHING = "*"  # the name of an import of all names
 Read = Callable[[str], bytes | None]
 

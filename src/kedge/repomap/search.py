@@ -42,6 +42,15 @@ def find_matches(lines: str, lower: str, term: str) -> Iterator[int]:
         place = lower.find(needle, place + 1)
 
 
+def find_lines(lower: str, name: str) -> Iterator[int]:
+    """Positions of the lines that are exactly this name; there is a line break around each."""
+    needle = f"\n{name}\n"
+    place = lower.find(needle)
+    while place >= 0:
+        yield place + 1
+        place = lower.find(needle, place + 1)
+
+
 def _starts_part(names: str, place: int) -> bool:
     before, here = names[place - 1], names[place]
     if not before.isalpha():

@@ -33,7 +33,7 @@ _MARKS = frozenset(_MARK_NAMES.split())
 _MARKED = _MARKS | {"modifiers"}
 _NOISE = re.compile(
     r"\[\[|__attribute__|__declspec|@(?:Override|NonNull|Nonnull|NotNull|Nullable|Jvm\w+|"
-    r"discardableResult|inlinable|inline|usableFromInline)\b|\[MethodImpl"
+    r"discardableResult|inlinable|inline|usableFromInline)\b|\[MethodImpl|#\[\\?Override\]"
 )
 _BEFORE_BODY = frozenset({"constructor_initializer", "declaration", "field_initializer_list"})
 _WITH_MORE = frozenset({"constructor_declaration", "function_definition"})
@@ -49,6 +49,7 @@ _MODIFIER = re.compile(
     r"(?:@[\w.]{1,60}(?:\([^()]{0,60}\))?|public|private|protected|internal|static|final|abstract"
     r"|default|export|async|override|virtual|inline|open|synchronized|extern) "
 )
+_RECEIVER = re.compile(r"(func )\([^()]{0,80}\) $")  # of a Go method
 _DANGLING = re.compile(r"(?: (?:extends|implements|where|throws|with|for)|[ ,:=<(\[&|>-])+$")
 _OPENERS, _CLOSERS = "(<[{", ")>]}"
 _GROUP = re.compile(r"(const|var|type)\s*\(.*", re.DOTALL)
@@ -133,9 +134,11 @@ def _cut(text: str, room: int) -> str:
 
 
 def _drop_first(before: str) -> str:
-    """Return what stands before a name without its first modifier or its type parameters."""
+    """Return what stands before a name without its first modifier, type parameters or receiver."""
     if before.startswith("<"):
         return before[_find_end(before, 0) :].lstrip()
+    if receiver := _RECEIVER.match(before):
+        return receiver[1]
     found = _MODIFIER.match(before)
     return before[found.end() :] if found else ""
 

@@ -399,3 +399,12 @@ def test_unread_files_have_no_influence() -> None:
     assert describe(second, ["feat: a"] * 5) == found
     assert set(second.reads) == read
     assert {"uv.lock", "Makefile", "pyproject.toml"} <= read
+
+
+def test_parts_that_begin_alike_are_joined() -> None:
+    code = [f"make/{name}/a.rb" for name in ("ship-red", "ship-blue", "ship-grey", "tug", "buoy-1")]
+    code += ["hull/a.rb", "hull/b.rb", "keel/a.rb", "keel/b.rb"]
+    found = descriptions(look({"Gemfile": ""}, code=" ".join(code)))
+    assert found["make"] == "buoy-1, ship-*, tug"
+    code = [one for one in code if "tug" not in one and "buoy" not in one]
+    assert descriptions(look({"Gemfile": ""}, code=" ".join(code)))["make"] is None

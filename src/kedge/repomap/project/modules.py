@@ -73,8 +73,18 @@ def _contents(project: ProjectFiles, directory: str, units: dict[str, int]) -> s
     found = [name[start:] if name.startswith(f"{inside}/") else base(name) for name in below]
     names = [name for name in dict.fromkeys(found) if name.lower() not in directory.lower()]
     names = [name for name in names if name not in _CONTAINERS and not name.startswith("__")]
+    names = _join_alike(names)
     more = "…" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more if len(names) > 1 else None
+
+
+def _join_alike(names: Sequence[str]) -> list[str]:
+    """The names, with one `template-*` for all that begin alike."""
+    often = Counter(name.partition("-")[0] for name in names if "-" in name)
+    start = ((name, name.partition("-")[0]) for name in names)
+    return list(
+        dict.fromkeys(f"{first}-*" if often[first] >= ALIKE else name for name, first in start)
+    )
 
 
 def _start(project: ProjectFiles, packages: Sequence[str]) -> list[str]:
