@@ -103,3 +103,55 @@ def test_an_unreadable_feature_is_one_problem(kedge: Kedge, repo: Path) -> None:
         "docs/features/002-b/tasks.md:1: no tasks found; "
         "give each task a heading such as '### Task 1.1: Title'",
     ]
+
+
+# All features
+
+
+def write_feature(repo: Path, name: str, tasks: str, meta: str = "") -> None:
+    folder = repo / "docs" / "features" / name
+    folder.mkdir(parents=True)
+    (folder / "tasks.md").write_text(tasks)
+    (folder / "design.md").write_text("# Design\n\n## C1: Line\n\nLong.\n")
+    if meta:
+        (folder / ".meta.json").write_text(meta)
+
+
+def test_finished_features_are_left_out_unless_asked_for(repo: Path, kedge: Kedge) -> None:
+    task = "### Task 1.1: Tie up\n\nText without a reference.\n"
+    write_feature(repo, "001-meta", task, '{"status": "completed"}')
+    write_feature(repo, "002-ticked", task.replace("Text", "**Status:** done\n\nText"))
+    ran = kedge("feature", "lint")
+    assert ran.out == (
+        "0 features checked, no problems; 2 finished features left out, --all checks all\n"
+    )
+    write_feature(repo, "003-open", task)
+    ran = kedge("feature", "lint", code=4)
+    assert "docs/features/003-open/tasks.md:1: " in ran.out
+    assert "001-meta" not in ran.out
+    assert "2 finished features left out" in ran.err
+    ran = kedge("feature", "lint", "--all", code=4)
+    assert [name in ran.out for name in ("001-meta", "002-ticked", "003-open")] == [True] * 3
+    assert "docs/features/001-meta" in kedge("feature", "lint", "001", code=4).out
+
+
+def test_many_problems_are_counted_by_feature(repo: Path, kedge: Kedge) -> None:
+    for number in range(1, 9):
+        tasks = [f"### Task 1.{n}: Tie up\n\nText without a reference.\n" for n in range(1, 11)]
+        write_feature(repo, f"{number:03d}-part", "\n".join(tasks))
+    ran = kedge("feature", "lint", code=4)
+    assert len(ran.out.splitlines()) == 8
+    assert ran.out.splitlines()[0].startswith("001-part\t10\t10 ")
+    assert "kedge feature lint DIR" in ran.err
+    assert len(kedge("feature", "lint", "--all", code=4).out.splitlines()) == 80
+    assert len(kedge("feature", "lint", "--json", code=4).document["data"]) == 80
+
+
+def test_a_feature_without_tasks_says_so_in_a_pipe(repo: Path, kedge: Kedge) -> None:
+    write_feature(repo, "001-empty", "# Tasks\n\nNone yet.\n")
+    ran = kedge("feature", "tasks", "001")
+    assert ran.out == ""
+    assert "warning: 001-empty/tasks.md has no tasks: give each task a heading" in ran.err
+    (repo / "docs" / "features" / "001-empty" / "tasks.md").unlink()
+    (repo / "docs" / "features" / "001-empty" / "spec.md").write_text("# Spec\n")
+    assert "001-empty/tasks.md is missing" in kedge("feature", "tasks", "001").err

@@ -265,6 +265,7 @@ def test_unknown_names_and_links_out_of_the_repository_are_refused(
 ) -> None:
     assert_clear(kedge("feature", "tasks", "15", code=None), code=1, says="no feature '15'")
     (feature.parent / "014-other").mkdir()
+    (feature.parent / "014-other" / "tasks.md").write_text("# Other\n")
     assert_clear(
         kedge("feature", "tasks", "14", code=None), code=1, says="may be 014-mooring, 014-other"
     )
@@ -384,7 +385,7 @@ def test_sections_are_verbatim_and_all_others_are_listed(
     (path / "plan.md").write_text("\n".join(plan))
     feature = load_feature(Project(root, None), path)
     made = render.render_scope(feature, feature.tasks[0], None)
-    for one in made.data["sections"]:
+    for one in made.data()["sections"]:
         lines = (path / one["artifact"]).read_text().split("\n")
         if one["heading"] is not None:
             assert one["heading"] in re.sub(r"\*\*", "", lines[one["line"] - 1]) or (
@@ -393,6 +394,6 @@ def test_sections_are_verbatim_and_all_others_are_listed(
             assert lines[one["line"] - 1] in made.text
         else:
             assert "\n".join(lines).strip("\n") in made.text
-    for one in made.data["left_out"]:
+    for one in made.data()["left_out"]:
         assert f"{one['heading']} ({one['tokens']})" in made.text
     (path / "tasks.md").unlink()

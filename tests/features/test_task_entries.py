@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import Kedge
 
 from kedge.features.task_entries import read_entries, write_states
 from kedge.model.task import Block, BlockType, Status, Task
@@ -83,7 +85,7 @@ def test_forms_of_a_status(body: str, fields: dict[str, Any]) -> None:
         ("- **Done when:**\n  - [ ] a\n  - b\n- c", ("a", "b")),
         ("**Done when:**\n- a\n**Files:** x\n- b", ("a",)),
         ("**Done when:**\n- a\n#### More\n- b", ("a",)),
-        ("**Done when:**\n- a\n```\n- code\n```\n- b", ("a", "b")),
+        ("**Done when:**\n- a\n```\n- code\n```\n- b", ("a\n- code", "b")),
         ("**Done when:** a\n**Acceptance criteria:** b", ("a", "b")),
         ("**Done when:**", ()),
         ("no criteria\n- a", ()),
@@ -149,3 +151,77 @@ def test_several_states_are_written_at_once() -> None:
     )
     same = {i: entry.task for i, entry in entries.items()}
     assert write_states(text, entries, same) == text
+
+
+# As found in real documents
+
+
+def write_tasks(repo: Path, text: str, **files: str) -> None:
+    folder = repo / "docs" / "features" / "001-boat"
+    folder.mkdir(parents=True)
+    (folder / "tasks.md").write_text(text)
+    for stem, content in files.items():
+        (folder / f"{stem}.md").write_text(content)
+
+
+def test_a_number_may_end_with_a_word(repo: Path, kedge: Kedge) -> None:
+    write_tasks(
+        repo,
+        "### Task 1a: Tie\n\nDo.\n\n### Task 1a.docs: Write\n\n**Depends on:** 1a\n\n"
+        "### Task 1b: Sail\n\n**Depends on:** 1a.docs\n\n### Task 2.setup the mast\n\nDo.\n",
+    )
+    tasks = {one["id"]: one for one in kedge.json("task", "list", "--epic", "001")}
+    assert {i: one["title"] for i, one in tasks.items()} == {
+        "001-1a": "Tie",
+        "001-1a.docs": "Write",
+        "001-1b": "Sail",
+        "001-2": "setup the mast",
+    }
+    assert tasks["001-1b"]["depends_on"] == ["001-1a.docs"]
+    kedge("task", "close", "001-1a")
+    kedge("task", "claim", "001-1a.docs", "--as", "ada")
+    assert "Write" in kedge("prompt", "001-1a.docs").out
+
+
+@pytest.mark.parametrize(
+    ("field", "criteria"),
+    [
+        ("**Done when:**\n```bash\nmake test\nmake lint\n```\n", ["make test", "make lint"]),
+        (
+            "**Done when:**\n\n- it prints\n\n  ```\n  ok\n  ```\n- it ends\n",
+            ["it prints\nok", "it ends"],
+        ),
+        ("**Done when:** it prints\n```\nok\n```\n\nMore:\n```\nno\n```\n", ["it prints\nok"]),
+        ("**Files:**\n```\na.py\n```\n\n**Done when:** it ends\n", ["it ends"]),
+    ],
+)
+def test_criteria_in_a_fence_count(
+    repo: Path, kedge: Kedge, field: str, criteria: list[str]
+) -> None:
+    write_tasks(repo, f"### Task 1.1: Tie\n\n{field}\n### Task 1.2: Sail\n")
+    assert kedge.json("task", "show", "001-1.1")["acceptance"] == criteria
+    assert kedge.json("feature", "tasks", "001")[0]["done_criteria"] == criteria
+
+
+def test_a_ratio_is_no_number_of_a_task(repo: Path, kedge: Kedge) -> None:
+    write_tasks(repo, "### 1.1 Tie\n\n**Done when:** tied\n\n### 4.5:1 Contrast\n\nText.\n")
+    assert [one["number"] for one in kedge.json("feature", "tasks", "001")] == ["1.1"]
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        "# Design\n\n## Rate Limiter Core\n\nBuckets.\n\n### Rate Limiter Errors\n\n## Log\n",
+        "# Rate Limiter for all\n\n## The Rate Limiter Core\n\nBuckets.\n\n## Log\n\nLines.\n",
+    ],
+)
+def test_a_component_is_found_though_a_heading_near_it_repeats_its_name(
+    repo: Path, kedge: Kedge, design: str
+) -> None:
+    write_tasks(repo, "### Task 1.1: Tie\n\n**Why:** Design Rate Limiter\n", design=design)
+    ran = kedge("feature", "scope", "001", "1.1")
+    assert ran.err == ""
+    assert "Buckets." in ran.out
+    assert "leads nowhere" not in ran.out + ran.err
+    assert "has no section" not in ran.out
+    assert "Lines." not in ran.out

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from difflib import ndiff
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import in_time
+from support import Kedge, in_time
 
 from kedge.errors import BrokenTasks, LockTimeout, ReadOnly, WrongState
 from kedge.model.ids import TaskId
@@ -581,3 +582,73 @@ def count_boxes(old: list[bytes], new: list[bytes]) -> int:
     box = re.compile(rb"\[[ xX]\]")
     boxes = all(box.sub(b"[]", a, count=1) == box.sub(b"[]", b, count=1) for a, b in pairs)
     return len(pairs) if boxes else 9
+
+
+# Many tasks
+
+
+@pytest.fixture
+def many(repo: Path) -> Path:
+    """A repository with 300 tasks, in 20 features."""
+    for number in range(20):
+        folder = repo / "docs" / "features" / f"{number:03d}-part"
+        folder.mkdir(parents=True)
+        task = "### Task 1.{}: Build it\n\n{}\n\n**Done when:**\n- [ ] it is green\n"
+        tasks = [task.format(n, "Take care of the caller. " * 20) for n in range(1, 16)]
+        (folder / "tasks.md").write_text("\n".join([f"# Part {number}\n", *tasks]))
+    return repo
+
+
+def test_many_tasks_are_read_once(many: Path, tmp_path: Path) -> None:
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        listing = FeatureDocs(many, cache=tmp_path / "cache.json").read()
+        times.append(time.process_time() - start)
+        assert len(listing.tasks) == 320
+        assert listing == FeatureDocs(many).read()
+    assert min(times[1:]) < times[0] / 2
+
+
+def test_what_changed_is_read_again_though_the_rest_is_cached(many: Path, kedge: Kedge) -> None:
+    before = kedge.json("task", "list")
+    assert kedge.json("task", "list") == before
+    kedge("task", "claim", "003-1.2", "--as", "ada")
+    path = many / "docs" / "features" / "004-part" / "tasks.md"
+    path.write_text(path.read_text().replace("Task 1.3: Build it", "Task 1.3: Paint it"))
+    after = {one["id"]: one for one in kedge.json("task", "list")}
+    assert after["003-1.2"]["assignee"] == "ada"
+    assert after["004-1.3"]["title"] == "Paint it"
+    (many / "docs" / "features" / "005-part" / ".meta.json").write_text('{"status": "completed"}')
+    assert kedge.json("task", "show", "005-1.1")["status"] == "done"
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"version":1,"files":[]}', b"\xff\xfe"])
+def test_a_damaged_cache_is_no_fault(many: Path, kedge: Kedge, damage: bytes) -> None:
+    before = kedge.json("task", "list")
+    cache = many / ".git" / "kedge" / "feature_tasks.json"
+    cache.write_bytes(damage)
+    assert kedge.json("task", "list") == before
+    value = json.loads(cache.read_bytes())
+    for one in value["files"].values():
+        one["tasks"] = [{"id": 1}]
+    cache.write_text(json.dumps(value))
+    assert kedge.json("task", "list") == before
+
+
+def test_a_folder_without_tasks_does_not_hide_the_documents_of_another(
+    repo: Path, kedge: Kedge
+) -> None:
+    feature = repo / "docs" / "features" / "008-mooring"
+    feature.mkdir(parents=True)
+    (feature / "tasks.md").write_text("# Mooring\n\n### Task 8.2: Tie\n\n**Why:** Design C2\n")
+    (feature / "design.md").write_text(
+        "# Design\n\n## C1: Buoy\n\nRed.\n\n## C2: Bollard\n\nIron.\n"
+    )
+    sibling = repo / "docs" / "features" / "008-mooring-notes"
+    sibling.mkdir()
+    (sibling / "spec.md").write_text("# Notes\n")
+    ran = kedge("prompt", "008-8.2")
+    assert "Iron." in ran.out
+    assert ran.err == ""
+    assert "Iron." in kedge("feature", "scope", "008", "8.2").out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,9 +16,11 @@ from kedge.errors import BrokenTasks, CheckFound
 from kedge.features import brief, folders, render
 from kedge.features.feature import Feature, load_feature
 from kedge.features.feature_tasks import FeatureTask
-from kedge.features.lint import LintProblem, describe_unreadable, lint_feature
+from kedge.features.lint import LintProblem, describe_unreadable, is_finished, lint_feature
 from kedge.host.project import Project
 from kedge.host.text import count_noun
+
+_MOST_PROBLEMS = 50  # of all features, that are listed one by one
 
 command = Group(help="Print the parts of a feature's documents that a task needs.")
 
@@ -34,7 +38,13 @@ def tasks(edge: Edge, directory: str) -> Reply:
         ]
         return table(("task", "title", "refers to"), rows, empty="no tasks")
 
-    return Reply([_task_data(task) for task in feature.tasks], text, feature.warnings)
+    warnings = list(feature.warnings)
+    if not feature.tasks:
+        where = f"{feature.name}/{folders.TASKS}"
+        how = "give each task a heading such as '### Task 1.1: Title'"
+        missing = f"{where} is missing" if feature.tasks_text is None else f"{where} has no tasks"
+        warnings.append(f"{missing}: {how}")
+    return Reply([_task_data(task) for task in feature.tasks], text, warnings)
 
 
 @command.command()
@@ -66,8 +76,13 @@ def brief_(edge: Edge, directory: str) -> Reply:
 
 @command.command()
 @click.argument("directory", metavar="[DIR]", required=False)
-def lint(edge: Edge, directory: str | None) -> Reply:
-    """Check that tasks and documents refer to each other; exit with 4 if they do not."""
+@click.option("--all", "every", is_flag=True, help="Finished features, too, and every problem.")
+def lint(edge: Edge, directory: str | None, every: bool) -> Reply:
+    """Check that tasks and documents refer to each other; exit with 4 if they do not.
+
+    Without DIR all features that are not finished are checked; where that finds much, the problems
+    are counted by feature.
+    """
     project = edge.project()
     paths = (
         [folders.find_feature(project, edge.directory, directory)]
@@ -76,27 +91,53 @@ def lint(edge: Edge, directory: str | None) -> Reply:
     )
     warnings: list[str] = []
     findings: list[LintProblem] = []
+    checked = 0
     for path in paths:
         try:
             feature = load_feature(project, path)
         except BrokenTasks as error:
+            checked += 1
             findings.append(describe_unreadable(path.name, error))
             continue
+        if directory is None and not every and is_finished(feature):
+            continue
+        checked += 1
         warnings += feature.warnings
         findings += lint_feature(feature)
+    skipped = len(paths) - checked
+    left_out = f"; {count_noun(skipped, 'finished feature')} left out, --all checks all"
+    note = left_out if skipped else ""
     if not findings:
-        return Reply([], f"{count_noun(len(paths), 'feature')} checked, no problems", warnings)
+        return Reply([], f"{count_noun(checked, 'feature')} checked, no problems{note}", warnings)
     where = {path.name: path.relative_to(project.root).as_posix() for path in paths}
-    for one in findings:
-        prefix = f"{where[one.feature]}/{one.file}:{one.line}: " if one.file else ""
-        write(clean(f"{prefix}{one.message}; {one.hint}".replace("\n", " ")) + "\n")
+    is_long = directory is None and not every and len(findings) > _MOST_PROBLEMS
+    write(_count_problems(findings) if is_long else _list_problems(findings, where))
     edge.warn(*warnings)
+    one = "kedge feature lint DIR lists those of one feature"
     raise CheckFound(
         f"{count_noun(len(findings), 'problem')} in the documents of "
-        f"{len({one.feature for one in findings})} of {len(paths)} features",
-        hint="each line says what to do",
+        f"{len({one.feature for one in findings})} of {checked} features{note}",
+        hint=f"{one}, --all every one" if is_long else "each line says what to do",
         data=[asdict(one) | {"path": where[one.feature]} for one in findings],
     )
+
+
+def _list_problems(findings: Sequence[LintProblem], where: Mapping[str, str]) -> str:
+    lines = []
+    for one in findings:
+        prefix = f"{where[one.feature]}/{one.file}:{one.line}: " if one.file else ""
+        lines.append(clean(f"{prefix}{one.message}; {one.hint}".replace("\n", " ")) + "\n")
+    return "".join(lines)
+
+
+def _count_problems(findings: Sequence[LintProblem]) -> str:
+    """Return a line for each feature, with the number of its problems by rule."""
+    rows = []
+    for name in dict.fromkeys(one.feature for one in findings):
+        rules = Counter(one.rule for one in findings if one.feature == name)
+        counts = ", ".join(f"{count} {rule}" for rule, count in rules.most_common())
+        rows.append((name, str(rules.total()), counts))
+    return table(("feature", "problems", "of these"), rows)
 
 
 def _load(edge: Edge, directory: str) -> tuple[Project, Feature]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import click
 
-from kedge import config
-from kedge.cli import task_options, task_view, text_input
+from kedge.cli import task_close, task_options, task_view, text_input
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
-from kedge.cli.plain import table
-from kedge.errors import KedgeError, TaskError, UsageError
-from kedge.host import user
+from kedge.cli.plain import clean, table
+from kedge.cli.project_tasks import ProjectTasks, record_attempt
+from kedge.errors import UsageError
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, parse_block_type, unique
-from kedge.tasks import choose, rules
-from kedge.tasks.board import Board, BoardChange
+from kedge.tasks import rules
 
 _STATUS = click.Choice([status.value for status in Status])
 _CLEARED: dict[str, Any] = {
@@ -33,30 +29,6 @@ _CLEARED: dict[str, Any] = {
     "scope_in": (),
     "scope_out": (),
 }
-
-
-class ProjectTasks:
-    """The board of the current project, and the settings in force."""
-
-    def __init__(self, edge: Edge) -> None:
-        self.project = edge.project()
-        loaded = config.load(self.project, edge.settings)
-        edge.warn(*loaded.warnings)
-        self.settings = loaded.settings.tasks
-        self.board = Board(choose.open_backend(self.project, self.settings))
-        self.edge = edge
-        edge.note(f"tasks are kept by the {self.board.backend.name} backend")
-
-    @property
-    def actor(self) -> str:
-        """The configured name, or the name of the operating system's user."""
-        return self.settings.actor or user.user_name()
-
-    def read(self) -> dict[TaskId, Task]:
-        """Return all tasks, and warn about those that cannot be read."""
-        tasks = self.board.tasks()
-        self.edge.warn(*self.board.warnings)
-        return tasks
 
 
 @click.group(cls=Group)
@@ -79,6 +51,7 @@ def command(edge: Edge, backend: str | None) -> None:
 @click.option("--epic", help="Only tasks of this epic.")
 @click.option("--assignee", help="Only tasks claimed by this name.")
 @click.option("--search", help="Only with all of these words in id, title or description.")
+@click.option("--problems", is_flag=True, help="List what is wrong in the task files instead.")
 def list_(
     edge: Edge,
     status: tuple[str, ...],
@@ -88,9 +61,15 @@ def list_(
     epic: str | None,
     assignee: str | None,
     search: str | None,
+    problems: bool,
 ) -> Reply:
     """List tasks, oldest first."""
-    tasks = ProjectTasks(edge).read()
+    project_tasks = ProjectTasks(edge)
+    if problems:
+        project_tasks.board.tasks()
+        found = project_tasks.board.problems
+        return Reply(list(found), "\n".join(map(clean, found)) or "no problems")
+    tasks = project_tasks.read()
     if epic is not None:
         rules.find(tasks, epic)
     words = (search or "").lower().split()
@@ -148,7 +127,9 @@ def add(edge: Edge, /, title: str, id_: str | None, **given: Any) -> Reply:
     result = ProjectTasks(edge).board.add(
         task_options.set_fields(draft, given), allow=given["allow_secret"]
     )
-    return task_view.task_reply(result, result.task.id)
+    for line in task_view.describe_epics(result):  # scripts read the id alone
+        edge.say(line)
+    return Reply(result.task.data(), result.task.id, result.warnings)
 
 
 @command.command()
@@ -215,33 +196,7 @@ def claim(edge: Edge, id_: str, who: str | None, again: bool) -> Reply:
     return task_view.task_reply(result, f"{id_} is yours")
 
 
-@command.command()
-@click.argument("id_", metavar="ID")
-@click.option("--reason", help="What was done, or why it failed.")
-@click.option(
-    "--failed", is_flag=True, help="Give the task up; tasks that depend on it do not become ready."
-)
-@task_options.lesson_options
-def close(
-    edge: Edge,
-    id_: str,
-    reason: str | None,
-    failed: bool,
-    tried: tuple[str, ...],
-    avoid: tuple[str, ...],
-    allow_secret: tuple[str, ...],
-) -> Reply:
-    """Close a task as done or failed. An epic closes with its last task."""
-    if os.environ.get("KEDGE_RUN") and os.environ.get("KEDGE_TASK") == id_:
-        raise TaskError(
-            f"{id_} can only be closed by the run, when its checks pass",
-            hint="end your turn and say what you did; kedge then runs the checks",
-        )
-    project_tasks = ProjectTasks(edge)
-    result = project_tasks.board.close(task_id(id_), reason, failed=failed, allow=allow_secret)
-    _record_attempt(project_tasks, result, tried, avoid)
-    _archive_context(project_tasks, result.task.id)
-    return task_view.task_reply(result, f"{id_} is {result.task.status.value}")
+command.add_command(task_close.close)
 
 
 @command.command()
@@ -268,7 +223,7 @@ def block(
     project_tasks = ProjectTasks(edge)
     why = Block(parse_block_type(type_), reason)
     result = project_tasks.board.block(task_id(id_), why, allow=allow_secret)
-    _record_attempt(project_tasks, result, tried, avoid)
+    record_attempt(project_tasks, result, tried, avoid)
     return task_view.task_reply(result, f"{id_} is blocked")
 
 
@@ -329,28 +284,3 @@ def import_(edge: Edge, file: str, format_: str | None, allow_secret: tuple[str,
     if result.skipped:
         summary += f", {len(result.skipped)} skipped because they exist"
     return Reply(data, summary, result.warnings)
-
-
-def _record_attempt(
-    project_tasks: ProjectTasks, result: BoardChange, tried: Sequence[str], avoid: Sequence[str]
-) -> None:
-    """Append the attempt that ended to the ledger. A failure is a warning: the task has changed."""
-    from kedge.tasks.ledger import Ledger, attempt_of
-
-    attempt = attempt_of(result.before, result.task, tried, avoid, actor=project_tasks.actor)
-    if attempt is None:
-        return
-    try:
-        Ledger(project_tasks.project, lock_timeout=project_tasks.settings.lock_timeout).append(
-            attempt
-        )
-    except KedgeError as error:
-        project_tasks.edge.warn(f"the attempt was not recorded in the ledger: {error.message}")
-
-
-def _archive_context(project_tasks: ProjectTasks, task: str) -> None:
-    """Archive the task's handoff, if it has one. A failure is a warning: the task is closed."""
-    if (project_tasks.project.root / ".kedge" / "context" / task).is_dir():
-        from kedge.handoff.lifecycle import archive
-
-        project_tasks.edge.warn(*archive(project_tasks.project, task))

@@ -14,13 +14,16 @@ from kedge.tasks.board import BoardChange
 
 def task_reply(result: BoardChange, text: str) -> Reply:
     """Return a changed task, with a line for each epic that changed with it."""
-    epics = [f"epic {epic.id} is now {epic.status.value}" for epic in result.followed]
-    return Reply(result.task.data(), "\n".join([text, *epics]), result.warnings)
+    return Reply(result.task.data(), "\n".join([text, *describe_epics(result)]), result.warnings)
+
+
+def describe_epics(result: BoardChange) -> list[str]:
+    return [f"epic {epic.id} is now {epic.status.value}" for epic in result.followed]
 
 
 def list_reply(tasks: Sequence[Task], *, empty: str) -> Reply:
     def text() -> str:
-        rows = [(t.id, t.status.value, t.priority, t.type, t.title) for t in tasks]
+        rows = [(t.id, describe_status(t), t.priority, t.type, t.title) for t in tasks]
         return table(("id", "status", "prio", "type", "title"), rows, empty=empty)
 
     return Reply(lambda: [task.data() for task in tasks], text)
@@ -29,12 +32,18 @@ def list_reply(tasks: Sequence[Task], *, empty: str) -> Reply:
 def summarise(tasks: rules.Tasks, name: str) -> tuple[str, str, str]:
     """Return a task's id, status and title."""
     task = tasks.get(TaskId(name))
-    return (name, task.status.value, task.title) if task else (name, "missing", "")
+    return (name, describe_status(task), task.title) if task else (name, "missing", "")
+
+
+def describe_status(task: Task) -> str:
+    """Return the status, and whether a task that is done was proven."""
+    word = task.status.value
+    return f"{word}, {rules.UNPROVEN}" if rules.UNPROVEN in task.labels else word
 
 
 def describe_task(tasks: rules.Tasks, task: Task) -> str:
     lines = [f"{task.id}  {task.title}", ""]
-    status = task.status.value
+    status = describe_status(task)
     if task.assignee:
         status += f" (claimed by {task.assignee})"
     facts = [
@@ -59,5 +68,5 @@ def describe_task(tasks: rules.Tasks, task: Task) -> str:
         lines += ["", "Checks:", *(f"- {one}" for one in task.checks)]
     below = rules.children(tasks, task.id)
     if below:
-        lines += ["", "Tasks:", *(f"- {t.id} ({t.status.value}) {t.title}" for t in below)]
+        lines += ["", "Tasks:", *(f"- {t.id} ({describe_status(t)}) {t.title}" for t in below)]
     return clean("\n".join(lines))

@@ -7,7 +7,7 @@ A field's value follows its name, or is the paragraph or the list under it. A he
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kedge.text.markdown import ITEM, indent_width, read_heading
@@ -105,16 +105,30 @@ def is_known_field(line: str) -> bool:
     return any(one.name in _KNOWN for one in _find_openings(line))
 
 
-def read_fields(prose: Iterable[tuple[int, str]]) -> list[Field]:
-    """Return the fields in lines of text, which come with their numbers."""
-    return list(_iterate(prose))
+def read_fields(
+    prose: Iterable[tuple[int, str]], code: Mapping[int, str] | None = None
+) -> list[Field]:
+    """Return the fields in lines of text, which come with their numbers.
+
+    `code` has the lines of code between them: as criteria, they count like other text.
+    """
+    lines = [(place, line, False) for place, line in prose]
+    lines += [(place, line, True) for place, line in (code or {}).items()]
+    return list(_iterate(sorted(lines)))
 
 
-def _iterate(prose: Iterable[tuple[int, str]]) -> Iterator[Field]:
+def _iterate(lines: Iterable[tuple[int, str, bool]]) -> Iterator[Field]:
     name, at, depth = "", 0, -1
     entries: list[str] = []
-    after_blank = False
-    for place, line in prose:
+    after_blank = only_code = False
+    for place, line, is_code in lines:
+        if is_code:
+            if name in DONE and line.strip():
+                only_code = only_code or not entries  # each line is an entry
+                entries += [line.strip()] if only_code else []
+                entries[-1] += "" if only_code else f"\n{line.strip()}"
+            continue
+        only_code = False
         opened = _find_openings(line)
         heading = read_heading(line)
         if opened or heading or _RULE.match(line):

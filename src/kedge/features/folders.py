@@ -28,6 +28,9 @@ def find_feature(project: Project, here: Path, name: str) -> Path:
         return project.path(given.relative_to(root).as_posix())
     every = list_features(project)
     matches = match_folders(every, name)
+    with_tasks = [path for path in matches if os.path.lexists(path / TASKS)]
+    if len(with_tasks) == 1:  # as the backend of feature documents counts the others for nothing
+        return with_tasks[0]
     if len(matches) == 1:
         return matches[0]
     if matches:

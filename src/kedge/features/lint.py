@@ -14,6 +14,9 @@ from kedge.features.feature_tasks import FeatureTask
 from kedge.features.folders import TASKS
 from kedge.features.references import DESIGN, PLAN, Reference
 from kedge.features.section_ids import Id
+from kedge.features.task_entries import read_entries
+from kedge.model.status_words import status_of
+from kedge.model.task import Status
 
 _CODE = re.compile(rf"(?<![\w.]){section_ids.CODE}(?!\w)")
 
@@ -44,6 +47,16 @@ def lint_feature(feature: Feature) -> list[LintProblem]:
         found += _check_task(feature, task, covered, written)
     found.sort(key=lambda problem: problem.line)
     return [*found, *_find_uncovered(feature, list(covered.values()))]
+
+
+def is_finished(feature: Feature) -> bool:
+    """True if the feature's `.meta.json` says so, or if all of its tasks are done."""
+    word = feature.meta.get("status")
+    status = status_of(word) if isinstance(word, str) else None
+    if status in (Status.DONE, Status.FAILED):
+        return True
+    entries, _ = read_entries(feature.tasks_text or "", "feature", Status.OPEN)
+    return bool(entries) and all(one.task.status is Status.DONE for one in entries.values())
 
 
 def describe_unreadable(name: str, error: BrokenTasks) -> LintProblem:

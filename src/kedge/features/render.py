@@ -9,27 +9,79 @@ from typing import Any
 
 from kedge.errors import InvalidValue, UsageError
 from kedge.features import resolve, scope
-from kedge.features.artifact import ROW, Artifact, Passage
+from kedge.features.artifact import ROW, Artifact
 from kedge.features.feature import Feature
 from kedge.features.feature_tasks import FeatureTask
 from kedge.features.folders import TASKS
-from kedge.features.scope import Excerpt, Selection
+from kedge.features.room import fit_selection
+from kedge.features.scope import Excerpt, OmittedSection, Selection
 from kedge.host import tokens
+from kedge.host.text import count_noun
 from kedge.text import markdown
+
+_TRIES = 6  # at a length that is estimated before it is counted
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedScope:
-    """The scope as text, and as the data of `kedge feature scope --json`."""
+    """What a task needs of its feature's documents, as text."""
 
+    feature: Feature
+    selection: Selection
+    omitted: tuple[OmittedSection, ...]
     text: str
-    data: dict[str, Any]
+    tokens: int
     warnings: tuple[str, ...]
+
+    def data(self) -> dict[str, Any]:
+        """Return the data of `kedge feature scope --json`."""
+        documents = (one.text for one in self.feature.artifacts.values())
+        full = (self.feature.tasks_text or "", *documents)
+        return {
+            "text": self.text,
+            "tokens": self.tokens,
+            "full_tokens": sum(map(tokens.count, full)),
+            "sections": [_excerpt_data(one) for one in self.selection.excerpts],
+            "left_out": [
+                {"artifact": one.artifact.name, "heading": one.heading, "tokens": one.tokens}
+                for one in self.omitted
+            ],
+        }
 
 
 def render_scope(feature: Feature, task: FeatureTask, brief: str | None) -> RenderedScope:
     """Render what a task needs of its feature's documents, and the project's brief."""
-    selection = scope.select_excerpts(feature, task)
+    return _render(feature, task, brief, scope.select_excerpts(feature, task))
+
+
+def fit_scope(
+    feature: Feature, task: FeatureTask, brief: str | None, room: int
+) -> RenderedScope | None:
+    """Render as much of the scope as has room, by section; None if even the task has none.
+
+    The list of what was left out is always there. Where it would take too much of the room
+    itself, it has a line for each document.
+    """
+    whole = scope.select_excerpts(feature, task)
+    spare = room
+    for _ in range(_TRIES):
+        made = _render(feature, task, brief, fit_selection(task, whole, spare), room // 4)
+        over = made.tokens - room
+        if over <= 0:
+            return made
+        if spare <= 0:
+            break
+        spare = max(0, spare - over)
+    return None
+
+
+def _render(
+    feature: Feature,
+    task: FeatureTask,
+    brief: str | None,
+    selection: Selection,
+    most_list: int | None = None,
+) -> RenderedScope:
     omitted = scope.list_omitted(feature, selection)
     pieces = [f"=== {TASKS}:{task.line} · task {task.number}", _render_task(feature, task)]
     for artifact in feature.artifacts.values():
@@ -37,23 +89,13 @@ def render_scope(feature: Feature, task: FeatureTask, brief: str | None) -> Rend
         pieces += _render_excerpts(artifact, excerpts)
     if brief:
         pieces += ["=== the project", brief]
-    pieces += _render_notes(feature, task, selection, omitted)
-    text = "\n".join(pieces) + "\n"
-    full = [feature.tasks_text or "", *(a.text for a in feature.artifacts.values())]
-    return RenderedScope(
-        text,
-        {
-            "text": text,
-            "tokens": tokens.count(text),
-            "full_tokens": sum(tokens.count(one) for one in full),
-            "sections": [_excerpt_data(one) for one in selection.excerpts],
-            "left_out": [
-                {"artifact": artifact.name, "heading": passage.text, "tokens": count}
-                for artifact, passage, count in omitted
-            ],
-        },
-        tuple(_find_problems(feature, task, selection)),
-    )
+    notes = list(_render_notes(feature, task, selection, omitted))
+    if most_list is not None and tokens.count("\n".join(notes)) > most_list:
+        notes = list(_render_notes(feature, task, selection, omitted, short=True))
+    text = "\n".join([*pieces, *notes]) + "\n"
+    problems = tuple(_find_problems(feature, task, selection))
+    count = tokens.count(text)
+    return RenderedScope(feature, selection, tuple(omitted), text, count, problems)
 
 
 def render_section(feature: Feature, name: str) -> dict[str, Any]:
@@ -119,6 +161,7 @@ def _render_excerpts(artifact: Artifact, excerpts: Sequence[Excerpt]) -> Iterato
             head = passage.head
             yield artifact.lines(head, head + 1)
         yield artifact.lines(passage.line, passage.last)
+        shown.add(passage.line)
         done = passage.last
 
 
@@ -126,19 +169,26 @@ def _render_notes(
     feature: Feature,
     task: FeatureTask,
     selection: Selection,
-    omitted: Sequence[tuple[Artifact, Passage, int]],
+    omitted: Sequence[OmittedSection],
+    *,
+    short: bool = False,
 ) -> Iterator[str]:
     """Yield what is missing, and what was left out with the command that prints it."""
     for one in selection.missing:
         yield f"=== {feature.artifacts[one.type].name} has no section for {one.raw!r}"
+    for excerpt in selection.dropped:
+        yield f"=== too long for this text, read it: {excerpt.artifact.name}: {excerpt.reason}"
     if not omitted:
         return
     command = f"kedge feature scope {shlex.quote(feature.name)} {shlex.quote(task.number)}"
     yield f"=== left out (tokens): {command} --section 'FILE#HEADING' prints one, FILE alone all"
     for artifact in feature.artifacts.values():
-        listed = [f"{p.text} ({count})" for a, p, count in omitted if a is artifact]
-        if listed:
-            yield f"{artifact.name}: " + "; ".join(listed)
+        mine = [one for one in omitted if one.artifact is artifact]
+        if mine and short:
+            total = sum(one.tokens for one in mine)
+            yield f"{artifact.name}: {count_noun(len(mine), 'section')} ({total})"
+        elif mine:
+            yield f"{artifact.name}: " + "; ".join(f"{one.heading} ({one.tokens})" for one in mine)
 
 
 def _excerpt_data(excerpt: Excerpt) -> dict[str, Any]:

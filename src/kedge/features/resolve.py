@@ -245,14 +245,20 @@ def find_by_title(artifact: Artifact, words: str) -> ResolvedReference:
         lambda title: len(bag) > 1 and bag <= set(title.split()),
     )
     for number, test in enumerate(tests):
-        found = [passage for passage, (one, two) in artifact.titles if test(one) or test(two)]
+        every = [passage for passage, (one, two) in artifact.titles if test(one) or test(two)]
+        # The title of the document holds all of it, and a subsection may repeat the words.
+        found = _keep_outermost([one for one in every if not _is_title(artifact, one)] or every)
         if found and number and len(found) > 1:
             return NOWHERE
         if found:
-            return ResolvedReference(_keep_outermost(found)[:_MOST], "title")
+            return ResolvedReference(found[:_MOST], "title")
     others = (p for p in artifact.passages if p.kind != HEADING)
     items = [p for p in others if normalize_title(p.title) in (wanted, short)]
     return ResolvedReference(tuple(items), "title") if len(items) == 1 else NOWHERE
+
+
+def _is_title(artifact: Artifact, passage: Passage) -> bool:
+    return all(passage.holds(one) for one in artifact.headings)
 
 
 def _find_by_anchor(artifact: Artifact, anchor: str) -> ResolvedReference:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 from kedge.features import fields, relevance, resolve, section_ids
 from kedge.features.artifact import HEADING, Artifact, Passage, build_lexicon
@@ -23,6 +24,15 @@ from kedge.host import tokens
 _STEPS = ("STEP", "ITEM", "T", "S", "P", "")
 
 
+class Need(IntEnum):
+    """How much a task needs an excerpt: where room is short, the last ones are left out first."""
+
+    NAMED = 1  # the task refers to it
+    IMPLIED = 2  # by the task's number, or by what the task or its part of the plan mentions
+    ALWAYS = 3  # every task gets it
+    GUESSED = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """A passage, or None for the whole document, and the reason why the task needs it."""
@@ -30,15 +40,29 @@ class Excerpt:
     artifact: Artifact
     passage: Passage | None
     reason: str
+    need: Need
     ambiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
+class OmittedSection:
+    """A section that is left out, or a document without headings, with its tokens."""
+
+    artifact: Artifact
+    heading: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
-    """The excerpts, in the order of the documents, and the references that lead nowhere."""
+    """The excerpts, in the order of the documents, and the references that lead nowhere.
+
+    `dropped` are excerpts that the task names and for which there was no room.
+    """
 
     excerpts: tuple[Excerpt, ...]
     missing: tuple[Reference, ...]
+    dropped: tuple[Excerpt, ...] = ()
 
 
 def select_excerpts(feature: Feature, task: FeatureTask) -> Selection:
@@ -51,7 +75,7 @@ def select_excerpts(feature: Feature, task: FeatureTask) -> Selection:
         excerpts += _select_design(feature, task, plan, missing)
     excerpts += plan
     if SPEC in parts:
-        excerpts.append(Excerpt(parts[SPEC], None, "always in full"))
+        excerpts.append(Excerpt(parts[SPEC], None, "always in full", Need.ALWAYS))
     if PRD in parts:
         excerpts += _select_prd(parts[PRD], task)
     return Selection(tuple(excerpts), tuple(missing))
@@ -62,7 +86,7 @@ def _select_plan(artifact: Artifact, task: FeatureTask, missing: list[Reference]
         _select_references(artifact, task, missing)
         or _select_by_number(artifact, task)
         or _select_relevant(artifact, task)
-        or [Excerpt(artifact, None, "whole, since nothing says which part")]
+        or [Excerpt(artifact, None, "whole, since nothing says which part", Need.GUESSED)]
     )
 
 
@@ -75,7 +99,7 @@ def _select_design(
         or _select_mentions(artifact, task.mentions, "named in the task's text")
         or _select_through_plan(feature, artifact, plan)
         or _select_relevant(artifact, task)
-        or [Excerpt(artifact, None, "whole, since nothing says which part")]
+        or [Excerpt(artifact, None, "whole, since nothing says which part", Need.GUESSED)]
     )
 
 
@@ -88,14 +112,15 @@ def _select_references(
     for one in mine:
         if one.by == "whole":
             if len(mine) == 1:
-                return [Excerpt(artifact, None, f"{one.raw}: the whole document")]
+                return [Excerpt(artifact, None, f"{one.raw}: the whole document", Need.NAMED)]
             continue
         target = resolve.resolve_reference(one, artifact, find_near(task, mine))
         if not target.passages:
             missing.append(one)
         reason = _describe(one, target)
         given += [
-            Excerpt(artifact, passage, reason, target.ambiguous) for passage in target.passages
+            Excerpt(artifact, passage, reason, Need.NAMED, target.ambiguous)
+            for passage in target.passages
         ]
     return given
 
@@ -125,7 +150,7 @@ def _select_by_number(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
         if any(one.number == number and one.prefix in _STEPS for one in passage.ids)
     ]
     if len(found) == 1 and not _is_outdone(artifact, task, found[0]):
-        return [Excerpt(artifact, found[0], f"the number of the task, {task.number}")]
+        return [Excerpt(artifact, found[0], f"the number of the task, {task.number}", Need.IMPLIED)]
     for one in section_ids.parse_lead(task.group).ids:
         passages = [
             passage
@@ -133,13 +158,14 @@ def _select_by_number(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
             if any(i.number == one.number and i.prefix in (one.prefix, "") for i in passage.ids)
         ]
         if len(passages) == 1 and not _is_outdone(artifact, task, passages[0]):
-            return [Excerpt(artifact, passages[0], f"the number of the task's group, {one}")]
+            reason = f"the number of the task's group, {one}"
+            return [Excerpt(artifact, passages[0], reason, Need.IMPLIED)]
     return []
 
 
 def _is_outdone(artifact: Artifact, task: FeatureTask, passage: Passage) -> bool:
     """True if the task's words fit another section far better than this one."""
-    scored = relevance.rank_units(artifact, _query(task))
+    scored = relevance.rank_units(artifact, weigh_words(task))
     mine = max((one.score for one in scored if passage.holds(one.passage)), default=0.0)
     best = max((one.score for one in scored if not passage.holds(one.passage)), default=0.0)
     return best > 0 and mine < 0.4 * best
@@ -151,7 +177,8 @@ def _select_mentions(artifact: Artifact, found: Sequence[Reference], reason: str
         if one.type == artifact.type and one.by in ("id", "anchor", "title"):
             target = resolve.resolve_reference(one, artifact)
             if target.rung in ("id", "anchor", "title") and not target.ambiguous:
-                given.append(Excerpt(artifact, target.passages[0], f"{one.raw}, {reason}"))
+                why = f"{one.raw}, {reason}"
+                given.append(Excerpt(artifact, target.passages[0], why, Need.IMPLIED))
     return given
 
 
@@ -176,50 +203,56 @@ def _select_through_plan(
     return _select_mentions(design, kept, "named in the text of the plan")
 
 
-def _query(task: FeatureTask) -> dict[str, float]:
+def weigh_words(task: FeatureTask) -> dict[str, float]:
+    """Return the words of a task with their weights."""
     return relevance.weigh_task(task.title, task.section.body, task.files)
 
 
 def _select_relevant(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
-    found = relevance.pick_clear(relevance.rank_units(artifact, _query(task)))
-    return [Excerpt(artifact, one.passage, "the words of the task: by relevance") for one in found]
+    found = relevance.pick_clear(relevance.rank_units(artifact, weigh_words(task)))
+    reason = "the words of the task: by relevance"
+    return [Excerpt(artifact, one.passage, reason, Need.GUESSED) for one in found]
 
 
 def _select_prd(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
     extract = find_problem_and_goals(artifact)
-    given = [Excerpt(artifact, passage, "always: problem and goals") for passage in extract]
+    why = "always: problem and goals"
+    given = [Excerpt(artifact, passage, why, Need.ALWAYS) for passage in extract]
     for one in task.references:
         if one.type == PRD:
             for passage in resolve.resolve_reference(one, artifact).passages:
                 if not any(known.passage == passage for known in given):
-                    given.append(Excerpt(artifact, passage, one.raw))
-    return given or [Excerpt(artifact, None, "whole: it has no section of problem or goals")]
+                    given.append(Excerpt(artifact, passage, one.raw, Need.NAMED))
+    whole = "whole: it has no section of problem or goals"
+    return given or [Excerpt(artifact, None, whole, Need.ALWAYS)]
 
 
-def list_omitted(feature: Feature, selection: Selection) -> list[tuple[Artifact, Passage, int]]:
+def list_omitted(feature: Feature, selection: Selection) -> list[OmittedSection]:
     """Return the sections that were not selected, the outermost ones, with their tokens."""
-    found: list[tuple[Artifact, Passage, int]] = []
+    found: list[OmittedSection] = []
     for artifact in feature.artifacts.values():
         given = [one.passage for one in selection.excerpts if one.artifact is artifact]
         if None in given:
             continue
         passages = [passage for passage in given if passage is not None]
         skipped_to = 0
+        if not given and not artifact.headings:
+            found.append(OmittedSection(artifact, artifact.name, tokens.count(artifact.text)))
         for passage in artifact.headings:
             if passage.line <= skipped_to:
                 continue
             if any(one.kind == HEADING and one.holds(passage) for one in passages):
                 skipped_to = passage.last
-            elif not any(passage.holds(one) for one in passages) and not _is_title(
+            elif not any(passage.holds(one) for one in passages) and not is_title(
                 artifact, passage
             ):
                 count = tokens.count(artifact.lines(passage.line, passage.last))
-                found.append((artifact, passage, count))
+                found.append(OmittedSection(artifact, passage.text, count))
                 skipped_to = passage.last
     return found
 
 
-def _is_title(artifact: Artifact, passage: Passage) -> bool:
+def is_title(artifact: Artifact, passage: Passage) -> bool:
     """True for the title of the whole document."""
     heading = artifact.document.headings[passage.at]
     following = passage.at + 1 < len(artifact.headings)

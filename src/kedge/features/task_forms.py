@@ -19,8 +19,13 @@ LISTED = (BOX, LIST_ITEM, ORDERED)
 KINDS = (HEADING, BOLD, BOX, TABLE, LIST_ITEM, ORDERED)
 
 _PART = r"[0-9]{1,6}(?:[A-Za-z][0-9]{0,2})?(?![0-9A-Za-z])"
-_NUMBER = rf"{_PART}(?:\.{_PART}){{0,5}}"
-_END = r"(?![\w%])(?!-[0-9])"
+# A last part may be a word: `1a.docs`, and `1.docs` before a sign.
+_NAMED = (
+    r"(?:(?<=[0-9][A-Za-z])\.[a-z][a-z0-9-]{1,19}(?![\w.])"
+    r"|\.[a-z][a-z0-9-]{1,19}(?=[*_`]{0,2}[ \t]?[:)\]—–]))?"
+)
+_NUMBER = rf"{_PART}(?:\.{_PART}){{0,5}}+{_NAMED}"
+_END = r"(?![\w%])(?!-[0-9])(?!:[0-9])"
 _TASK = re.compile(
     r"(?:sub-?)?task[ \t]*[-_#:.№]{0,2}[ \t]*"
     rf"(?P<number>(?:[A-Z]{{1,3}}[-.]?)?{_NUMBER}(?:-{_PART})?"

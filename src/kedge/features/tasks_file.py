@@ -25,6 +25,7 @@ from kedge.features.task_numbers import task_key
 from kedge.model.status_words import status_of
 from kedge.model.task import Block, BlockType, Status, Task, unique
 from kedge.text import markdown
+from kedge.text.fences import FenceReader
 from kedge.text.markdown import BOXES, ITEM
 
 _STATUS = re.compile(
@@ -32,7 +33,7 @@ _STATUS = re.compile(
     r"[ \t]*(?P<rest>.*)\Z"
 )
 _STATE = re.compile(r"(?P<word>[^():]+)(?:\((?P<inside>.*?)\))?(?: *:(?P<reason>.*))?\Z")
-_NUMBER = r"[0-9]+[A-Za-z]?(?:\.[0-9]+[A-Za-z]?)*"
+_NUMBER = r"[0-9]+[A-Za-z]?(?:\.[0-9]+[A-Za-z]?)*(?:\.[a-z][a-z0-9-]{1,19})?"
 _NEEDED = re.compile(
     rf"(?:Tasks?[ \t]+|T-?)?(?P<first>{_NUMBER})"
     rf"(?:[ \t]*(?:-|–|to)[ \t]*(?:Tasks?[ \t]+|T)?(?P<last>{_NUMBER}))?(?!\w)",
@@ -49,6 +50,7 @@ _GENERIC = re.compile(
 
 
 Numbers = Mapping[tuple[str, ...], str]
+Prose = Sequence[tuple[int, str]]  # lines with their indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def index_numbers(sections: Sequence[TaskSection]) -> Numbers:
     return {task_key(section.number): section.number for section in sections}
 
 
-def parse_fields(section: TaskSection) -> list[Field]:
+def parse_fields(section: TaskSection, prose: Prose | None = None) -> list[Field]:
     """Return the fields of a task: those of its body, or the cells of its row."""
     if section.cells:
         return [
@@ -114,7 +116,8 @@ def parse_fields(section: TaskSection) -> list[Field]:
             for name, value in section.cells[1:]
             if value
         ]
-    return fields.read_fields(_prose(section.body))
+    prose = _prose(section.body) if prose is None else prose
+    return fields.read_fields(prose, _read_code(section.body, prose))
 
 
 def parse_body(section: TaskSection, feature: str, known: Numbers, default: Status) -> TaskBody:
@@ -132,7 +135,7 @@ def parse_body(section: TaskSection, feature: str, known: Numbers, default: Stat
         if field and field["name"].strip().lower() == "status" and status_index is None:
             status_index = index
             state = parse_state(field["rest"]) if field["rest"].strip() else state
-    every = parse_fields(section)
+    every = parse_fields(section, prose)
     for field_ in every:
         if field_.name in fields.DEPENDS:
             needs += _parse_needs(" ; ".join(field_.entries), feature, known)
@@ -242,6 +245,18 @@ def _prose(body: str) -> list[tuple[int, str]]:
     """Return the lines of a body that are prose, with their indexes."""
     lines = markdown.read(body, part=True).prose
     return [(index, line) for index, line in enumerate(lines) if line is not None]
+
+
+def _read_code(body: str, prose: Prose) -> dict[int, str]:
+    """Return the lines inside fences, without the fences themselves, by their indexes."""
+    if "```" not in body and "~~~" not in body:
+        return {}
+    known, fences, code = {index for index, _ in prose}, FenceReader(), {}
+    for index, line in enumerate(markdown.split_lines(body)):
+        was_open = fences.fence is not None
+        if fences.read(line) and was_open and fences.fence is not None and index not in known:
+            code[index] = line
+    return code
 
 
 def _is_all_ticked(section: TaskSection, prose: Sequence[tuple[int, str]]) -> bool:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+_MOST_WARNINGS = 3
+
+
 @dataclass(frozen=True, slots=True)
 class BoardChange:
     """A task after an operation and before it, and the epics that changed with it."""
@@ -42,12 +45,20 @@ class Board:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.warnings: tuple[str, ...] = ()
+        self.problems: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The problems, or where there are many one line that says how to list them."""
+        if len(self.problems) <= _MOST_WARNINGS:
+            return self.problems
+        count = len(self.problems)
+        return (f"{count} problems in the task files: `kedge task list --problems` lists them",)
 
     def tasks(self) -> dict[TaskId, Task]:
-        """Return all tasks by id, oldest first. Sets `warnings` to what could not be read."""
+        """Return all tasks by id, oldest first. Sets `problems` to what could not be read."""
         listing = self.backend.read()
-        self.warnings = listing.warnings
+        self.problems = listing.warnings
         return {task.id: task for task in sorted(listing.tasks, key=rules.sort_key)}
 
     def get(self, task_id: str) -> Task:
@@ -98,13 +109,13 @@ class Board:
         reason: str | None = None,
         *,
         failed: bool = False,
+        unproven: bool = False,
         allow: Collection[str] = (),
     ) -> BoardChange:
-        return self._step(
-            task_id,
-            lambda tasks, task: rules.close(tasks, task, reason, now(), failed=failed),
-            allow,
-        )
+        def step(tasks: dict[TaskId, Task], task: Task) -> Task:
+            return rules.close(tasks, task, reason, now(), failed=failed, unproven=unproven)
+
+        return self._step(task_id, step, allow)
 
     def block(self, task_id: str, why: Block, *, allow: Collection[str] = ()) -> BoardChange:
         return self._step(task_id, lambda _, task: rules.block(task, why), allow)

@@ -59,10 +59,21 @@ def open_backend(
     if name == "feature_docs":
         from kedge.tasks.feature_docs import FeatureDocs
 
-        return FeatureDocs(project.root, lock_timeout=timeout)
+        return FeatureDocs(project.root, lock_timeout=timeout, cache=_find_cache(project))
     from kedge.tasks.jsonl import Jsonl
 
     return Jsonl(project, prefix=settings.prefix, lock_timeout=timeout)
+
+
+def _find_cache(project: Project) -> Path | None:
+    """Return where the documents that were read are cached; outside git they are not."""
+    from kedge.errors import KedgeError
+    from kedge.tasks.feature_cache import NAME
+
+    try:
+        return project.home() / NAME if project.repo is not None else None
+    except KedgeError:
+        return None
 
 
 def detect(project: Project) -> str | None:

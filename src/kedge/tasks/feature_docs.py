@@ -25,6 +25,7 @@ from kedge.model.ids import TaskId
 from kedge.model.status_words import status_of
 from kedge.model.task import FIELDS, MAX_TITLE, Block, Status, Task, validate
 from kedge.tasks.backend import TaskChange, TaskListing
+from kedge.tasks.feature_cache import FeatureCache, ReadDocument, make_key
 from kedge.tasks.rules import EPIC, EPIC_DONE
 
 _NAME = re.compile(r"(?P<number>[0-9]+)-(?P<slug>.+)\Z")
@@ -42,16 +43,16 @@ class _Feature:
     data: bytes
     ended: Status | None
     epic: Task
-    entries: Entries
+    tasks: dict[TaskId, Task]
 
     @property
     def default(self) -> Status:
         """The status of tasks without one: nobody ticks the rest of a completed feature."""
-        return Status.DONE if self.ended is Status.DONE else Status.OPEN
+        return _default(self.ended)
 
-    @property
-    def tasks(self) -> dict[TaskId, Task]:
-        return {task_id: entry.task for task_id, entry in self.entries.items()}
+    def read_entries(self) -> Entries:
+        """Read where the tasks are in the document."""
+        return read_entries(self.data.decode(), self.epic.id, self.default)[0]
 
 
 class FeatureDocs:
@@ -59,8 +60,11 @@ class FeatureDocs:
 
     name = "feature_docs"
 
-    def __init__(self, root: Path, *, lock_timeout: float = 10.0) -> None:
+    def __init__(
+        self, root: Path, *, lock_timeout: float = 10.0, cache: Path | None = None
+    ) -> None:
         self.root = root
+        self.cache = cache
         self.directory = root / FEATURES
         self.lock_timeout = lock_timeout
 
@@ -76,7 +80,7 @@ class FeatureDocs:
 
     def write(self, changes: Sequence[TaskChange]) -> None:
         features = self._read_features([])
-        owners = {i: feature for feature in features for i in (feature.epic.id, *feature.entries)}
+        owners = {i: feature for feature in features for i in (feature.epic.id, *feature.tasks)}
         wanted: dict[TaskId, Task] = {}
         epics: list[tuple[_Feature, Task]] = []
         for change in changes:
@@ -97,8 +101,8 @@ class FeatureDocs:
                 wanted[after.id] = _reduce(after)
         for feature, after in epics:
             self._check_epic(feature, after, {**feature.tasks, **wanted})
-        touched = (one for one in features if wanted.keys() & one.entries.keys())
-        documents.write_all([self._change(feature, wanted) for feature in touched])
+        touched = (one for one in features if wanted.keys() & one.tasks.keys())
+        documents.write_all(self.root, [self._change(feature, wanted) for feature in touched])
 
     def new_id(self, taken: Collection[str]) -> TaskId:  # noqa: ARG002 - the protocol's
         raise self._refuse_new(None)
@@ -108,10 +112,11 @@ class FeatureDocs:
     ) -> tuple[Path, bytes, bytes]:
         """Return the path of a document, its bytes, and its bytes with the wanted tasks."""
         tasks = {i: wanted.get(i, task) for i, task in feature.tasks.items()}
-        for task_id, entry in feature.entries.items():
+        before = feature.read_entries()
+        for task_id, entry in before.items():
             if entry.is_row and tasks[task_id] != entry.task:
                 raise self._refuse(feature, task_id, f"the state of {task_id}, a table row,")
-        text = write_states(feature.data.decode(), feature.entries, tasks)
+        text = write_states(feature.data.decode(), before, tasks)
         entries, _ = read_entries(text, feature.epic.id, feature.default)
         if {task_id: entry.task for task_id, entry in entries.items()} != tasks:
             raise ReadOnly(
@@ -148,8 +153,8 @@ class FeatureDocs:
     def _check_epic(self, feature: _Feature, after: Task, tasks: Mapping[TaskId, Task]) -> None:
         """Refuse a state of an epic that does not follow from its tasks."""
         before = feature.epic
-        done = bool(feature.entries) and all(
-            tasks[task_id].status is Status.DONE for task_id in feature.entries
+        done = bool(feature.tasks) and all(
+            tasks[task_id].status is Status.DONE for task_id in feature.tasks
         )
         derived = Status.DONE if done else Status.OPEN
         derived = before.status if before.status is Status.FAILED else derived
@@ -175,7 +180,7 @@ class FeatureDocs:
         return ReadOnly(f"{what} cannot be changed by kedge here", hint=f"edit {place}")
 
     def _place(self, feature: _Feature, task_id: TaskId) -> str:
-        entry = feature.entries.get(task_id)
+        entry = feature.read_entries().get(task_id)
         return f"{self._display(feature.path)}:{entry.section.line if entry else 1}"
 
     def _read_features(self, warnings: list[str]) -> list[_Feature]:
@@ -193,6 +198,7 @@ class FeatureDocs:
         names = {path: _NAME.match(path.name) for path in paths}
         numbers = Counter(name["number"] for name in names.values() if name)
         features = []
+        cache = FeatureCache(self.cache)
         for path, name in names.items():
             if name is None:
                 warnings.append(f"{self._display(path)}: its name is not <number>-<name>")
@@ -200,13 +206,14 @@ class FeatureDocs:
             # features with the same number go by their whole names
             feature_id = name["number"] if numbers[name["number"]] == 1 else path.name
             try:
-                features.append(self._read_feature(path, feature_id, name["slug"], warnings))
+                features.append(self._read_feature(path, feature_id, name["slug"], warnings, cache))
             except BrokenTasks as error:
                 warnings.append(error.message)
+        cache.save()
         return features
 
     def _read_feature(
-        self, folder: Path, feature_id: str, slug: str, warnings: list[str]
+        self, folder: Path, feature_id: str, slug: str, warnings: list[str], cache: FeatureCache
     ) -> _Feature:
         path = folder / TASKS
         data = documents.read(self.root, path)
@@ -214,19 +221,20 @@ class FeatureDocs:
         word = read_meta(self.root, folder, warnings).get("status")
         status = status_of(word) if isinstance(word, str) else None
         ended = status if status in (Status.DONE, Status.FAILED) else None
-        title = find_title(text) or self._find_title(folder, warnings) or slug
+        read = _read_document(text, data, feature_id, ended, cache)
+        title = read.title or self._find_title(folder, warnings) or slug
         epic = Task(TaskId(feature_id), title[:MAX_TITLE], type=EPIC, status=ended or Status.OPEN)
         try:
-            feature = _Feature(path, data, ended, validate(epic), {})
+            tasks = {one.id: one for one in read.tasks}
+            feature = _Feature(path, data, ended, validate(epic), tasks)
         except InvalidValue as error:
             raise BrokenTasks(f"{self._display(path)}: {error.message}") from error
-        entries, problems = read_entries(text, feature_id, feature.default)
-        warnings += [f"{self._display(path)}:{line}: {message}" for line, message in problems]
-        done = bool(entries) and all(one.task.status is Status.DONE for one in entries.values())
-        if done and not ended and not problems:
+        warnings += [f"{self._display(path)}:{line}: {message}" for line, message in read.problems]
+        done = bool(tasks) and all(one.status is Status.DONE for one in read.tasks)
+        if done and not ended and not read.problems:
             epic = replace(feature.epic, status=Status.DONE, close_reason=EPIC_DONE)
-            return replace(feature, epic=epic, entries=entries)
-        return replace(feature, entries=entries)
+            return replace(feature, epic=epic)
+        return feature
 
     def _find_title(self, folder: Path, warnings: list[str]) -> str | None:
         for name in ("spec.md", "prd.md"):
@@ -237,6 +245,25 @@ class FeatureDocs:
 
     def _display(self, path: Path) -> str:
         return documents.display_path(self.root, path)
+
+
+def _default(ended: Status | None) -> Status:
+    return Status.DONE if ended is Status.DONE else Status.OPEN
+
+
+def _read_document(
+    text: str, data: bytes, feature_id: str, ended: Status | None, cache: FeatureCache
+) -> ReadDocument:
+    default = _default(ended)
+    key = make_key(feature_id, default.value, data)
+    known = cache.load(key)
+    if known is not None:
+        return known
+    entries, problems = read_entries(text, feature_id, default)
+    tasks = tuple(one.task for one in entries.values())
+    document = ReadDocument(find_title(text), tasks, tuple(problems))
+    cache.keep(key, document)
+    return document
 
 
 def _reduce(task: Task) -> Task:

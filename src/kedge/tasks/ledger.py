@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kedge.host import clock, files, json_lines
 from kedge.host.project import Project
@@ -12,6 +13,7 @@ from kedge.model.attempt import Attempt, Outcome, parse
 from kedge.model.ids import task_id
 from kedge.model.task import Status, Task
 from kedge.tasks import choose
+from kedge.tasks.rules import UNPROVEN
 
 
 class Ledger:
@@ -39,12 +41,18 @@ class Ledger:
 
 
 def attempt_of(
-    before: Task | None, after: Task, tried: Sequence[str], avoid: Sequence[str], *, actor: str
+    before: Task | None,
+    after: Task,
+    tried: Sequence[str],
+    avoid: Sequence[str],
+    *,
+    actor: str,
+    checks: Sequence[Mapping[str, Any]] = (),
 ) -> Attempt | None:
     """Return the attempt that ends when a command closes or blocks a task.
 
-    None if no attempt ended: nobody was working on the task and nothing was learned, or the work
-    goes on.
+    None if no attempt ended: nobody was working on the task and nothing was learned or proven, or
+    the work goes on.
     """
     outcomes = {
         Status.DONE: Outcome.DONE,
@@ -53,9 +61,11 @@ def attempt_of(
     }
     outcome = outcomes.get(after.status)
     worked = before is not None and before.status is Status.IN_PROGRESS
-    if before is None or outcome is None or not (worked or tried or avoid):
+    unproven = UNPROVEN in after.labels and not (before and before.finished)
+    if before is None or outcome is None or not (worked or tried or avoid or checks or unproven):
         return None
     blocked = f"{after.blocked.type.value}: {after.blocked.reason}" if after.blocked else None
+    reason = blocked or after.close_reason or ""
     now = clock.now()
     return Attempt(
         task=after.id,
@@ -66,7 +76,8 @@ def attempt_of(
         started_at=before.started_at or now,
         ended_at=now,
         outcome=outcome,
-        reason=blocked or after.close_reason or "",
+        reason=f"closed unproven: {reason}" if unproven else reason,
         tried=tuple(tried),
         avoid=tuple(avoid),
+        checks=tuple(checks),
     )

@@ -13,6 +13,7 @@ from kedge.model.task import Block, Status, Task, replace_fields
 Tasks = Mapping[TaskId, Task]
 EPIC = "epic"
 EPIC_DONE = "all its tasks are done"
+UNPROVEN = "unproven"  # the label of a task that was closed although its checks were not green
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -128,8 +129,19 @@ def claim(tasks: Tasks, task: Task, who: str, now: str, *, again: bool) -> Task:
     return replace_fields(task, status=Status.IN_PROGRESS, assignee=who, started_at=now)
 
 
-def close(tasks: Tasks, task: Task, reason: str | None, now: str, *, failed: bool = False) -> Task:
-    """Return the task as done or failed. Only the reason of a closed task can still change."""
+def close(
+    tasks: Tasks,
+    task: Task,
+    reason: str | None,
+    now: str,
+    *,
+    failed: bool = False,
+    unproven: bool = False,
+) -> Task:
+    """Return the task as done or failed. Only the reason of a closed task can still change.
+
+    A task that is done and `unproven` has a label that says so.
+    """
     target = Status.FAILED if failed else Status.DONE
     if task.status is target:
         return task if reason is None else replace_fields(task, close_reason=reason)
@@ -141,7 +153,10 @@ def close(tasks: Tasks, task: Task, reason: str | None, now: str, *, failed: boo
             f"{task.id} has tasks that are not done: {_list_some(unfinished)}",
             hint="an epic closes when its last task does",
         )
-    return replace_fields(task, status=target, close_reason=reason, closed_at=now, blocked=None)
+    labels = (*_proven_labels(task), UNPROVEN) if unproven else _proven_labels(task)
+    return replace_fields(
+        task, status=target, close_reason=reason, closed_at=now, blocked=None, labels=labels
+    )
 
 
 def block(task: Task, why: Block) -> Task:
@@ -153,7 +168,11 @@ def block(task: Task, why: Block) -> Task:
 def reopen(task: Task) -> Task:
     if task.status is Status.OPEN:
         return task
-    return replace_fields(task, **_OPEN)
+    return replace_fields(task, **_OPEN, labels=_proven_labels(task))
+
+
+def _proven_labels(task: Task) -> tuple[str, ...]:
+    return tuple(one for one in task.labels if one != UNPROVEN)
 
 
 def settle_epics(tasks: Tasks, epics: Iterable[str | None], now: str) -> list[Task]:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import pairwise
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NAME = re.compile(r"[^\W\d]\w+")
@@ -57,15 +58,35 @@ def split_text(text: str) -> Iterator[str]:
         yield from split_name(name)
 
 
+def drop_hidden(text: str) -> str:
+    """Return the text without HTML comments, such as the instructions of an issue template."""
+    kept, place = [], 0
+    while (start := text.find("<!--", place)) >= 0 and (end := text.find("-->", start)) >= 0:
+        kept.append(text[place:start])
+        place = end + len("-->")
+    return " ".join([*kept, text[place:]])
+
+
 def weigh_terms(text: str) -> dict[str, float]:
     """Return the terms of a text with their weights, without common words."""
-    counts = Counter(term for term in split_text(text) if term not in _COMMON)
+    counts = Counter(term for term in split_text(drop_hidden(text)) if term not in _COMMON)
     return {term: 1 + math.log(count) if count > 1 else 1.0 for term, count in counts.items()}
+
+
+def find_pairs(text: str) -> list[tuple[str, str]]:
+    """Return the words that stand side by side in the first line of a text, in lower case.
+
+    The first line is the title of a task, an issue or a commit.
+    """
+    title = drop_hidden(text).strip().partition("\n")[0].lower()
+    found = [word for word in re.findall(r"[a-z]+", title) if len(word) > 1]
+    return list(dict.fromkeys(pairwise(found)))
 
 
 def find_paths(text: str) -> list[str]:
     """Return the words of the text that look like a path or the end of one."""
-    runs = (run.strip(".-+/") for run in re.findall(r"[\w./+-]+", text) if len(run) <= _LONGEST)
+    found = re.findall(r"[\w./+-]+", drop_hidden(text))
+    runs = (run.strip(".-+/") for run in found if len(run) <= _LONGEST)
     return sorted({run for run in runs if "/" in run or "." in run})
 
 

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import in_time
+from support import Kedge, in_time
 
 from kedge.errors import BrokenTasks, FileError, LockTimeout, ReadOnly, TaskExists, WrongState
 from kedge.model.ids import TaskId
@@ -318,6 +318,47 @@ def test_a_second_file_with_the_same_id_is_skipped(tmp_path: Path) -> None:
     listing = TaskYaml(tmp_path).read()
     assert [task.title for task in listing.tasks] == ["first"]
     assert listing.warnings == ("tasks/b.task.yaml:2: tasks/a.task.yaml has the id 'T-1' already",)
+
+
+def test_finished_files_with_the_same_id_are_listed_under_one_of_their_own(
+    repo: Path, kedge: Kedge
+) -> None:
+    put(repo, "id: T-1\ntitle: old\nstatus: done", "Archive/T-1.task.yaml")
+    put(repo, "id: T-1\ntitle: open", "T-1.task.yaml")
+    put(repo, "id: T-1\ntitle: older\nstatus: done  # at last", "Archive/T-1-first.task.yaml")
+    tasks = {one["id"]: one for one in kedge.json("task", "list")}
+    assert {i: one["title"] for i, one in tasks.items()} == {
+        "T-1": "open",
+        "Archive_T-1": "old",
+        "Archive_T-1-first": "older",
+    }
+    kedge("task", "close", "Archive_T-1-first", "--reason", "in 2019")
+    text = (repo / "tasks" / "Archive" / "T-1-first.task.yaml").read_text()
+    assert text.startswith("id: T-1\ntitle: older\nstatus: done  # at last\n")
+    assert "in 2019" in text
+    ran = kedge("task", "reopen", "Archive_T-1", code=1)
+    assert "another task has its id" in ran.err
+    kedge("task", "claim", "T-1")
+    assert "in_progress" in kedge("task", "show", "T-1").out.replace(" ", "_")
+
+
+def test_many_problems_are_one_line_and_listed_on_request(repo: Path, kedge: Kedge) -> None:
+    put(repo, "id: T-1\ntitle: open", "a.task.yaml")
+    for number in range(20):
+        put(repo, "id: T-1\ntitle: open", f"b{number:02d}.task.yaml")
+    for command in (["task", "list"], ["task", "ready"], ["prompt", "T-1"], ["anchor", "T-1"]):
+        warnings = [one for one in kedge(*command).err.splitlines() if "problem" in one]
+        words = "20 problems in the task files: `kedge task list --problems` lists them"
+        assert warnings == [f"warning: {words}"]
+    lines = kedge("task", "list", "--problems").out.splitlines()
+    assert len(lines) == 20
+    assert lines[0] == "tasks/b00.task.yaml:1: tasks/a.task.yaml has the id 'T-1' already"
+    assert kedge.json("task", "list", "--problems") == lines
+
+
+def test_without_problems_the_list_of_them_says_so(repo: Path, kedge: Kedge) -> None:
+    put(repo, "id: T-1\ntitle: open", "a.task.yaml")
+    assert kedge("task", "list", "--problems").out == "no problems\n"
 
 
 def test_links_and_special_files_are_one_warning_each(tmp_path: Path) -> None:

@@ -11,13 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from kedge.errors import BrokenTasks, ReadOnly, TaskExists
 from kedge.host import documents, files
+from kedge.host.digest import digest
 from kedge.host.documents import BOM
 from kedge.host.project import Project
-from kedge.model.ids import TaskId
+from kedge.model.ids import TaskId, is_id
 from kedge.model.task import FIELDS, Status, Task
 from kedge.tasks.backend import TaskChange, TaskListing
 from kedge.tasks.task_yaml import fields
@@ -37,6 +39,7 @@ class TaskYaml:
         self.prefix = prefix
         self.lock_timeout = lock_timeout
         self._paths: dict[TaskId, Path] = {}
+        self._qualified: dict[Path, TaskId] = {}  # files whose id another file has, too
         self._status_words: dict[Status, str] = {}
 
     def lock(self) -> AbstractContextManager[None]:
@@ -44,32 +47,59 @@ class TaskYaml:
         return files.lock(path, timeout=self.lock_timeout)
 
     def read(self) -> TaskListing:
-        tasks: list[Task] = []
         warnings: list[str] = []
-        used: Counter[tuple[Status, str]] = Counter()
-        self._paths = {}
+        self._qualified = {}
+        read: list[tuple[Path, fields.TaskFile]] = []
         for path in self._files(self.directory, warnings):
             try:
-                file = self._parse(path, documents.read(self.root, path))
+                read.append((path, self._parse(path, documents.read(self.root, path))))
             except BrokenTasks as error:
                 warnings.append(error.message)
-                continue
-            task = file.task
-            if task.id in self._paths:
-                place = f"{self._name(path)}:{file.line}"
-                first = self._name(self._paths[task.id])
-                warnings.append(f"{place}: {first} has the id {task.id!r} already")
-                continue
-            self._paths[task.id] = path
-            tasks.append(task)
-            if file.status_word:
-                used[task.status, file.status_word] += 1
+        files_of: dict[TaskId, list[tuple[Path, fields.TaskFile]]] = {}
+        for path, file in sorted(read, key=lambda pair: pair[1].task.finished):
+            files_of.setdefault(file.task.id, []).append((path, file))
+        self._paths = {task_id: pairs[0][0] for task_id, pairs in files_of.items()}
+        for (first, _), *others in files_of.values():
+            for path, file in others:
+                warnings.append(self._add_duplicate(first, path, file))
+        tasks = self._list_tasks(read)
+        used = Counter((f.task.status, f.status_word) for _, f in read if f.status_word)
         # the word that most files use, so that the project's other tools can still read them
-        self._status_words = dict(sorted(used, key=lambda pair: (used[pair], pair[1])))
+        words = sorted(used, key=lambda pair: (used[pair], pair[1]))
+        self._status_words = {status: word for status, word in words if word}
         return TaskListing(tuple(tasks), tuple(warnings))
 
+    def _add_duplicate(self, first: Path, path: Path, file: fields.TaskFile) -> str:
+        """Give a finished task an id of its own if another file has its id; return a warning."""
+        place, task_id = f"{self._name(path)}:{file.line}", file.task.id
+        message = f"{place}: {self._name(first)} has the id {task_id!r} already"
+        if not file.task.finished:
+            return message
+        own = self._qualify(path, task_id)
+        self._qualified[path], self._paths[own] = own, path
+        return f"{message}; it is listed as {own}"
+
+    def _qualify(self, path: Path, task_id: TaskId) -> TaskId:
+        """Return an id that has the file's directory and name."""
+        relative = path.relative_to(self.directory)
+        name = relative.name
+        for ending in ENDINGS:
+            name = name.removesuffix(ending)
+        parts = [*relative.parts[:-1], name, *([] if task_id in name else [task_id])]
+        own = re.sub(r"[^A-Za-z0-9_-]+", "-", "_".join(parts)).strip("-_")
+        if not is_id(own) or TaskId(own) in self._paths:
+            own = f"{task_id[:48]}_{digest([relative.as_posix().encode()])[:8]}"
+        return TaskId(own)
+
+    def _list_tasks(self, read: Sequence[tuple[Path, fields.TaskFile]]) -> Iterator[Task]:
+        """Yield the tasks that have an id of their own, in the order of their files."""
+        for path, file in read:
+            own = self._qualified.get(path, file.task.id)
+            if self._paths[own] == path:
+                yield replace(file.task, id=own)
+
     def write(self, changes: Sequence[TaskChange]) -> None:
-        documents.write_all([self._prepare(change) for change in changes])
+        documents.write_all(self.root, [self._prepare(change) for change in changes])
 
     def new_id(self, taken: Collection[str]) -> TaskId:
         # names of unreadable files count as well: a new file must not collide with one
@@ -104,6 +134,11 @@ class TaskYaml:
         path = self._paths.get(before.id)
         if path is None:
             raise BrokenTasks(f"the file of the task {before.id!r} is gone", hint="try again")
+        if path in self._qualified and not after.finished:
+            raise ReadOnly(
+                f"{self._name(path)} cannot be reopened: another task has its id",
+                hint="give it an id of its own in the file",
+            )
         old = documents.read(self.root, path)
         if self._parse(path, old).task != before:
             raise BrokenTasks(
@@ -161,9 +196,11 @@ class TaskYaml:
             name = name.removesuffix(ending)
         text = documents.decode(self.root, path, data)
         try:
-            return fields.read(text.removeprefix(BOM), name)
+            file = fields.read(text.removeprefix(BOM), name)
         except BadYaml as error:
             raise BrokenTasks(f"{self._name(path)}:{error.line}: {error.problem}") from error
+        own = self._qualified.get(path)
+        return file if own is None else replace(file, task=replace(file.task, id=own))
 
     def _name(self, path: Path) -> str:
         return documents.display_path(self.root, path)
