@@ -77,16 +77,50 @@ def test_init_prints_the_origin_of_each_field(work: Kedge) -> None:
     (work.directory / "Makefile").write_text("test:\n\tpytest\n")
     (work.directory / "src" / "a.py").write_text("one = 0\n")
     ran = work("context", "init", "t2")
-    assert "task_snapshot\ttask t2\n" in ran.out
-    assert "validation_baseline.commands\tMakefile:1\n" in ran.out
+    assert "task_snapshot\tfrom task t2\n" in ran.out
+    assert "validation_baseline.commands\tfrom Makefile:1\n" in ran.out
     assert "the working tree is dirty at the start: Makefile, src/a.py" in ran.err
     assert show(work, "t2")["immutable"]["validation_baseline"]["commands"] == ["make test"]
+
+
+def test_a_title_and_criteria_are_enough_for_a_context(work: Kedge) -> None:
+    work("task", "add", "Brief", "--id", "t2", "--accept", "it holds")
+    asked = work.json("context", "init", "t2")["immutable"]["task_snapshot"]
+    assert asked["acceptance_criteria"] == ["it holds"]
+
+
+def test_a_context_of_a_task_that_is_not_in_progress_is_warned_about(work: Kedge) -> None:
+    for number, acts in enumerate([[], ["close"], ["close", "--failed"]], 2):
+        id_ = f"t{number}"
+        work("task", "add", "Brief", "--id", id_, "--accept", "it holds")
+        if acts:
+            work("task", *acts, id_)
+        status = work.json("task", "show", id_)["status"]
+        ran = work("context", "init", id_)
+        act = "claim" if status == "open" else "reopen"
+        words = f"{id_} is {status}, not in progress: `kedge task {act} {id_}`"
+        assert f"warning: {words}\n" in ran.err
+    work("task", "add", "Brief", "--id", "t9", "--accept", "it holds")
+    work("task", "claim", "t9")
+    assert "not in progress" not in work("context", "init", "t9").err
+
+
+def test_a_context_can_claim_its_task(work: Kedge) -> None:
+    work("task", "add", "Brief", "--id", "t2", "--accept", "it holds")
+    ran = work("context", "init", "t2", "--claim", "--actor", "ada")
+    assert "not in progress" not in ran.err
+    task = work.json("task", "show", "t2")
+    assert (task["status"], task["assignee"]) == ("in_progress", "ada")
+    work("task", "add", "Brief", "--id", "t3", "--accept", "it holds")
+    work("task", "close", "t3")
+    assert_clear(work("context", "init", "t3", "--claim", code=1), code=1, says="t3 is done")
+    assert "no context" in work("context", "show", "t3", code=1).err
 
 
 def test_missing_fields_of_a_task_are_listed(work: Kedge) -> None:
     work("task", "add", "Bare", "--id", "t2")
     ran = work("context", "init", "t2", code=1)
-    assert_clear(ran, code=1, says="t2 lacks a description, acceptance criteria")
+    assert_clear(ran, code=1, says="t2 lacks a description or acceptance criteria")
     work("config", "set", "context.require_citations", "true")
     ran = work("context", "init", "t2", code=1)
     assert "citations" in ran.err
@@ -155,6 +189,7 @@ def test_a_whole_handoff_with_edits_at_each_step_and_drift(work: Kedge) -> None:
         {"path": "README.md", "change": "deleted", "scope": "out"},
         {"path": "src/a.py", "change": "changed", "scope": "in"},
     ]
+    begin(work, "reviewer", code=4)
     assert_clear(begin(work, "reviewer", code=1), code=1, says="is not what implementer left")
     assert len(show(work)["drift"]) == 1
 
@@ -183,7 +218,7 @@ def test_a_whole_handoff_with_edits_at_each_step_and_drift(work: Kedge) -> None:
     # Drift again, accepted this time.
     (root / "src" / "b.py").write_text("two = 22\n")
     ran = begin(work, "validator", code=4)
-    assert ran.out == "changed\tin\tsrc/b.py\t\n"
+    assert ran.out == "changed\tsrc/b.py\tin scope\n"
     assert "the working tree is not what reviewer left" in ran.err
     assert_clear(begin(work, "validator", code=1), code=1, says="is not what reviewer left")
     assert show(work)["coordination"]["validator"]["drift_budget"] == 1
@@ -239,7 +274,7 @@ def test_of_concurrent_begins_one_succeeds(work: Kedge) -> None:
 def test_a_snapshot_is_refused_while_drift_is_open(work: Kedge) -> None:
     snapshot(work, "implementer")
     (work.directory / "src" / "stray.py").write_text("x = 1\n")
-    work("context", "verify", "t1", code=4)
+    begin(work, "reviewer", code=4)
     ran = snapshot(work, "implementer", code=1)
     assert_clear(ran, code=1, says="is not what implementer left")
 
@@ -306,8 +341,8 @@ def test_a_path_that_is_not_utf_8_is_reported_escaped(work: Kedge) -> None:
 
 def test_an_unknown_or_skipped_role_gets_a_warning(work: Kedge) -> None:
     snapshot(work, "implementer")
-    assert "warning: reveiwer is not one of implementer, reviewer" in begin(work, "reveiwer").err
-    snapshot(work, "reveiwer")
+    assert "warning: auditor is not one of implementer, reviewer" in begin(work, "auditor").err
+    snapshot(work, "auditor")
     assert "warning: reviewer is skipped: it has no snapshot" in begin(work, "validator").err
 
 
@@ -366,6 +401,8 @@ def test_findings_block_later_roles(work: Kedge) -> None:
 
 
 def test_update_sets_fields_and_refuses_wrong_values(work: Kedge) -> None:
+    (work.directory / "logs").mkdir()
+    (work.directory / "logs" / "qa.txt").write_text("fine\n")
     work("context", "update", "t1", "--agent", "implementer", "--qa-log", "logs/qa.txt")
     assert show(work)["coordination"]["implementer"]["qa_log"] == "logs/qa.txt"
     ran = work("context", "update", "t1", "--agent", "implementer", "--status", "done", code=1)
@@ -481,7 +518,8 @@ def test_checks_are_run_and_compared_with_the_baseline(work: Kedge) -> None:
     assert first["tree"] != second["tree"]
     assert (folder(work) / "artifacts" / second["log_artifact"]).exists()
     ran = work("context", "record-qa", "t1", "--agent", "implementer")
-    assert ran.out == "true: passed; by implementer, baseline\n"  # the check that the context names
+    # the check that the context names
+    assert ran.out == "true: passed; by implementer, first run, on the changed tree\n"
     work("context", "record-qa", "t1", "--agent", "implementer", "--", "no-such-program")
     assert show(work)["checks"][-1]["baseline"] is False
 
@@ -591,6 +629,7 @@ def test_secrets_are_refused_wherever_they_would_be_stored(work: Kedge, tmp_path
 
 def test_many_writers_lose_nothing(work: Kedge) -> None:
     def write(number: int) -> None:
+        (work.directory / f"{number}.log").touch()
         work("context", "update", "t1", "--agent", f"agent{number}", "--qa-log", f"{number}.log")
 
     with ThreadPoolExecutor(8) as pool:
@@ -609,6 +648,7 @@ def test_a_kill_at_any_write_leaves_the_old_context_or_the_new(work: Kedge) -> N
     killed = 0
     for write in range(60):
         log = f"{write}.log"
+        (work.directory / log).touch()
         done = run_killed_at(write, "-C", str(work.directory), *update, log)
         if path.read_bytes() != before:
             assert show(work)["coordination"]["reviewer"]["qa_log"] == log
@@ -650,6 +690,7 @@ def test_every_command_leaves_the_users_index_stash_and_history_alone(work: Kedg
     git(root, "add", "src/a.py")
     (root / "src" / "a.py").write_text("staged = 1\nand_not = 2\n")
     (root / "src" / "new.py").write_text("new = 1\n")
+    (root / "x.log").write_text("fine\n")
     before = users_git(root)
     implementer, reviewer = ("--agent", "implementer"), ("--agent", "reviewer")
     for args, code in (

@@ -76,8 +76,8 @@ def test_a_failed_write_restores_all_files(tmp_path: Path) -> None:
     bad.mkdir()
     changes: list[tuple[Path, bytes | None, bytes]] = [(old, b"1", b"2"), (new, None, b"2")]
     with pytest.raises(FileError):
-        documents.write_all([*changes, (bad, None, b"2")])
+        documents.write_all(tmp_path, [*changes, (bad, None, b"2")])
     assert old.read_bytes() == b"1"
     assert not new.exists()
-    documents.write_all(changes)
+    documents.write_all(tmp_path, changes)
     assert (old.read_bytes(), new.read_bytes()) == (b"2", b"2")

@@ -13,17 +13,32 @@ from kedge.cli.context_task import (
     actor_option,
     agent_option,
     agent_reply,
+    expected_option,
     print_drift,
 )
-from kedge.cli.context_view import describe_context, describe_frozen, diff_immutable
+from kedge.cli.context_view import (
+    describe_context,
+    describe_frozen,
+    describe_moved_head,
+    diff_immutable,
+)
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
-from kedge.errors import UsageError
+from kedge.errors import FileError, UsageError
 from kedge.handoff import immutable_block, role_views, transitions
 from kedge.handoff.evidence_records import find_changed_evidence
 from kedge.handoff.transitions import check_agent_name
 from kedge.host import clock
 from kedge.host.text import count_noun
+from kedge.model.task import Status
+
+
+class DiffKind(click.Choice[str]):
+    """A choice that is also accepted with underscores: `from_base`."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(str(value).replace("_", "-"), param, ctx)
+
 
 command = Group(help="Hand a task from agent to agent without commits in between.")
 command.add_command(context_records.record_qa)
@@ -37,6 +52,7 @@ command.add_command(context_upkeep.sweep)
 @click.argument("task")
 @click.option("--base-commit", help="The commit to diff against; HEAD by default.")
 @click.option("--export", is_flag=True, help="Also write context-<role>.json for each role.")
+@click.option("--claim", is_flag=True, help="Claim the task, too.")
 @actor_option
 @options.allow_secret
 def init(
@@ -44,19 +60,34 @@ def init(
     task: str,
     base_commit: str | None,
     export: bool,
+    claim: bool,
     actor: str | None,
     allow: tuple[str, ...],
 ) -> Reply:
     """Freeze the task: what is asked, its standards and its checks."""
     target = ContextTask(edge, task, actor)
     handoff = target.handoff
+    asked = target.require_task()
+    if claim:
+        target.check_claim(asked)
     context, gathered = handoff.init(
-        target.require_task(), target.list_commands, base=base_commit, allow=allow, export=export
+        asked, target.list_commands, base=base_commit, allow=allow, export=export
     )
+    if claim:
+        target.claim()
+    elif asked.status is not Status.IN_PROGRESS:
+        act = "claim" if asked.status is Status.OPEN else "reopen"
+        handoff.warnings.append(
+            f"{task} is {asked.status.value}, not in progress: `kedge task {act} {task}`"
+        )
     origins = [{"field": field, "source": source} for field, source in gathered.origins]
 
     def text() -> str:
-        return describe_frozen(context) + table(("field", "from"), gathered.origins)
+        rows = [
+            (field, source if source == "none" else f"from {source}")
+            for field, source in gathered.origins
+        ]
+        return describe_frozen(context) + table(("field", "source"), rows)
 
     return Reply({**context.data(), "origins": origins}, text, handoff.warnings)
 
@@ -74,6 +105,8 @@ def show(edge: Edge, task: str, role: str | None) -> Reply:
         handoff.project, target.find_task(), context.immutable, sha
     )
     handoff.warnings += [f"stale: {one}" for one in reasons]
+    moved = describe_moved_head(context, handoff.project)
+    handoff.warnings += [moved] if moved else []
     if role is not None:
         from kedge.cli.context_lessons import select_lessons  # heavy, and only roles need it
 
@@ -86,7 +119,7 @@ def show(edge: Edge, task: str, role: str | None) -> Reply:
     handoff.warnings += [
         f"{one['id']} has changed since it was attached: {one['why']}" for one in changed
     ]
-    data = {**context.data(), "stale": reasons, "changed_evidence": changed}
+    data = {**context.data(), "stale": reasons, "head_moved": moved, "changed_evidence": changed}
     return Reply(data, lambda: describe_context(context), handoff.warnings)
 
 
@@ -156,8 +189,8 @@ def update(
         raise UsageError("nothing to update", hint="give --status or --qa-log")
     target = ContextTask(edge, task, actor)
     handoff = target.handoff
-    if qa_log is not None:
-        handoff.project.path(qa_log)
+    if qa_log is not None and not handoff.project.path(qa_log).is_file():
+        raise FileError(f"there is no file {qa_log!r}", hint="give a path from the project's root")
     name = check_agent_name(agent)
     if status == "in_progress":  # the same as `context begin`, with all of its checks
         handoff.begin(name, target.find_task(), accept_stale=False, session=None)
@@ -209,12 +242,12 @@ def unblock(edge: Edge, task: str, agent: str, finding: str | None, actor: str |
 
 @command.command()
 @click.argument("task")
-@click.option("--expected-agent", help="Compare with this agent's snapshot; the last by default.")
+@expected_option
 @actor_option
-def verify(edge: Edge, task: str, expected_agent: str | None, actor: str | None) -> Reply:
+def verify(edge: Edge, task: str, agent: str | None, actor: str | None) -> Reply:
     """Compare the working tree with what an agent left; exit with 4 if it differs."""
     handoff = ContextTask(edge, task, actor).handoff
-    named = None if expected_agent is None else check_agent_name(expected_agent)
+    named = None if agent is None else check_agent_name(agent)
     with print_drift(edge):
         same = handoff.require_unchanged(named)
     data = {"state": "same", "since": same.since, "tree": same.now, "what": same.what, "drift": []}
@@ -229,7 +262,7 @@ def verify(edge: Edge, task: str, expected_agent: str | None, actor: str | None)
 @click.option(
     "--type",
     "kind",
-    type=click.Choice(["from-base", "incremental"]),
+    type=DiffKind(["from-base", "incremental"]),
     default="from-base",
     show_default=True,
     help="Since the base commit, or since the previous snapshot.",

@@ -8,7 +8,12 @@ import click
 
 from kedge.cli import options
 from kedge.cli.commands import KedgeCommand
-from kedge.cli.context_task import ContextTask, actor_option, agent_option
+from kedge.cli.context_task import (
+    ContextTask,
+    actor_option,
+    agent_option,
+    attached_by_option,
+)
 from kedge.cli.context_view import describe_check
 from kedge.cli.edge import Edge, Reply, tell
 from kedge.cli.plain import clean
@@ -23,6 +28,7 @@ from kedge.handoff.transitions import check_agent_name
 @click.option(
     "--from", "log", type=click.Path(path_type=Path), help="Import this log instead of running."
 )
+@click.option("--command", "named", help="With --from: the command that wrote the log.")
 @click.option("--exit-code", type=int, help="With --from: the exit code of the run.")
 @actor_option
 @options.allow_secret
@@ -32,6 +38,7 @@ def record_qa(
     task: str,
     agent: str,
     log: Path | None,
+    named: str | None,
     exit_code: int | None,
     actor: str | None,
     allow: tuple[str, ...],
@@ -43,10 +50,12 @@ def record_qa(
         raise UsageError(
             "CHECK cannot be combined with --from", hint="give a command or a log, not both"
         )
+    if log is None and named is not None:
+        raise UsageError("--command needs --from", hint="to run a command: … record-qa … -- CMD")
     handoff = ContextTask(edge, task, actor).handoff
     name, watch = check_agent_name(agent), None if edge.json or edge.quiet else _echo
     if log is not None:
-        records = [record_log(handoff, name, edge.directory / log, exit_code, allow)]
+        records = [record_log(handoff, name, edge.directory / log, exit_code, allow, named)]
     elif check:
         records = [record_check(handoff, name, list(check), allow, watch)]
     else:
@@ -65,7 +74,7 @@ def record_qa(
 @click.argument("path")
 @click.option("--heading", help="Only the section with this heading.")
 @click.option("--lines", help="Only these lines, such as 10-20.")
-@click.option("--agent", help="Who attaches it.")
+@attached_by_option
 @actor_option
 @options.allow_secret
 def attach(

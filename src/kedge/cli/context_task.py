@@ -18,10 +18,13 @@ from kedge.host import user
 from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Task
-from kedge.tasks import choose
+from kedge.tasks import choose, rules
 from kedge.tasks.board import Board
 
-agent_option = click.option("--agent", required=True, help="The agent: implementer, reviewer, …")
+_AGENT = ("--agent", "--expected-agent", "agent")  # both names in every command
+agent_option = click.option(*_AGENT, required=True, help="The agent: implementer, reviewer, …")
+expected_option = click.option(*_AGENT, help="Compare with this agent's snapshot; last by default.")
+attached_by_option = click.option(*_AGENT, help="Who attaches it.")
 actor_option = click.option(
     "--actor", help="Who runs this command; by default the name that claims tasks."
 )
@@ -46,6 +49,19 @@ class ContextTask:
         if task is None:
             raise TaskNotFound(f"no task {self.id!r}", hint="kedge task list shows all ids")
         return task
+
+    def check_claim(self, task: Task) -> None:
+        """Raise what a claim of the task would raise."""
+        tasks = read_tasks(self.edge, self.handoff.project)
+        rules.claim(tasks, task, self.handoff.actor, "", again=True)
+
+    def claim(self) -> None:
+        from kedge.tasks import binding
+
+        settings = self.handoff.settings.tasks
+        board = Board(choose.open_backend(self.handoff.project, settings))
+        result = board.claim(self.id, self.handoff.actor)
+        self.edge.warn(*binding.record_claim(self.handoff.project, result.task))
 
     def list_commands(self) -> Sequence[Mapping[str, Any]]:
         """Return the commands that the map detected in the project's configuration."""
@@ -76,9 +92,16 @@ def print_drift(edge: Edge) -> Iterator[None]:
         yield
     except CheckFound as error:
         if not edge.json and isinstance(error.data, dict):
-            rows = [
-                (one["change"], one["scope"], one["path"], one.get("old_path", ""))
-                for one in error.data["drift"]
-            ]
-            write(table(("change", "scope", "path", "was"), rows))
+            rows = [_describe_change(one) for one in error.data["drift"]]
+            write(table(("change", "path", ""), rows))
         raise
+
+
+_SCOPES = {"in": "in scope", "out": "out of scope"}
+
+
+def _describe_change(one: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a changed path as cells that explain themselves, also in a pipe."""
+    old = f"was {one['old_path']}" if "old_path" in one else ""
+    more = ", ".join(part for part in (_SCOPES.get(one["scope"], ""), old) if part)
+    return one["change"], one["path"], more or "no scope"

@@ -9,6 +9,8 @@ from kedge.cli.plain import clean
 from kedge.context.diff import make_patch
 from kedge.handoff.canonical_form import encode_canonical
 from kedge.handoff.task_context import TaskContext
+from kedge.host.project import Project
+from kedge.host.text import count_noun
 
 
 def describe_frozen(context: TaskContext) -> str:
@@ -32,7 +34,8 @@ def describe_context(context: TaskContext) -> str:
         line = f"{name}: {agent.status.replace('_', ' ')}"
         if agent.snapshot:
             kept = agent.snapshot
-            line += f", {kept.files} files +{kept.added} -{kept.deleted}, tree {kept.tree[:10]}"
+            line += f", {count_noun(kept.files, 'file')} +{kept.added} -{kept.deleted}"
+            line += f", tree {kept.tree[:10]}"
             line += f", {kept.at} by {kept.actor}"
         lines.append(line)
         lines += [f"  finding {one.id}: {one.text}" for one in agent.blocking]
@@ -45,9 +48,31 @@ def describe_context(context: TaskContext) -> str:
     return clean("\n".join(lines))
 
 
+def describe_moved_head(context: TaskContext, project: Project) -> str | None:
+    """Return where HEAD is, if that is not where it was when the context was made."""
+    repo = project.repo
+    head, branch = (repo.head(), repo.branch()) if repo is not None else (None, None)
+    before = context.git.get("head"), context.git.get("branch")
+    if (head, branch) == before:
+        return None
+    return (
+        f"HEAD has moved since the context was made: {_describe_head(*before)} "
+        f"is now {_describe_head(head, branch)}"
+    )
+
+
+def _describe_head(commit: str | None, branch: str | None) -> str:
+    shown = (commit or "no commit")[:12]
+    return f"{shown} on {branch}" if branch else f"{shown} (detached)"
+
+
 def describe_check(check: Mapping[str, Any]) -> str:
-    """Return one line with a check's result and its comparison with the baseline."""
-    baseline = ", baseline" if check.get("baseline") else ""
+    """Return one line with a check's result and its comparison with the first run.
+
+    Only a run on the unchanged tree shows how things were before: the baseline.
+    """
+    first = "baseline" if check.get("unchanged", True) else "first run, on the changed tree"
+    baseline = f", {first}" if check.get("baseline") else ""
     comparison = check.get("compared", {}).get("text", "")
     line = f"{check['text']}; by {check['agent']}{baseline}"
     return clean(f"{line}; {comparison}" if comparison else line)

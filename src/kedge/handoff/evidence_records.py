@@ -50,9 +50,14 @@ def record_check(
 
 
 def record_log(
-    handoff: HandoffOperations, agent: str, log: Path, exit_code: int | None, allow: Collection[str]
+    handoff: HandoffOperations,
+    agent: str,
+    log: Path,
+    exit_code: int | None,
+    allow: Collection[str],
+    command: str | None = None,
 ) -> dict[str, Any]:
-    """Record the log of a check that someone else ran."""
+    """Record the log of a check that someone else ran, with its command if that is known."""
     data = files.read_bytes(log)
     if data is None:
         raise FileError(f"there is no file {str(log)!r}", hint="give the path of a log")
@@ -60,9 +65,8 @@ def record_log(
         raise FileError(
             f"{log} has more than {_MAX_LOG // 1_000_000} MB", hint="cut it to its last part"
         )
-    return _record(
-        handoff, agent, import_log(data, log.name, exit_code=exit_code), handoff.read_tree(), allow
-    )
+    ran = import_log(data, command or log.name, exit_code=exit_code)
+    return _record(handoff, agent, ran, handoff.read_tree(), allow)
 
 
 def attach_evidence(
@@ -135,6 +139,7 @@ def _record(
         "tree": tree,
         "log_artifact": handoff.artifacts.put(ran.log),
         "baseline": baseline is None and ran.exit_code not in (NOT_FOUND, NOT_STARTED),
+        "unchanged": tree == context.git.get("base_tree"),
         "text": result.text,
     }
     if baseline is not None:

@@ -6,7 +6,7 @@ context stale.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -24,6 +24,7 @@ from kedge.handoff.scope import scopes
 from kedge.handoff.standards import citations
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.host.text import count_noun
 from kedge.model.task import Task
 from kedge.settings import Settings
 
@@ -34,6 +35,7 @@ _VOLATILE = frozenset(
     (
         *("status", "assignee", "blocked", "close_reason", "created_at", "updated_at"),
         *("started_at", "closed_at"),
+        "labels",  # they sort tasks; the watch adds one to the task of a session that strayed
     )
 )
 
@@ -74,10 +76,12 @@ def build_block(
     warnings += _find_large(fields["task_snapshot"], task)
     read = {name: _file_sha(project, name) for name in (*cited.sources, *paths.sources)}
     fields["sources"] = read
-    sources = {f"task {task.id}": hash_task(task), **read}
+    standards = {f"{one.file}#{one.section}": one.content_sha for one in cited.items}
+    sources = {f"task {task.id}": hash_task(task), **read, **standards}
+    named = dict.fromkeys([*cited.sources, *(one.file for one in cited.items)])
     origins = (
         ("task_snapshot", f"task {task.id}"),
-        ("standards_citations", ", ".join(cited.sources) or "none"),
+        ("standards_citations", _count_citations(cited, named)),
         ("validation_baseline.commands", run_origin),
         ("repo_paths", ", ".join([f"scope of {task.id}", *paths.sources])),
     )
@@ -134,18 +138,22 @@ def find_stale_sources(
     return reasons
 
 
+def _count_citations(cited: citations.Citations, sources: Iterable[str]) -> str:
+    if not cited.items:
+        return "none"
+    return f"{count_noun(len(cited.items), 'section')}: {', '.join(sources)}"
+
+
 def _refuse_gaps(settings: Settings, task: Task, cited: citations.Citations, brief: bool) -> None:
     gaps = []
-    if not task.description.strip() and not brief:
-        gaps.append("a description")
-        if not task.acceptance:
-            gaps.append("acceptance criteria")
+    if not (task.description.strip() or task.acceptance or brief):
+        gaps.append("a description or acceptance criteria")
     if settings.context.require_citations and not cited.items:
         gaps.append("citations (context.require_citations is set)")
     if gaps:
         raise HandoffRefused(
             f"{task.id} lacks {', '.join(gaps)}",
-            hint=f"kedge task update {task.id} --description TEXT",
+            hint=f"kedge task update {task.id} --description TEXT, or --accept CRITERION",
             data={"missing": gaps},
         )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from kedge.errors import InvalidValue, KedgeError
@@ -67,27 +69,66 @@ def summarise(context: TaskContext) -> dict[str, Any]:
     }
 
 
-def archive(project: Project, task: str) -> list[str]:
+def archive(project: Project, task: str, *, keep_snapshots: bool = False) -> list[str]:
     """Archive and purge the context of a closed task. Return warnings; never raise."""
     warnings = []
     try:
         store = ContextStore(project)
         if not store.exists(task):
             return []
-        with store.lock():
-            context = store.read(task).context
-            line = encode_canonical(summarise(context))
-        warnings += find_unfinished(context)
-        compact = re.sub(rb"\n\s*", b"", line)
-        files.append_line(project.own("handoffs", f"{task_id(task)}.jsonl"), compact)
+        warnings += find_unfinished(store.read(task).context)
+        record_summary(project, task)
     except Exception as error:  # noqa: BLE001 - a broken context must not keep the task open
         warnings.append(f"the context of {task} was not archived: {error}")
         return warnings
     try:
-        purge(project, task)
+        purge(project, task, keep_snapshots=keep_snapshots)
     except KedgeError as error:
         warnings.append(f"the context of {task} was not purged: {error.message}")
     return warnings
+
+
+def record_summary(project: Project, task: str) -> bytes | None:
+    """Append the summary of a context to the archive, once; return the line, None without one."""
+    store = ContextStore(project)
+    if not store.exists(task):
+        return None
+    with store.lock():
+        summary = summarise(store.read(task).context)
+        path = _archive_path(project, task)
+        lines = (files.read_bytes(path) or b"").splitlines()
+        if lines and _is_same(lines[-1], summary):
+            return lines[-1]
+        line = re.sub(rb"\n\s*", b"", encode_canonical(summary))
+        files.append_line(path, line)
+    return line
+
+
+def withdraw_summary(project: Project, task: str, line: bytes | None) -> None:
+    """Remove the last line of the archive again if it is this one: the task was not closed."""
+    path = _archive_path(project, task)
+    data = files.read_bytes(path) or b""
+    if line is None or not data.endswith(line + b"\n"):
+        return
+    rest = data[: -len(line) - 1]
+    if rest:
+        files.write_atomic(path, rest)
+    else:
+        path.unlink()
+
+
+def _archive_path(project: Project, task: str) -> Path:
+    return project.own("handoffs", f"{task_id(task)}.jsonl")
+
+
+def _is_same(line: bytes, summary: Mapping[str, Any]) -> bool:
+    """True if the line holds this summary, whenever it was archived."""
+    try:
+        known = json.loads(line)
+        wanted = json.loads(encode_canonical(dict(summary)))
+    except ValueError:
+        return False
+    return isinstance(known, dict) and {**known, "archived_at": ""} == {**wanted, "archived_at": ""}
 
 
 def find_unfinished(context: TaskContext) -> list[str]:
@@ -110,12 +151,12 @@ def find_unfinished(context: TaskContext) -> list[str]:
     return messages
 
 
-def purge(project: Project, task: str) -> bool:
+def purge(project: Project, task: str, *, keep_snapshots: bool = False) -> bool:
     """Delete the context with its snapshots; return False if there was none."""
     store = ContextStore(project)
     with store.lock():
         removed = store.remove(task)
-        for _, snapshot in snapshots.list_snapshots(project, task):
+        for _, snapshot in snapshots.list_snapshots(project, task) if not keep_snapshots else ():
             snapshots.drop(project, snapshot.ref)
     return removed
 

@@ -11,6 +11,7 @@ from kedge.handoff import immutable_block, role_views, transitions
 from kedge.handoff.artifacts import MAX_BYTES, Artifacts
 from kedge.handoff.canonical_form import is_sealed, sha256
 from kedge.handoff.context_store import ContextStore
+from kedge.handoff.foreign_changes import drop_own, list_foreign
 from kedge.handoff.immutable_block import Commands, ImmutableBlock
 from kedge.handoff.scope import scopes
 from kedge.handoff.snapshot import snapshots
@@ -46,6 +47,7 @@ class HandoffOperations:
         self.brief = brief
         self.store = ContextStore(project, lock_timeout=settings.tasks.lock_timeout)
         self.warnings: list[str] = []
+        self.verified_tree: str | None = None  # the tree that the last `verify` has read
 
     @property
     def artifacts(self) -> Artifacts:
@@ -118,9 +120,7 @@ class HandoffOperations:
                 )
             commit = named.decode().strip()
         start = snapshots.take_base(self.project, self._ref("base"), commit)
-        changed = [
-            one.path for one in snapshots.compare(self.project, start.tree, self.read_tree())
-        ]
+        changed = [one.path for one in list_foreign(self.project, start.tree, self.read_tree())]
         if changed:
             more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
             names = ", ".join(map(escape_path, changed[:_NAMED]))
@@ -150,6 +150,7 @@ class HandoffOperations:
         context = self._read_unedited()
         if transitions.is_resuming(context, name, self.actor):
             return context
+        context = self._close_returned_events(context)
         transitions.check_begin(context, name, self.actor)
         self.warnings += transitions.find_oddities(context, name)
         reasons = immutable_block.find_stale_sources(
@@ -179,7 +180,7 @@ class HandoffOperations:
 
     def snapshot(self, name: str, *, done: bool, allow: Collection[str] = ()) -> TaskContext:
         """Record the working tree as what this agent leaves, whatever was there before."""
-        context = self._read_unedited()
+        context = self._close_returned_events(self._read_unedited())
         if context.open_drift:
             raise transitions.make_drift_refusal(context)
         record = self._take_snapshot(context, name, allow)
@@ -205,7 +206,8 @@ class HandoffOperations:
         changes = snapshots.compare(self.project, base, taken.tree)
         lines = snapshots.count_lines(self.project, base, taken.tree)
         in_scope = scopes.make_matcher(context.immutable["repo_paths"])
-        outside = [escape_path(one.path) for one in changes if not in_scope(one.path)]
+        foreign = drop_own(self.project, changes)
+        outside = [escape_path(one.path) for one in foreign if not in_scope(one.path)]
         return SnapshotRecord(
             tree=taken.tree,
             commit=taken.commit,
@@ -244,23 +246,32 @@ class HandoffOperations:
         now = self.read_tree()
         paths = context.immutable["repo_paths"]
         in_scope = scopes.make_matcher(paths) if paths else None
-        changes = snapshots.compare(self.project, record.tree, now)
+        self.verified_tree = now
+        changes = list_foreign(self.project, record.tree, now)
         rows = tuple(describe_change(one, in_scope) for one in changes)
         what = str(snapshots.describe(self.project, record.tree, record.head, now))
         return Verification(name, record, now, what, rows)
 
     def require_unchanged(self, expected: str | None) -> Verification:
-        """Raise CheckFound for a tree that differs; open an event unless an agent is at work."""
+        """Raise CheckFound for a tree that differs. Nothing is written."""
         outcome = self.verify(expected)
-        context = self.read()
-        at_work = any(one.status == "in_progress" for one in context.coordination.values())
-        if not outcome.same and not at_work and outcome.since == context.snapshots[-1][0]:
-            self._open_event(outcome, None)
         if not outcome.same:
             raise make_drift_error(self.task, outcome)
         return outcome
 
-    def _open_event(self, outcome: Verification, name: str | None) -> None:
+    def _close_returned_events(self, context: TaskContext) -> TaskContext:
+        """Close the open events, and record it, if the tree is again what the last agent left."""
+        if not context.open_drift or not self.verify(None).same:
+            return context
+        self.warnings.append("the drift is gone: every path is back as it was")
+        return self.store.change(
+            self.task,
+            lambda one: transitions.close_returned(one, self.actor, clock.now()),
+            actor=self.actor,
+            what="drift is gone",
+        )
+
+    def _open_event(self, outcome: Verification, name: str | None) -> TaskContext:
         now = clock.now()
         event = DriftEvent(
             id=f"d-{digest([now.encode(), outcome.now.encode()])[:8]}",
@@ -272,7 +283,7 @@ class HandoffOperations:
             what=outcome.what,
             paths=tuple(redact_value([dict(one) for one in outcome.drift[:_EVENT_PATHS]])),
         )
-        self.store.change(
+        return self.store.change(
             self.task,
             lambda one: transitions.open_drift_event(one, event, name),
             actor=self.actor,
@@ -282,6 +293,10 @@ class HandoffOperations:
     def resolve(self, note: str, *, accept: bool, allow: Collection[str] = ()) -> TaskContext:
         """Resolve open drift: accept the tree as the agent's snapshot, or restore the snapshot."""
         context = self._read_unedited()
+        if context.snapshots and not context.open_drift:  # found by `verify`, not by a `begin`
+            outcome = self.verify(None)
+            if not outcome.same:
+                context = self._open_event(outcome, None)
         refuse("the note", note, {*allow, *context.audit.get("allowed_secrets", ())})
         state = "accepted" if accept else "reverted"
         # To refuse an impossible resolution before the tree is touched.

@@ -8,7 +8,7 @@ from typing import Any
 from kedge.handoff.task_context import SnapshotRecord, TaskContext
 from kedge.handoff.transitions import find_role
 from kedge.host import tokens
-from kedge.host.text import clean
+from kedge.host.text import clean, count_noun
 
 _NEEDS = {
     "implementer": ("task", "standards", "validation", "paths", "findings"),
@@ -66,8 +66,10 @@ def render_markdown(view: dict[str, Any]) -> str:
     if task["description"]:
         rows += ["", "## Request", "", task["description"].rstrip("\n")]
     rows += _items("Acceptance criteria", [f"[ ] {one}" for one in task["acceptance_criteria"]])
-    rows += _items("Only change", view.get("paths", ()))
-    rows += _items("Do not change", task["scope_out"])
+    paths = view.get("paths", ())
+    ruled_out = [*task["scope_out"], *(one[1:] for one in paths if one.startswith("!"))]
+    rows += _items("Only change", [one for one in paths if not one.startswith("!")])
+    rows += _items("Do not change", list(dict.fromkeys(ruled_out)))
     rows += _items("Standards", [_citation(one) for one in view.get("standards", ())])
     rows += _items("Validate with", [f"`{one}`" for one in view.get("validation", ())])
     rows += _items("Handed over", [_snapshot_line(one) for one in view.get("handed_over", ())])
@@ -115,7 +117,7 @@ def _snapshot(record: SnapshotRecord) -> dict[str, Any]:
 
 
 def _snapshot_line(one: dict[str, Any]) -> str:
-    text = f"{one['agent']}: {one['files']} files, +{one['added']} −{one['deleted']}"
+    text = f"{one['agent']}: {count_noun(one['files'], 'file')}, +{one['added']} −{one['deleted']}"
     text += f" (tree {one['tree'][:10]})"
     if one["outside"]:
         text += f"; out of scope: {', '.join(one['outside'][:10])}"
@@ -126,7 +128,8 @@ def _snapshot_line(one: dict[str, Any]) -> str:
 
 def _drift_line(one: dict[str, Any]) -> str:
     note = f": {one['note']}" if one["note"] else ""
-    return f"{one['paths']} paths were changed after {one['since']}; {one['state']}{note}"
+    were = "1 path was" if one["paths"] == 1 else f"{one['paths']} paths were"
+    return f"{were} changed after {one['since']}; {one['state']}{note}"
 
 
 def _check(one: Any) -> dict[str, Any]:

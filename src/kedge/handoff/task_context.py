@@ -68,7 +68,10 @@ class AgentRecord:
 
 @dataclass(frozen=True, slots=True)
 class DriftEvent:
-    """The working tree was not what an agent had left. `state` is open, accepted or reverted."""
+    """The working tree was not what an agent had left.
+
+    `state` is open, accepted, reverted, or returned: every path came back by itself.
+    """
 
     id: str
     at: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from kedge.errors import HandoffRefused
@@ -17,6 +18,7 @@ from kedge.handoff.task_context import (
 from kedge.model.ids import is_id
 
 ROLES = ("implementer", "reviewer", "validator")
+_SIMILAR = 0.8  # from 0 to 1: a name that is this close to a role's is a slip
 RESERVED = ("base", "start")  # snapshots that belong to no agent
 
 
@@ -26,6 +28,12 @@ def check_agent_name(name: str) -> str:
         raise HandoffRefused(
             f"{name!r} is not a valid name for an agent",
             hint="use letters, digits, '.', '_' and '-', such as reviewer or validator-unit",
+        )
+    lead = name.partition("-")[0]
+    near = get_close_matches(lead.lower(), ROLES, n=1, cutoff=_SIMILAR)
+    if near and find_role(name) not in ROLES:
+        raise HandoffRefused(
+            f"there is no agent {name!r}", hint=f"did you mean {near[0]}{name[len(lead) :]}?"
         )
     return name
 
@@ -208,6 +216,11 @@ def open_drift_event(context: TaskContext, event: DriftEvent, name: str | None) 
     return context.with_agent(name, drift_budget=context.agent(name).drift_budget + 1)
 
 
+def close_returned(context: TaskContext, actor: str, now: str) -> TaskContext:
+    """Close all open events: the paths are back as they were."""
+    return _close_events(context, "returned", "every path is back as it was", actor, now)
+
+
 def resolve(context: TaskContext, state: str, note: str, actor: str, now: str) -> TaskContext:
     """Close all open events with one note, and reset every agent's drift budget."""
     if not context.open_drift:
@@ -216,8 +229,12 @@ def resolve(context: TaskContext, state: str, note: str, actor: str, now: str) -
         )
     if not note.strip():
         raise HandoffRefused("the note is empty", hint='--note "what happened"')
+    return _close_events(context, state, note.strip(), actor, now)
+
+
+def _close_events(context: TaskContext, state: str, note: str, actor: str, now: str) -> TaskContext:
     events = tuple(
-        replace(one, state=state, note=note.strip(), resolved_at=now, resolved_by=actor)
+        replace(one, state=state, note=note, resolved_at=now, resolved_by=actor)
         if one.state == "open"
         else one
         for one in context.drift

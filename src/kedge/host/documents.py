@@ -61,12 +61,20 @@ def decode(root: Path, path: Path, data: bytes) -> str:
     return text
 
 
-def write_all(changes: Iterable[tuple[Path, bytes | None, bytes]]) -> None:
-    """Write each (path, old bytes or None, new bytes); restore the old bytes of all on an error."""
+def write_all(root: Path, changes: Iterable[tuple[Path, bytes | None, bytes]]) -> None:
+    """Write each (path, old bytes or None, new bytes); restore the old bytes of all on an error.
+
+    They are remembered as kedge's own edits.
+    """
+    from kedge.host import own_edits  # hooks read documents and never write one
+
     touched: list[tuple[Path, bytes | None]] = []
     try:
         for path, old, new in changes:
             touched.append((path, old))
+            own_edits.note(
+                root, [(path, old, new)]
+            )  # before, so that no reader sees it unexplained
             files.write_atomic(path, new)
     except BaseException:
         for path, old in reversed(touched):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,10 +44,18 @@ class Repo:
         """Run a git command in the work tree and return its output. Raises GitError on failure."""
         return run(self.root, args, input=input, env=env, timeout=timeout)
 
-    def as_user(self, *args: str, input: bytes | None = None) -> bytes:  # noqa: A002
+    def as_user(
+        self,
+        *args: str,
+        input: bytes | None = None,  # noqa: A002
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> bytes:
         """Like `git`, but with the user's own hooks, settings and identity."""
         own = {key: value for key, value in os.environ.items() if key.startswith(_IDENTITY)}
-        return _check(args, _start(self.root, args, input, own, HOOKS_TIMEOUT, options=())).stdout
+        own |= env or {}
+        done = _start(cwd or self.root, args, input, own, HOOKS_TIMEOUT, options=())
+        return _check(args, done).stdout
 
     def ask(self, *args: str) -> bytes | None:
         """Like `git`, but None where git answers no (a missing ref, an unset value)."""
@@ -57,6 +65,17 @@ class Repo:
         if done.code == 128:
             self.git("rev-parse", "--git-dir")  # raises if git refuses the repository itself
         return done.stdout if done.code == 0 else None
+
+    def list_ignored(self, paths: Iterable[str]) -> set[str]:
+        """Return those of the paths that git ignores, and `git add` therefore refuses."""
+        data = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        # `check-ignore` refuses to take paths literally
+        env = {"GIT_LITERAL_PATHSPECS": "0"}
+        args = ("check-ignore", "-z", "--stdin")
+        done = _start(self.root, args, data, env, TIMEOUT)
+        if done.code not in (0, 1):
+            raise _failure(args, done)
+        return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
 
     def head(self) -> str | None:
         """Return the commit of HEAD, or None while the branch has no commit."""

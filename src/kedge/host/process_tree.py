@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from kedge.host import proc
 
 VARIABLE = "KEDGE_CHILD"
 _PROC = Path("/proc")
+_PATIENCE, _GRACE, _PAUSE = 5.0, 5.0, 0.05  # seconds, for a git at work
 _ROUNDS = 20  # a process that forks while it is killed is found in the next round
 
 
@@ -27,6 +29,7 @@ class _Process:
     pid: int
     parent: int
     marked: bool
+    name: str = ""
 
 
 def add_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
@@ -70,7 +73,11 @@ def kill(leader: int, mark: str, others: Iterable[int] = ()) -> None:
 
 
 def end_marked(mark: str) -> None:
-    """Kill every process that has the mark, after a program that was not ended properly."""
+    """Kill every process that has the mark, after a program that was not ended properly.
+
+    A git at work may finish, and is then asked to end: killed, it would leave its locks behind.
+    """
+    _end_git(mark)
     for _ in range(_ROUNDS):
         processes = _list_processes(mark)
         left = [one.pid for one in processes if one.marked and one.pid != os.getpid()]
@@ -79,6 +86,23 @@ def end_marked(mark: str) -> None:
                 os.kill(pid, signal.SIGKILL)
         if not left:
             return
+
+
+def _end_git(mark: str) -> None:
+    """Wait until the marked git processes have ended; ask those that take long to end."""
+    for patience, number in ((_PATIENCE, signal.SIGTERM), (_GRACE, signal.SIGKILL)):
+        end = time.monotonic() + patience
+        while left := [one.pid for one in _list_processes(mark) if one.marked and _is_git(one)]:
+            if time.monotonic() > end:
+                for pid in left:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, number)
+                break
+            time.sleep(_PAUSE)
+
+
+def _is_git(process: _Process) -> bool:
+    return process.pid != os.getpid() and process.name.split("-")[0] == "git"
 
 
 def _list_processes(mark: str) -> Iterator[_Process]:
@@ -92,10 +116,12 @@ def _read_proc(mark: str) -> Iterator[_Process]:
         if not entry.name.isdigit():
             continue
         try:
-            state, parent = entry.joinpath("stat").read_bytes().rpartition(b")")[2].split()[:2]
+            head, _, tail = entry.joinpath("stat").read_bytes().rpartition(b")")
+            state, parent = tail.split()[:2]
             if state in (b"Z", b"X"):
                 continue
-            yield _Process(int(entry.name), int(parent), _has_mark(entry, wanted))
+            name = head.partition(b"(")[2].decode("utf-8", "replace")
+            yield _Process(int(entry.name), int(parent), _has_mark(entry, wanted), name)
         except (OSError, ValueError):  # it ended meanwhile
             continue
 
@@ -121,4 +147,5 @@ def _run_ps(mark: str) -> Iterator[_Process]:
         words = line.split(None, 3)
         if len(words) == 4 and words[0].isdigit() and words[1].isdigit() and words[2][0] != "Z":
             marked = f"{VARIABLE}=" in words[3] and mark in words[3]
-            yield _Process(int(words[0]), int(words[1]), marked)
+            name = words[3].split()[0].rpartition("/")[2]
+            yield _Process(int(words[0]), int(words[1]), marked, name)

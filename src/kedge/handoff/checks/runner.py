@@ -15,6 +15,7 @@ from kedge.handoff.checks.output import OutputBuffer
 from kedge.host import proc
 
 NOT_FOUND, NOT_STARTED = 127, 126  # the exit codes of a shell
+CHECKED = "KEDGE_CHECK"  # tells the programs that a check starts which directory it checks
 
 # Words that mean the same with and without a shell: no operator, no variable, no pattern.
 _PLAIN = re.compile(r"""(?:[\w@%+=:,./ -]|'[^']*'|"[^"$`\\]*")+""", re.ASCII)
@@ -72,8 +73,9 @@ def run_check(
         if on_output is not None:
             on_output(chunk)
 
+    inner = {**(os.environ if env is None else env), CHECKED: os.fspath(root or cwd)}
     try:
-        done = proc.run(argv, cwd=cwd, env=env, timeout=timeout, on_output=take, grace=grace)
+        done = proc.run(argv, cwd=cwd, env=inner, timeout=timeout, on_output=take, grace=grace)
     except ProgramError as error:
         missing = isinstance(error.__cause__, FileNotFoundError)
         take(f"{error.message}\n".encode("utf-8", "replace"))

@@ -9,9 +9,8 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from kedge.errors import GitError, InvalidValue
-from kedge.handoff.snapshot import listing, shadow_git, tree_changes, working_tree
-from kedge.handoff.snapshot.listing import display_path
+from kedge.errors import InvalidValue
+from kedge.handoff.snapshot import nested, shadow_git, tree_changes, working_tree
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId, check_object_id
 from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
 from kedge.handoff.task_context import WORKTREE_MARK
@@ -21,6 +20,7 @@ from kedge.host.project import Project
 from kedge.model.ids import RULE, is_id
 
 REFS = "refs/kedge/"
+SAVED_WORK = (f"{REFS}set-aside/", f"{REFS}before-revert/")  # of an agent, kept for the user
 _AUTHOR = "kedge <kedge@localhost>"
 
 
@@ -49,9 +49,8 @@ def take(project: Project, ref: str, *, also: Collection[str] = ()) -> Snapshot:
         reading = working_tree.read(shadow, keep=True, also=[os.fsencode(path) for path in also])
         commit = _store_commit(shadow, reading.tree, head, name)
         clean = is_clean(shadow, head, reading.tree)
-    dirty = [_warn_if_dirty(path, repo) for path, repo in sorted(reading.nested.items())]
-    warnings = (*reading.warnings, *(line for line in dirty if line))
-    return Snapshot(reading.tree, commit, head, shadow.repo.branch(), clean, warnings)
+        nested.protect(reading.nested, name)
+    return Snapshot(reading.tree, commit, head, shadow.repo.branch(), clean, reading.warnings)
 
 
 def read_tree(project: Project) -> TreeId:
@@ -96,12 +95,44 @@ def drop(project: Project, prefix: str) -> int:
         raise InvalidValue(
             f"{prefix[:80]!r} is not the name of a snapshot", hint=f"an id has {RULE}"
         )
-    repo = shadow_git.open_shadow(project).repo
     names = list_refs(project, name)
+    _delete_refs(project, names)
+    return len(names)
+
+
+def drop_all(project: Project) -> None:
+    """Delete every ref of kedge's in the repository."""
+    _delete_refs(project, list_refs(project, ""))
+
+
+def list_saved_work(project: Project) -> list[tuple[str, str]]:
+    """List the refs that keep unfinished or reverted work of an agent, each with its commit."""
+    return [
+        (ref, _read_commit(project, ref))
+        for ref in list_refs(project, "")
+        if ref.startswith(SAVED_WORK)
+    ]
+
+
+def _read_commit(project: Project, ref: str) -> str:
+    output = shadow_git.open_shadow(project).repo.git("rev-parse", "--verify", ref)
+    return output.decode().strip()
+
+
+def _delete_refs(project: Project, names: Collection[str]) -> None:
+    shadow = shadow_git.open_shadow(project)
+    for one in names:
+        nested.release(project, _list_links(shadow, one), one)
     lines = [f"option no-deref\ndelete {one}\n" for one in names]
     if lines:
-        repo.git(*_QUIET, "update-ref", "--stdin", input="".join(lines).encode())
-    return len(names)
+        shadow.repo.git(*_QUIET, "update-ref", "--stdin", input="".join(lines).encode())
+
+
+def _list_links(shadow: ShadowGit, ref: str) -> list[bytes]:
+    """Return the paths of the nested repositories in a snapshot."""
+    listed = shadow.repo.ask("ls-tree", "-r", "-z", ref) or b""
+    lines = [line for line in listed.split(b"\0") if line.startswith(LINK.encode())]
+    return [line.partition(b"\t")[2] for line in lines]
 
 
 def list_refs(project: Project, prefix: str) -> list[str]:
@@ -164,7 +195,7 @@ def is_clean(shadow: ShadowGit, commit: str | None, tree: str) -> bool:
     if commit is None:
         return not shadow.git("ls-tree", tree)
     changes = tree_changes.find_differences(shadow, commit, tree)
-    if any(one.status in "AD" for one in changes):
+    if any(one.status in "AD" or LINK in (one.old.mode, one.new.mode) for one in changes):
         return False
     # A file that differs only by a conversion is unchanged to git.
     return not changes or not _find_changed(shadow, commit)
@@ -233,12 +264,3 @@ def _store_commit(shadow: ShadowGit, tree: str, head: str | None, ref: str) -> s
     commit = out.decode().strip()
     shadow.repo.git(*_QUIET, "update-ref", "--no-deref", ref, commit)
     return commit
-
-
-def _warn_if_dirty(path: bytes, repo: git.Repo) -> str | None:
-    try:
-        if not listing.is_dirty(repo):
-            return None
-    except GitError as error:
-        return f"cannot check {display_path(path)} for uncommitted changes: {error.message}"
-    return f"{display_path(path)} has uncommitted changes: they are not in the snapshot"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from kedge.errors import FileError, GitError, KedgeError
+from kedge.handoff.snapshot import nested
 from kedge.handoff.snapshot.shadow_git import ShadowGit
 from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
-from kedge.host import files, git
+from kedge.host import git
 from kedge.host.text import clean
 
 _OTHER, _SKIPPED = b"? ", b"S "
@@ -89,7 +89,7 @@ def _inspect_nested(shadow: ShadowGit, path: bytes, tracked: str | None) -> Nest
     name = display_path(path)
     full = shadow.repo.root / os.fsdecode(path)
     try:
-        repo = _find_repo(full)
+        repo = nested.find_repo(full)
         if repo is None:  # a submodule without a checkout keeps the commit of the index
             empty = tracked is None or not any(full.iterdir())
             why = None if empty else f"{name} is a submodule whose files git does not see"
@@ -104,27 +104,6 @@ def _inspect_nested(shadow: ShadowGit, path: bytes, tracked: str | None) -> Nest
             tracked, why=f"{name} is a repository without a commit: its files are left out"
         )
     return NestedRepo(head, repo)
-
-
-def _find_repo(root: Path) -> git.Repo | None:
-    """Return the repository whose work tree is this directory, if there is one."""
-    path = root / ".git"
-    if not path.is_dir():
-        text = (files.read_bytes(path) or b"").rstrip(b"\n")
-        if not text.startswith(b"gitdir: "):
-            return None
-        path = root / os.fsdecode(text.removeprefix(b"gitdir: "))
-    if not (path / "HEAD").exists():
-        return None
-    path = Path(os.path.realpath(path))
-    shared = files.read_bytes(path / "commondir")
-    common = path / os.fsdecode(shared.rstrip(b"\n")) if shared else path
-    return git.Repo(root, path, Path(os.path.realpath(common)))
-
-
-def is_dirty(repo: git.Repo) -> bool:
-    """True if a nested repository has uncommitted changes."""
-    return bool(repo.git("status", "--porcelain", "-z", "--untracked-files=normal"))
 
 
 def _ignores_case(shadow: ShadowGit) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kedge.errors import FileError, GitError
-from kedge.handoff.snapshot import shadow_git
+from kedge.handoff.snapshot import nested, shadow_git
 from kedge.handoff.snapshot.commits import Snapshot, check_ref, list_refs, read_tree, take
 from kedge.handoff.snapshot.listing import display_path
 from kedge.handoff.snapshot.shadow_git import ShadowGit, check_object_id
@@ -24,11 +24,13 @@ from kedge.handoff.snapshot.tree_changes import (
     LINK,
     PROGRAM,
     SYMLINK,
+    TreeDifference,
     TreeEntry,
     find_differences,
 )
 from kedge.host import files
 from kedge.host.project import Project
+from kedge.host.text import count_noun
 
 _ROUNDS = 5
 _ABSENT = "000000"
@@ -47,11 +49,14 @@ class RestoreResult:
     left: tuple[str, ...]
 
 
-def restore(project: Project, tree: str, keep: str) -> RestoreResult:
+def restore(
+    project: Project, tree: str, keep: str, *, leave: Collection[str] = ()
+) -> RestoreResult:
     """Make the working tree equal to the snapshot; keep its present state under `keep` first.
 
-    Only paths that differ are written. Files that the snapshot's own rules ignore, the user's
-    index, and nested repositories are left alone.
+    Only paths that differ are written, also inside a nested repository whose HEAD is the same.
+    Files that the snapshot's own rules ignore, the user's index, the paths in `leave`, and nested
+    repositories that were moved to another commit are left alone.
     """
     shadow = shadow_git.open_shadow(project).prepare()
     target = check_object_id(tree)
@@ -62,16 +67,34 @@ def restore(project: Project, tree: str, keep: str) -> RestoreResult:
         ref = _find_free_ref(project, keep)
         taken.append((ref, take(project, ref, also=_find_covered(project, shadow, target))))
         changes = find_differences(shadow, taken[-1][1].tree, target)
-        left = {one.new.path for one in changes if LINK in (one.old.mode, one.new.mode)}
-        wanted = [one.new for one in changes if one.new.path not in left]
+        left = {
+            one.new.path
+            for one in changes
+            if LINK in (one.old.mode, one.new.mode) and not _restore_nested(project, one, keep)
+        }
+        left.update(os.fsencode(path) for path in leave)
+        wanted = [
+            one.new
+            for one in changes
+            if one.new.path not in left and LINK not in (one.old.mode, one.new.mode)
+        ]
         # The snapshot's ignore rules come first: they decide which other files are restored.
         rules = [one for one in wanted if one.path.rpartition(b"/")[2] == b".gitignore"]
         _apply(shadow, rules or wanted)
         if not rules:
             break
     _check_restored(shadow, read_tree(project), target, left)
-    names = tuple(display_path(path) for path in sorted(left))
+    names = tuple(display_path(path) for path in sorted(left) if os.fsdecode(path) not in leave)
     return RestoreResult(taken[0][1], tuple(ref for ref, _ in taken), names)
+
+
+def _restore_nested(project: Project, one: TreeDifference, keep: str) -> bool:
+    """Restore the files of a nested repository; False if its HEAD is not that of the snapshot."""
+    repo = nested.open_repo(project, one.new.path) if one.old.mode == one.new.mode else None
+    trees = nested.find_trees(repo, one.old.oid, one.new.oid) if repo is not None else None
+    if repo is None or trees is None:
+        return False
+    return not restore(Project(repo.root, repo), trees[1], keep).left
 
 
 def _find_covered(project: Project, shadow: ShadowGit, target: str) -> list[str]:
@@ -100,7 +123,7 @@ def _check_restored(shadow: ShadowGit, now: str, target: str, left: Collection[b
     if wrong:
         names = ", ".join(display_path(path) for path in wrong[:3])
         raise FileError(
-            f"{len(wrong)} paths could not be restored: {names}",
+            f"{count_noun(len(wrong), 'path')} could not be restored: {names}",
             hint="another process may write there, or a rule ignore them: check, and try again",
         )
 

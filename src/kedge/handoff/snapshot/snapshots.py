@@ -25,6 +25,8 @@ from kedge.handoff.snapshot.tree_changes import (
     count_lines,
     diff,
     find_differences,
+    list_files,
+    read_blob,
 )
 from kedge.host.project import Project
 
@@ -40,8 +42,10 @@ __all__ = [
     "describe",
     "diff",
     "drop",
+    "list_files",
     "list_snapshots",
     "make_ref",
+    "read_blob",
     "read_commit_tree",
     "read_tree",
     "restore",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kedge.errors import GitError
-from kedge.handoff.snapshot import shadow_git
+from kedge.handoff.snapshot import nested, shadow_git
 from kedge.handoff.snapshot.shadow_git import ShadowGit, check_object_id
 from kedge.host.project import Project
 
@@ -54,6 +54,8 @@ class PathChange:
     old_mode: str = "000000"
     new_mode: str = "000000"
     similarity: int | None = None
+    old_blob: str = ""
+    new_blob: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +71,51 @@ def compare(project: Project, before: str, after: str) -> list[PathChange]:
     """Return every path that differs except kedge's own, sorted by path."""
     if before == after:
         return []
-    changes = []
+    changes: list[PathChange] = []
     shadow = shadow_git.open_shadow(project)
     for one in find_differences(shadow, before, after, *_RENAMES):
+        inside = _compare_nested(project, one)
+        if inside:
+            changes += inside
+            continue
         kind = _KINDS.get(one.status[0], "changed")
         if kind == "changed" and one.old.oid == one.new.oid:
             kind = "mode"
         similarity = int(one.status[1:]) if kind == "renamed" else None
         old_path = None if kind == "added" else os.fsdecode(one.old.path)
         path = os.fsdecode(one.new.path)
-        changes.append(PathChange(path, kind, old_path, one.old.mode, one.new.mode, similarity))
+        modes, blobs = (one.old.mode, one.new.mode), (one.old.oid, one.new.oid)
+        changes.append(PathChange(path, kind, old_path, *modes, similarity, *blobs))
     return sorted(changes, key=lambda one: (os.fsencode(one.path), one.change))
+
+
+def list_files(project: Project, tree: str) -> dict[str, str]:
+    """Return the blob of each regular file in a tree."""
+    shadow = shadow_git.open_shadow(project).prepare()
+    listed = shadow.git("ls-tree", "-r", "-z", check_object_id(tree))
+    rows = [line.partition(b"\t") for line in listed.split(b"\0") if line.startswith(b"100")]
+    return {os.fsdecode(path): facts.split()[2].decode() for facts, _, path in rows}
+
+
+def read_blob(project: Project, blob: str) -> bytes:
+    """Return the bytes of a file in a tree."""
+    shadow = shadow_git.open_shadow(project).prepare()
+    return shadow.git("cat-file", "blob", check_object_id(blob))
+
+
+def _compare_nested(project: Project, one: TreeDifference) -> list[PathChange]:
+    """Return what differs inside a nested repository whose HEAD is the same in both trees."""
+    repo = nested.open_repo(project, one.new.path) if one.old.mode == one.new.mode == LINK else None
+    trees = nested.find_trees(repo, one.old.oid, one.new.oid) if repo is not None else None
+    if repo is None or trees is None:
+        return []
+    top = os.fsdecode(one.new.path)
+    return [
+        replace(
+            inner, path=f"{top}/{inner.path}", old_path=inner.old_path and f"{top}/{inner.old_path}"
+        )
+        for inner in compare(Project(repo.root, repo), *trees)
+    ]
 
 
 def diff(project: Project, before: str, after: str, paths: Sequence[str] | None = None) -> bytes:

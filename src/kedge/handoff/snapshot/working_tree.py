@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kedge.errors import GitError
-from kedge.handoff.snapshot import listing
+from kedge.handoff.snapshot import listing, nested
 from kedge.handoff.snapshot.listing import display_path
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId
 from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
@@ -26,11 +26,11 @@ _KINDS = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR)
 
 @dataclass(frozen=True, slots=True)
 class TreeReading:
-    """The tree, warnings for the user, and the repositories inside the work tree."""
+    """The tree, warnings for the user, and the changed repositories inside the work tree."""
 
     tree: TreeId
     warnings: tuple[str, ...]
-    nested: Mapping[bytes, git.Repo]
+    nested: Mapping[bytes, tuple[git.Repo, str]]  # each with the commit that stands for it
 
 
 def read(shadow: ShadowGit, *, keep: bool, also: Collection[bytes] = ()) -> TreeReading:
@@ -54,7 +54,7 @@ class _Reader:
         self._root = os.path.realpath(os.fsencode(shadow.repo.root))
         self._inside: dict[bytes, bool] = {}
         self._warnings: list[str] = []
-        self._nested: dict[bytes, git.Repo] = {}
+        self._nested: dict[bytes, tuple[git.Repo, str]] = {}
 
     def run(self, keep: bool, also: Collection[bytes]) -> TreeReading:
         with ThreadPoolExecutor() as pool:  # each waits for its own git
@@ -66,7 +66,7 @@ class _Reader:
         links = {path for path, line in known.items() if line.startswith(LINK.encode())}
         todo = (paths - known.keys()) | (paths & (changed.result() | links))
         todo -= {one.path for one in skipped}
-        files, entries = self._sort_paths(todo)
+        files, entries = self._sort_paths(todo, keep)
         entries += skipped
         gone = (known.keys() - paths) | (todo & known.keys()).difference(
             files, [one.path for one in entries]
@@ -94,7 +94,7 @@ class _Reader:
             raise listing.make_unreadable_error(messages[0])
         return {path for path in out.split(b"\0") if path}
 
-    def _sort_paths(self, todo: Iterable[bytes]) -> tuple[list[bytes], list[TreeEntry]]:
+    def _sort_paths(self, todo: Iterable[bytes], keep: bool) -> tuple[list[bytes], list[TreeEntry]]:
         """Return the files that git can read, and the entries of nested repositories."""
         files: list[bytes] = []
         directories: list[bytes] = []
@@ -104,13 +104,31 @@ class _Reader:
                 (directories if stat.S_ISDIR(status.st_mode) else files).append(path)
         entries = []
         for path, one in listing.find_nested(self._shadow, directories).items():
-            if one.head is not None:
-                entries.append(TreeEntry(LINK, one.head, path))
-            if one.repo is not None:
-                self._nested[path] = one.repo
+            commit = one.head
+            if one.repo is not None and commit is not None:
+                commit = self._find_nested_commit(path, one.repo, commit, keep)
+                if commit != one.head:
+                    self._nested[path] = (one.repo, commit)
+            if commit is not None:
+                entries.append(TreeEntry(LINK, commit, path))
             if one.why:
                 self._warnings.append(one.why)
         return files, entries
+
+    def _find_nested_commit(self, path: bytes, repo: git.Repo, head: str, keep: bool) -> str:
+        """Return the commit that stands for a nested repository, with its uncommitted changes."""
+        shown = display_path(path)
+
+        def read_nested(shadow: ShadowGit, keep: bool) -> TreeId:
+            reading = read(shadow, keep=keep)
+            self._warnings.extend(f"{shown}: {one}" for one in reading.warnings)
+            return reading.tree
+
+        try:
+            return nested.find_commit(repo, head, keep, read_nested)
+        except GitError as error:
+            self._warnings.append(f"cannot check {shown} for uncommitted changes: {error.message}")
+            return head
 
     def _check_status(self, path: bytes) -> os.stat_result | None:
         """Return the status of a path that a tree can hold; None for any other."""
