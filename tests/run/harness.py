@@ -93,5 +93,14 @@ class RunHarness:
         assert self.agent is not None
         return [call.prompt for call in self.agent.calls]
 
+    def committed(self) -> list[str]:
+        """The files of the last commit, without kedge's own records."""
+        names = git(self.root, "show", "--format=", "--name-only", "HEAD").splitlines()
+        return [one for one in names if not one.startswith(".kedge/")]
+
+    def status(self) -> list[str]:
+        """What git calls changed or untracked."""
+        return git(self.root, "status", "--porcelain", "-uall").splitlines()
+
     def log(self) -> list[str]:
         return git(self.root, "log", "--format=%s").split("\n")[:-1]

@@ -29,7 +29,7 @@ def test_an_agent_that_ended_normally_is_decided_by_proof() -> None:
     ("stopped", "outcome", "says"),
     [
         ("time", Outcome.TIME_LIMIT, "time limit"),
-        ("idle", Outcome.TIME_LIMIT, "silent"),
+        ("idle", Outcome.SILENT, "silent"),
         ("budget", Outcome.BUDGET, "budget"),
         ("interrupted", Outcome.INTERRUPTED, "interrupted"),
         ("cancelled", Outcome.INTERRUPTED, "interrupted"),

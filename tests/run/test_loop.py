@@ -27,7 +27,7 @@ def test_a_proven_task_is_done_and_committed(harness: RunHarness) -> None:
     assert harness.state("t1") == "done"
     assert "✓ t1  done: `sh check.sh` green on tree" in ran.out
     assert harness.log()[0] == "feat(t1): Make it ok"
-    assert git(harness.root, "show", "--format=", "--name-only", "HEAD").split() == ["ok"]
+    assert harness.committed() == ["ok"]
     (one,) = harness.attempts("t1")
     assert one["outcome"] == "done"
     assert one["files"] == ["ok"]
@@ -77,7 +77,7 @@ def test_uncommitted_changes_of_the_user_are_not_committed(harness: RunHarness) 
     harness.task("Make it ok", "t1")
     harness.plays(OK)
     harness.run()
-    assert git(harness.root, "show", "--format=", "--name-only", "HEAD").split() == ["ok"]
+    assert harness.committed() == ["ok"]
     assert (harness.root / "mine.txt").read_text() == "mine\n"
     assert git(harness.root, "diff", "--cached", "--name-only").split() == ["app.py"]
 
@@ -97,6 +97,29 @@ def test_a_refused_commit_sends_the_work_back(
 
 
 # Not done
+
+
+def test_a_failure_is_told_once(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.plays("I am done.", {"write": {"other": "x"}}, OK)
+    harness.run()
+    assert harness.outcomes("t1") == ["no-change", "failed-checks", "done"]
+    last = harness.prompts[2]
+    assert last.count("`sh check.sh` failed") == 1
+    assert last.count("Nothing was changed") == 1
+    assert last.count("## PREVIOUS ATTEMPTS") == 1
+    assert "Progress Notes" not in last
+
+
+def test_the_next_attempt_knows_what_was_denied(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.plays({"deny": [["Write", "docs/ is out of bounds"]], "say": "I could not."}, OK)
+    harness.run()
+    first = harness.attempts("t1")[0]
+    assert first["outcome"] == "no-change"
+    assert first["reason"] == "Nothing was changed; 1 tool call was denied"
+    assert first["avoid"] == ["what was denied: Write: docs/ is out of bounds"]
+    assert "docs/ is out of bounds" in harness.prompts[1]
 
 
 def test_a_promise_without_a_change_is_not_done(harness: RunHarness) -> None:
@@ -120,7 +143,7 @@ def test_a_promise_with_failing_checks_is_not_done_and_the_next_prompt_shows_the
     harness.run()
     assert harness.outcomes("t1") == ["failed-checks", "done"]
     first, second = harness.prompts
-    assert "WHAT WENT WRONG" not in first
+    assert "PREVIOUS ATTEMPT" not in first
     assert "`sh check.sh` failed" in second
     assert "E: there is no file ok" in second
     assert "PREVIOUS ATTEMPT" in second
@@ -140,7 +163,7 @@ def test_a_failed_task_is_set_aside_and_its_dependents_are_not_started(harness: 
     # The next task began on the tree of before; what failed is kept.
     assert not (harness.root / "no").exists()
     assert git(harness.root, "show", "refs/kedge/set-aside/t1:no") == "2"
-    assert git(harness.root, "show", "--format=", "--name-only", "HEAD").split() == ["other"]
+    assert harness.committed() == ["other"]
 
 
 def test_the_work_of_a_failed_last_task_stays_in_the_tree(harness: RunHarness) -> None:
@@ -212,7 +235,7 @@ def test_the_time_limit_ends_a_hanging_agent_and_its_children(harness: RunHarnes
     assert harness.state("t1") == "open"
 
 
-def test_a_silent_agent_is_ended_without_using_up_an_attempt(harness: RunHarness) -> None:
+def test_a_first_silence_uses_up_no_attempt(harness: RunHarness) -> None:
     harness.task("Make it ok", "t1")
     for seconds in (1, 4, 16):  # until it is long enough for the agent to start and work
         harness.plays({"hang": HANG}, OK)
@@ -221,7 +244,7 @@ def test_a_silent_agent_is_ended_without_using_up_an_attempt(harness: RunHarness
         if last == "done":
             break
     assert last == "done"
-    assert set(before) == {"time-limit"}
+    assert set(before) == {"silent"}
 
 
 def test_the_budget_stops_an_agent_in_the_middle_of_a_task(harness: RunHarness) -> None:
@@ -502,7 +525,7 @@ def test_a_run_that_reached_a_limit_resumes_with_the_work_done_so_far(harness: R
     harness.plays({"write": {"a": "x"}}, {"write": {"b": "x"}})
     harness.run("--max-iterations", "1", code=1)
     harness.kedge("run", "--resume", "--max-iterations", "5")
-    assert git(harness.root, "show", "--format=", "--name-only", "HEAD").split() == ["a", "b"]
+    assert harness.committed() == ["a", "b"]
 
 
 def test_only_limits_can_be_changed_on_resume(harness: RunHarness) -> None:
@@ -633,6 +656,17 @@ def test_set_aside_work_can_be_applied_again(harness: RunHarness) -> None:
     git(harness.root, "diff", "--quiet")
     subprocess.run(["git", "apply", "--3way"], cwd=harness.root, input=patch, text=True, check=True)
     assert git(harness.root, "status", "--porcelain", "--", "bad", "good").split() == ["A", "bad"]
+
+
+def test_a_task_whose_work_was_set_aside_can_be_reopened(harness: RunHarness) -> None:
+    harness.task("Bad", "t1", check="test -f right")
+    harness.task("Good", "t2", check="test -f good")
+    harness.plays({"write": {"bad": "x"}}, {"write": {"good": "x"}}, {"write": {"right": "x"}})
+    harness.run("--attempts", "1", code=1)
+    harness.kedge("task", "reopen", "t1")  # as the run's hint says
+    harness.run("--attempts", "1")
+    assert harness.state("t1") == "done"
+    assert harness.committed() == ["right"]
 
 
 def test_a_killed_call_counts_as_an_iteration(harness: RunHarness) -> None:

@@ -35,7 +35,7 @@ def test_the_first_commit_of_a_repository_can_come_from_a_run(harness: RunHarnes
     harness.plays(OK)
     harness.run()
     assert harness.log() == ["task(t1): Make it ok"]
-    assert git(harness.root, "show", "--format=", "--name-only", "HEAD").split() == ["ok"]
+    assert harness.committed() == ["ok"]
 
 
 def test_a_run_on_a_detached_head_moves_no_branch(harness: RunHarness) -> None:
@@ -54,7 +54,7 @@ def test_a_description_of_a_megabyte_is_cut_in_the_prompt(harness: RunHarness) -
     harness.plays(OK)
     harness.run()
     assert harness.state("t1") == "done"
-    assert len(harness.prompts[0]) < 100_000
+    assert len(harness.prompts[0]) < 150_000
 
 
 # Checks
@@ -82,7 +82,7 @@ def test_checks_run_again_after_one_of_them_changed_the_tree(harness: RunHarness
     harness.run()
     (one,) = harness.attempts("t1")
     assert {check["tree"] for check in one["checks"]} == {one["end_tree"]}
-    assert git(harness.root, "show", "--format=", "--name-only", "HEAD").split() == ["made", "ok"]
+    assert harness.committed() == ["made", "ok"]
 
 
 def test_checks_that_change_the_tree_every_time_prove_nothing(harness: RunHarness) -> None:

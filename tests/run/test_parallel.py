@@ -470,3 +470,57 @@ def test_a_repository_without_commits_is_refused(repo: Path, kedge: Kedge, tmp_p
     harness.plays(MINE)
     ran = harness.run("--worktree", code=1)
     assert_clear(ran, code=1, says="there is no commit")
+
+
+# What a work tree holds
+
+
+def _leave_unfinished(harness: RunHarness) -> Path:
+    """Let a run fail at a task, and return the work tree that it leaves."""
+    (harness.root / ".gitignore").write_text("*.env\nbuild/\n")
+    git(harness.root, "add", ".gitignore")
+    git(harness.root, "commit", "-qm", "ignored")
+    add(harness, "t1")
+    made = {"write": {"no.txt": "x"}, "run": ["mkdir -p build; echo made >build/out"]}
+    harness.plays(made, {"write": {"t1.txt": "x"}, "delete": ["no.txt"]})
+    harness.run("--worktree", "--attempts", "1", code=1)
+    assert worktree(harness, "t1").exists()
+    harness.kedge("task", "reopen", "t1")
+    return worktree(harness, "t1")
+
+
+def test_ignored_files_of_the_user_keep_a_work_tree(harness: RunHarness) -> None:
+    tree = _leave_unfinished(harness)
+    (tree / "my.env").write_text("mine\n")
+    ran = harness.run("--worktree")
+    assert harness.state("t1") == "done"
+    assert (tree / "my.env").read_text() == "mine\n"
+    assert "my.env (ignored by git) made by neither kedge nor an agent" in ran.err
+
+
+def test_an_ignored_file_that_the_user_has_edited_keeps_a_work_tree(harness: RunHarness) -> None:
+    tree = _leave_unfinished(harness)
+    (tree / "build" / "out").write_text("edited by me\n")
+    harness.run("--worktree")
+    assert (tree / "build" / "out").read_text() == "edited by me\n"
+
+
+def test_ignored_files_of_agents_do_not_keep_a_work_tree(harness: RunHarness) -> None:
+    tree = _leave_unfinished(harness)
+    assert (tree / "build" / "out").exists()
+    harness.run("--worktree")
+    assert harness.state("t1") == "done"
+    assert not tree.exists()
+
+
+def test_a_half_made_work_tree_is_completed(harness: RunHarness) -> None:
+    """As a git that is killed while it checks the files out leaves it."""
+    add(harness, "t1")
+    tree = worktree(harness, "t1")
+    git(harness.root, "worktree", "add", "-q", "-b", "kedge/t1", str(tree), "HEAD")
+    (tree / "app.py").unlink()
+    (harness.root / ".git" / "worktrees" / "t1" / "locked").write_text("initializing")
+    harness.plays({"write": {"t1.txt": "x"}})
+    harness.run("--worktree")
+    assert harness.state("t1") == "done"
+    assert "app.py" in git(harness.root, "ls-tree", "--name-only", "kedge/t1").split()

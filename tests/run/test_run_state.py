@@ -83,3 +83,22 @@ def test_only_a_rate_limit_is_waited_for(harness: RunHarness) -> None:
     assert events == []
     state.wait(Decision(Outcome.RATE_LIMIT, "busy"))  # the time limit ends the wait at once
     assert events == [("waiting", {"seconds": 60.0, "reason": "busy"})]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "failed"),
+    [
+        ([Outcome.SILENT], 0),
+        ([Outcome.SILENT, Outcome.SILENT], 1),
+        ([Outcome.SILENT, Outcome.SILENT, Outcome.SILENT], 2),
+        ([Outcome.SILENT, Outcome.FAILED_CHECKS, Outcome.SILENT], 1),
+        ([Outcome.TIME_LIMIT, Outcome.SILENT, Outcome.RATE_LIMIT], 0),
+    ],
+)
+def test_a_silence_counts_from_the_second_in_a_row_on(
+    harness: RunHarness, outcomes: list[Outcome], failed: int
+) -> None:
+    state = make_state(harness, lambda *_: None)
+    for outcome in outcomes:
+        state.attempts.record("t1", "implementer", Decision(outcome, "why"))
+    assert state.attempts.count("t1").failed == failed

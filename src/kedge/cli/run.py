@@ -36,7 +36,11 @@ _CUT_SHORT = ("budget", "time", "iterations", "failures", "agent-error")
 AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 
 
-@click.command(cls=KedgeCommand)
+@click.command(
+    cls=KedgeCommand,
+    epilog="What is proven is committed on the current branch, one commit for each task. "
+    "--no-commit leaves it in the working tree; --worktree commits on a branch of its own.",
+)
 @click.option("--task", metavar="ID", help="Only this task.")
 @click.option("--epic", metavar="ID", help="Only tasks of this epic.")
 @click.option("--feature", metavar="DIR", help="Only tasks of this feature, in their order.")
@@ -66,7 +70,7 @@ AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 )
 @click.option("--time", "limit", metavar="DURATION", help="The longest time, such as 90m or 8h.")
 @click.option("--idle", metavar="DURATION", help="Stop an agent that is silent for this long.")
-@click.option("--commit/--no-commit", default=True, help="Commit each task when it is done.")
+@click.option("--commit/--no-commit", default=True, help="Commit each task on the current branch.")
 @click.option("--worktree", is_flag=True, help="Run each task in its own work tree.")
 @click.option(
     "--parallel", type=click.IntRange(1, 16), metavar="N", help="Run this many tasks at once."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from kedge.run.outcomes import RunEnd, TaskOutcome
 
 _QUIET = ("used", "said", "call", "started")  # shown in the live line only
 _STEP = 0.1  # seconds between two live lines
+_CLOCK = 1.0  # seconds until the live lines are drawn again
+_MOST_FILES = 20  # in the summary
 _MARKS = {"done": "✓", "failed": "✗", "blocked": "■", "left": "·"}
 
 
@@ -30,6 +33,17 @@ class View:
         self._next = 0.0
         self._now: dict[str, dict[str, Any]] = {}  # by task
         self._drawn = 0  # lines
+        self._lock = threading.RLock()  # the clock draws from a thread of its own
+        self._ended = threading.Event()
+        if self._live:
+            threading.Thread(target=self._run_clock, daemon=True).start()
+
+    def _run_clock(self) -> None:
+        """Draw the live lines again each second, also while an agent is silent."""
+        while not self._ended.wait(_CLOCK):
+            with self._lock:
+                if self._now and not self._ended.is_set():
+                    self._draw()
 
     def show_start(self, run: str, wanted: RunOptions, root: Path) -> None:
         """Show who works where, and what the agent may do."""
@@ -54,6 +68,10 @@ class View:
                 {"event": event, "at": round(time.monotonic() - self._begin, 3), **data}
             )
             return
+        with self._lock:
+            self._show(event, data)
+
+    def _show(self, event: str, data: dict[str, Any]) -> None:
         self._remember(event, data)
         if event == "task":
             checks = (
@@ -87,6 +105,10 @@ class View:
                 self._out(f"· {one['task']}  not started: {one['why']}")
         if not data["results"]:
             self._out(f"nothing was done: {data['said']}")
+        if data["files"]:
+            more = len(data["files"]) - _MOST_FILES
+            names = ", ".join(data["files"][:_MOST_FILES])
+            self._out(f"changed: {names}{f' and {more:,} more' if more > 0 else ''}")
         for one in data["merge"]:
             self._out(f"to merge it: git merge {one}")
         self._out(_describe_usage(data["spent"]))
@@ -104,6 +126,12 @@ class View:
         return "kedge run --resume continues it"
 
     def close(self) -> None:
+        """Erase the live lines, and stop the clock."""
+        self._ended.set()
+        with self._lock:
+            self._erase()
+
+    def _erase(self) -> None:
         if self._drawn:
             up = f"\x1b[{self._drawn - 1}A" if self._drawn > 1 else ""
             sys.stderr.write(f"\r{up}\x1b[J")
@@ -113,7 +141,7 @@ class View:
     def _say(self, text: str) -> None:
         """Print progress on standard error; standard output is for the result."""
         if not self._edge.quiet:
-            self.close()
+            self._erase()
             tell(clean(text) + "\n")
 
     def _out(self, text: str) -> None:
@@ -124,7 +152,7 @@ class View:
             return
         self._next = time.monotonic() + _STEP
         lines = [self._live_line(task, now) for task, now in self._now.items()]
-        self.close()
+        self._erase()
         self._drawn = len(lines)
         sys.stderr.write("\n".join(lines))
         sys.stderr.flush()
@@ -152,6 +180,7 @@ def summarise(run: str, end: RunEnd) -> dict[str, Any]:
         "why": end.stop.code,
         "said": end.stop.text,
         **{state: states.count(state) for state in TaskOutcome},
+        "files": sorted({path for one in end.results for path in one.get("files", ())}),
         "results": list(end.results),
         "remaining": list(end.remaining),
         "merge": list(end.merge),
@@ -163,6 +192,7 @@ def summarise(run: str, end: RunEnd) -> dict[str, Any]:
 _LINES = {
     "iteration": "{role}, attempt {attempt}",
     "check": "running `{command}`",
+    "output": "| {text}",
     "decision": "{outcome}: {reason}",
     "denied": "not allowed: {tool} ({reason:.100})",
     "waiting": "waiting {seconds:g} s: {reason}",
@@ -177,10 +207,25 @@ _LINES = {
 
 
 def _describe_event(event: str, data: dict[str, Any]) -> str:
+    if event == "uncommitted":
+        return _describe_taken_back(data)
     if event == "retry":
         seconds = data["seconds"]
         return f"waiting {f'{seconds:g} s' if seconds else 'a while'}: {data['reason']}"
     return _LINES.get(event, event).format(**data)
+
+
+def _describe_taken_back(data: dict[str, Any]) -> str:
+    """Say what an unsuccessful attempt had committed, and how to get it back."""
+    where = data["branch"] or "HEAD"
+    left = f"HEAD was on {data['other']} and is back on {where}; " if data["other"] else ""
+    if data["ref"] is None:
+        return left.removesuffix("; ")
+    commits = count_noun(data["count"], "commit")
+    return (
+        f"{left}{commits} of this attempt taken off {where}, and kept as {data['ref']} "
+        f"(git branch NAME {data['ref']} makes a branch of it)"
+    )
 
 
 def _describe_drift(result: dict[str, Any]) -> str:

@@ -12,7 +12,10 @@ from kedge.model.ids import TaskId
 
 
 class Outcome(StrEnum):
-    """How an attempt ended. Outcomes in `FREE` do not count against the task's attempts."""
+    """How an attempt ended.
+
+    Outcomes in `FREE` do not count against the task's attempts; nor does a first silence.
+    """
 
     DONE = "done"
     FAILED_CHECKS = "failed-checks"
@@ -24,6 +27,7 @@ class Outcome(StrEnum):
     DRIFTED = "drifted"
     REJECTED = "rejected"
     AGENT_ERROR = "agent-error"
+    SILENT = "silent"
     TIME_LIMIT = "time-limit"
     BUDGET = "budget"
     RATE_LIMIT = "rate-limit"

@@ -106,7 +106,8 @@ def _list_hooks(state: RunState, role: str) -> tuple[hooks.Hook, ...]:
     for agent in agent_hooks.AGENTS:
         if agent.NAME == state.adapter.NAME:
             complete = agent.NAME in agent_hooks.list_complete_agents(state.project)
-            return () if complete else hooks.add_command(agent_hooks.commands(agent)[0])
+            command = agent_hooks.commands(agent)[0]
+            return () if complete else hooks.add_command(command, agent.HOOKS)
     return ()
 
 

@@ -60,11 +60,21 @@ class RunAttempts:
         return any(one.started_at >= time for one in self._ledger.read(task)[0])
 
     def count(self, task: str) -> AttemptCount:
-        """Count the attempts that use up the task's limits; free outcomes do not."""
+        """Count the attempts that use up the task's limits.
+
+        Free outcomes do not, nor does a silence, unless it follows another one.
+        """
+        mine = self._list(task)
+        forgiven = [
+            one
+            for before, one in zip([None, *mine], mine, strict=False)
+            if one.outcome is Outcome.SILENT
+            and (before is None or before.outcome is not Outcome.SILENT)
+        ]
         failed = [
             one
-            for one in self._list(task)
-            if one.outcome not in FREE and one.outcome is not Outcome.DONE
+            for one in mine
+            if one.outcome not in FREE and one.outcome is not Outcome.DONE and one not in forgiven
         ]
         rejected = sum(one.outcome is Outcome.REJECTED for one in failed)
         return AttemptCount(len(failed) - rejected, rejected)
@@ -79,6 +89,10 @@ class RunAttempts:
             "worst": max((str(one["worst"]) for one in drifts), key=LEVELS.index),
             "needs_review": any(one["needs_review"] for one in drifts),
         }
+
+    def list_files(self, task: str) -> tuple[str, ...]:
+        """Return all files that the attempts at the task changed."""
+        return tuple(sorted({path for one in self._list(task) for path in one.files}))
 
     def _list(self, task: str) -> list[Attempt]:
         return [one for one in self._ledger.read(task)[0] if one.run == self._run]

@@ -7,7 +7,8 @@ stop or escalate the work, never complete it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kedge.agents.launch import claims
@@ -15,11 +16,12 @@ from kedge.agents.launch.events import Finished, Reason
 from kedge.host.redact import redact
 from kedge.host.text import shorten
 from kedge.model.attempt import Outcome
+from kedge.model.task import BlockType
 from kedge.run.outcomes import INTERRUPTED, StopCode
 
 _STOPPED = {
     StopCode.TIME: (Outcome.TIME_LIMIT, "the run's time limit was reached"),
-    "idle": (Outcome.TIME_LIMIT, "the agent was silent for too long and was ended"),
+    "idle": (Outcome.SILENT, "the agent was silent for too long and was ended"),
     StopCode.BUDGET: (Outcome.BUDGET, "the budget is used up"),
     StopCode.INTERRUPTED: (Outcome.INTERRUPTED, INTERRUPTED.text),
     "cancelled": (Outcome.INTERRUPTED, INTERRUPTED.text),
@@ -35,7 +37,8 @@ class Proof:
 
     `before` and `after` are the trees around the attempt, `base` is the tree the task started on.
     `outside` lists changed files out of scope. `failed` pairs each failed check with the end of
-    its log. `strayed` says where the change goes against the task, with evidence.
+    its log. `strayed` says where the change goes against the task, with evidence. `definition` has
+    the files that define the checks, with their hashes; `moved` are those that were changed.
     """
 
     before: str
@@ -46,6 +49,8 @@ class Proof:
     checks: tuple[dict[str, Any], ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     strayed: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    definition: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +67,19 @@ class Decision:
     detail: str = ""
     wait_until: float | None = None
     fatal: bool = False
+    block: BlockType = BlockType.SPEC_UNCLEAR  # if the task is blocked for it
 
     @property
     def done(self) -> bool:
         return self.outcome is Outcome.DONE
+
+    def add_denials(self, denied: Sequence[str]) -> Decision:
+        """Say which tool calls were refused: the next attempt must not try them again."""
+        if self.done or not denied:
+            return self
+        count = "1 tool call was" if len(denied) == 1 else f"{len(denied)} tool calls were"
+        avoid = tuple(f"what was denied: {one}" for one in denied)
+        return replace(self, reason=f"{self.reason}; {count} denied", avoid=(*self.avoid, *avoid))
 
     def redact(self) -> Decision:
         """Return the decision without secrets: it is printed, stored and given to agents."""
@@ -92,7 +106,10 @@ def decide_without_proof(finished: Finished, stopped: str | None) -> Decision | 
         return Decision(Outcome.AGENT_ERROR, f"{finished.reason}: {why}", fatal=fatal)
     why_stuck = claims.find_stuck_reason(finished.text)
     if why_stuck is not None:
-        return Decision(Outcome.STUCK, shorten(why_stuck, 1000) or "it did not say why")
+        named = claims.find_stuck_type(finished.text)
+        block = BlockType(named) if named in list(BlockType) else BlockType.SPEC_UNCLEAR
+        why = shorten(why_stuck, 1000) or "it did not say why"
+        return Decision(Outcome.STUCK, why, block=block)
     return None
 
 
@@ -112,6 +129,14 @@ def decide(finished: Finished, proof: Proof) -> Decision:
             tried,
             (f"changing {paths}: take that back",),
         )
+    if proof.moved:
+        paths = ", ".join(proof.moved[:_MOST_PATHS])
+        return Decision(
+            Outcome.OUT_OF_SCOPE,
+            f"it changed what defines the checks: {paths}",
+            tried,
+            (f"changing {paths}: take that back; the checks must stay what they were",),
+        )
     if proof.strayed:
         return Decision(
             Outcome.DRIFTED,
@@ -126,4 +151,6 @@ def decide(finished: Finished, proof: Proof) -> Decision:
     if not proof.checks:
         return Decision(Outcome.DONE, "changed in scope; there was no check to run")
     names = ", ".join(f"`{one['command']}`" for one in proof.checks)
-    return Decision(Outcome.DONE, f"{names} green on tree {proof.after[:12]}")
+    by = ", ".join(f"{path} {digest[:8]}" for path, digest in proof.definition.items())
+    defined = f" (defined by {by})" if by else ""
+    return Decision(Outcome.DONE, f"{names} green on tree {proof.after[:12]}{defined}")

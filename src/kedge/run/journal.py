@@ -15,6 +15,7 @@ from kedge.host import clock, files, process_tree
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.model.ids import is_id
+from kedge.run.commits import Head
 from kedge.run.limits import RunUsage, parse_usage
 from kedge.run.options import RunOptions, parse_options
 from kedge.run.outcomes import StopCode, TaskOutcome
@@ -25,7 +26,7 @@ _MOST_RUNS = 50  # journals that are kept
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where a run is: its task, the tree the task started on, and the call that is under way."""
+    """Where a run is: its task, the tree and HEAD it started on, and the call under way."""
 
     task: str
     start: str  # the tree before the first attempt
@@ -34,10 +35,16 @@ class Checkpoint:
     began_at: str = ""  # when the call began; empty between calls
     tree: str = ""  # the tree before the call
     proven: str = ""  # why the task is done, set before its work is committed
+    commit: str | None = None  # HEAD when the task started, and its branch
+    branch: str | None = None
 
     def between_calls(self) -> Checkpoint:
         """Return the checkpoint without a call under way, on the same tree."""
         return replace(self, role="", session="", began_at="")
+
+    @property
+    def head(self) -> Head:
+        return Head(self.commit, self.branch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from kedge.agents.launch.events import Usage
+from kedge.host.text import count_noun
 from kedge.run.outcomes import StopCode, StopReason
 
 
@@ -63,6 +64,10 @@ def parse_usage(data: Mapping[str, Any]) -> RunUsage:
     return RunUsage(**{key: value for key, value in data.items() if key in known})
 
 
+def _were(number: int, noun: str) -> str:
+    return f"{count_noun(number, noun)} {'was' if number == 1 else 'were'}"
+
+
 def find_reached_limit(limits: Limits, usage: RunUsage) -> StopReason | None:
     """Return the first limit that the usage reaches."""
     if limits.money is not None and usage.cost >= limits.money:
@@ -75,8 +80,8 @@ def find_reached_limit(limits: Limits, usage: RunUsage) -> StopReason | None:
         text = f"{usage.seconds:.0f} of {limits.seconds:.0f} s are over"
         return StopReason(StopCode.TIME, text)
     if limits.iterations is not None and usage.iterations >= limits.iterations:
-        return StopReason(StopCode.ITERATIONS, f"{usage.iterations} iterations were made")
+        return StopReason(StopCode.ITERATIONS, f"{_were(usage.iterations, 'iteration')} made")
     if usage.failures >= limits.failures:
-        text = f"{usage.failures} attempts in a row did not work"
+        text = f"{count_noun(usage.failures, 'attempt')} in a row did not work"
         return StopReason(StopCode.FAILURES, text)
     return None

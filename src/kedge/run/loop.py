@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from kedge.errors import HandoffRefused, KedgeError
+from kedge.errors import KedgeError
 from kedge.host.text import count_noun
 from kedge.model.attempt import FREE, Outcome
-from kedge.model.task import Task
+from kedge.model.task import BlockType, Task
 from kedge.run.attempts import AttemptCount
 from kedge.run.decision import Decision
 from kedge.run.options import IMPLEMENTER
 from kedge.run.outcomes import NOTHING_READY, ONLY_ONE_TASK, RunEnd, TaskOutcome, TaskResult
 from kedge.run.run_state import RunState
-from kedge.run.task_work import TaskWork, settle_task
+from kedge.run.task_work import TaskRefused, TaskWork, settle_task
 
 _FINAL = {
     Outcome.STUCK: TaskOutcome.BLOCKED,
@@ -42,8 +42,8 @@ def work_on(state: RunState, task: Task) -> TaskResult:
     """Make attempts at the task until it is proven done or nothing is left to try."""
     try:
         work = TaskWork(state, task)
-    except HandoffRefused as error:
-        return TaskResult(task.id, TaskOutcome.BLOCKED, error.message)
+    except TaskRefused as error:
+        return TaskResult(task.id, TaskOutcome.BLOCKED, error.message, block=error.block)
     last: Decision | None = None
     while True:
         last = work.make_attempt(last)
@@ -51,7 +51,7 @@ def work_on(state: RunState, task: Task) -> TaskResult:
             return TaskResult(task.id, TaskOutcome.DONE, last.reason)
         if state.find_stop() or last.outcome in _FINAL or last.fatal:
             outcome = _FINAL.get(last.outcome, TaskOutcome.LEFT)
-            return TaskResult(task.id, outcome, last.reason, last.fatal)
+            return TaskResult(task.id, outcome, last.reason, last.fatal, last.block)
         count, limits = state.attempts.count(task.id), state.limits
         if count.failed >= limits.attempts:
             return _fail(task, count, last)
@@ -72,4 +72,4 @@ def _escalate(
     """Leave it to a person when reviewers reject the work in every round."""
     reviewers = " and ".join(role for role in roles if role != IMPLEMENTER)
     reason = f"{reviewers} refused it {count.rejected} times: {last.reason}"
-    return TaskResult(task.id, TaskOutcome.BLOCKED, reason)
+    return TaskResult(task.id, TaskOutcome.BLOCKED, reason, block=BlockType.DESIGN_CONFLICT)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from kedge.model.task import BlockType
+
 
 class TaskOutcome(StrEnum):
     """What a run made of a task. LEFT: a limit, an interruption or an error ended the work."""
@@ -20,13 +22,16 @@ class TaskOutcome(StrEnum):
 class TaskResult:
     """The outcome of a task, and why. `fatal` means that no other task could do better.
 
-    `drift` sums up where the task's sessions strayed: the number of alarms and the worst level.
+    `files` are all that the task's attempts changed. `drift` sums up where its sessions strayed:
+    the number of alarms and the worst level.
     """
 
     task: str
     state: TaskOutcome
     reason: str
     fatal: bool = False
+    block: BlockType | None = None  # if it is blocked
+    files: tuple[str, ...] = ()
     drift: dict[str, Any] | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -15,8 +16,8 @@ from kedge.handoff import lifecycle
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, Status, Task
+from kedge.run import ignored_files, task_choice, worktree_command, worktrees
 from kedge.run import journal as journals
-from kedge.run import task_choice, worktree_command, worktrees
 from kedge.run.journal import Journal, RunRecord
 from kedge.run.limits import RunUsage, find_reached_limit
 from kedge.run.outcomes import (
@@ -182,6 +183,8 @@ class ParallelRun:
         limited = self.limits.iterations is not None
         iterations = before.iterations + self._share_iterations() if limited else 0
         limits = worktree_command.limit_arguments(self.limits, self.usage, before, iterations)
+        if worktree.repo is not None:
+            ignored_files.note_before_run(worktree.repo)
         argv = [*worktree_command.KEDGE_RUN, *arguments, *limits]
         env = {**os.environ, **worktree_command.make_environment(main, self.settings)}
         self._runs[task.id] = WorktreeRun(
@@ -236,6 +239,9 @@ class ParallelRun:
     def _settle(self, run: WorktreeRun) -> None:
         """Record the result of a run that has ended, and remove its work tree."""
         row = run.find_result(run.close())
+        if run.worktree.repo is not None:
+            with contextlib.suppress(KedgeError):  # without the note, everything there stays
+                ignored_files.note_after_run(run.worktree.repo)
         done = row["state"] == TaskOutcome.DONE
         self._ended_usage = self._sum([self._ended_usage, run.usage])
         del self._runs[run.task.id]

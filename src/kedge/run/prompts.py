@@ -38,14 +38,13 @@ End with one JSON object in a fenced block, and nothing after it:
 def build_implementer_prompt(
     workspace: Workspace, task: Task, session: str, last: Decision | None, anchor_at: int | None
 ) -> tuple[str, list[str]]:
-    """Return the task's prompt with what went wrong last time and the anchor, and warnings.
+    """Return the task's prompt with the details of the last attempt and the anchor, and warnings.
 
     `anchor_at` is the iteration, by which settings decide on the anchor; None for no anchor.
     """
-    whole = prompt.make(workspace, task)
+    detail = last.detail[-_MOST_DETAIL:] if last is not None else ""
+    whole = prompt.make(workspace, task, detail)
     parts, warnings = [whole.text.rstrip()], list(whole.warnings)
-    if last is not None:
-        parts.append(_describe_failure(last))
     if anchor_at is not None and anchor.is_due(workspace, anchor_at):
         try:
             extra = anchor.make_full(_without_prompt_sources(workspace), session)
@@ -62,6 +61,7 @@ def _without_prompt_sources(workspace: Workspace) -> Workspace:
     settings = replace(workspace.settings.anchor, sources=names, include_epic=False)
     other = copy(workspace)  # with everything that was read for the prompt
     other.settings, other.warnings = replace(workspace.settings, anchor=settings), []
+    other.knows_attempts = True
     return other
 
 
@@ -83,11 +83,3 @@ def build_review_prompt(handoff: HandoffOperations, role: str, past: str) -> str
         _ANSWER,
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _describe_failure(last: Decision) -> str:
-    rows = ["## WHAT WENT WRONG LAST TIME", "", f"{last.outcome.value}: {last.reason}"]
-    rows += [f"Avoid: {one}" for one in last.avoid]
-    if last.detail:
-        rows += ["", last.detail[-_MOST_DETAIL:]]
-    return "\n".join(rows)

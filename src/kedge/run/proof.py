@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,18 +14,16 @@ from kedge.drift.engine import Session
 from kedge.drift.evidence.outward_acts import LEAVING
 from kedge.drift.evidence.weakened_checks import find_weakened_checks
 from kedge.drift.limits.paths import is_test
-from kedge.errors import KedgeError, SecretFound
-from kedge.handoff.evidence_records import record_check as run_check
+from kedge.handoff import proof as checking
 from kedge.handoff.operations import HandoffOperations
 from kedge.handoff.scope import scopes
 from kedge.handoff.snapshot import snapshots
 from kedge.knowledge.log.file_check import is_bookkeeping
 from kedge.model.task import Task
+from kedge.run import check_definition
 from kedge.run.decision import Proof
 from kedge.run.options import IMPLEMENTER
 
-_MOST_LOG = 3000  # characters of a log
-_MOST_LINES = 60
 _MOST_DIFF = 2_000_000  # characters of a diff that are judged
 _LEAST_WEIGHT = 4  # of ten: what a rule must take away to stand in the way
 _REMOVALS = ("tests removed", "tests deleted", "assertions removed")
@@ -52,67 +51,52 @@ def prove(
     paths = handoff.read().immutable["repo_paths"]
     in_scope = scopes.make_matcher(paths) if paths else None
     outside = tuple(path for path in files if in_scope is not None and not in_scope(path))
-    proof = Proof(before, tree, start, files, outside)
-    if not files or outside:
+    defined, now = _find_definition(handoff, start), _find_definition(handoff, tree)
+    # The task itself may name a script as its scope; a directory above it does not.
+    changed = check_definition.find_moved(defined, now)
+    moved = tuple(path for path in changed if path not in task.scope_in)
+    proof = Proof(before, tree, start, files, outside, moved=moved, definition=defined)
+    if not files or outside or moved:
         return proof
     if strayed := _find_violations(handoff, task, start, tree):
         return replace(proof, strayed=strayed)
     if seconds_left is not None:
         _limit_check_time(handoff, seconds_left)
-    checks, after = _run_checks(handoff, tree, report)
-    bad = [one for one in checks if one["passed"] is not True or one["tree"] != after]
-    failed = tuple((str(one["command"]), _explain_failure(handoff, one, after)) for one in bad)
-    return replace(proof, after=after, checks=checks, failed=failed)
+    commands = handoff.read().immutable["validation_baseline"]["commands"]
+
+    def run(command: str) -> dict[str, Any]:
+        report(command)
+        return checking.run_recorded(handoff, IMPLEMENTER, command)
+
+    done = checking.prove_checks(commands, tree, run)
+    failed = tuple(
+        (str(one["command"]), checking.explain_failure(one, done.tree, handoff))
+        for one in done.failed
+    )
+    return replace(proof, after=done.tree, checks=done.results, failed=failed)
+
+
+def _find_definition(handoff: HandoffOperations, tree: str) -> dict[str, str]:
+    """Return the files that define the checks in a tree, each with the hash of what counts."""
+
+    @functools.cache
+    def list_entries() -> dict[str, str]:
+        return snapshots.list_files(handoff.project, tree)
+
+    def read(path: str) -> str | None:
+        blob = list_entries().get(path)
+        if blob is None:
+            return None
+        return snapshots.read_blob(handoff.project, blob).decode("utf-8", "replace")
+
+    commands = handoff.read().immutable["validation_baseline"]["commands"]
+    return check_definition.find_definition(commands, read)
 
 
 def _limit_check_time(handoff: HandoffOperations, seconds: float) -> None:
     context = handoff.settings.context
     timeout = min(context.check_timeout, seconds)
     handoff.settings = replace(handoff.settings, context=replace(context, check_timeout=timeout))
-
-
-def _run_checks(
-    handoff: HandoffOperations, tree: str, report: Callable[[str], None]
-) -> tuple[tuple[dict[str, Any], ...], str]:
-    """Run each check on the final tree: a second time if one of them changed the tree."""
-    commands = handoff.read().immutable["validation_baseline"]["commands"]
-    results: dict[str, dict[str, Any]] = {}
-    for _ in range(2):
-        for command in commands:
-            if command not in results or results[command]["tree"] != tree:
-                report(command)
-                results[command] = _run_check(handoff, command)
-                tree = results[command]["tree"]
-    return tuple(results[command] for command in commands), tree
-
-
-def _run_check(handoff: HandoffOperations, command: str) -> dict[str, Any]:
-    try:
-        return run_check(handoff, IMPLEMENTER, [command], (), None)
-    except SecretFound as error:  # its output may not be stored, so the check proves nothing
-        handoff.warnings.append(f"`{command}` proves nothing: {error.message}")
-        return {
-            "command": command,
-            "passed": None,
-            "tree": handoff.read_tree(),
-            "why": error.message,
-        }
-
-
-def _explain_failure(handoff: HandoffOperations, check: dict[str, Any], tree: str) -> str:
-    """Return why a check proves nothing, or the last lines of its log."""
-    if "why" in check:
-        return f"    ({check['why']}; it must not print that)"
-    if check["passed"] is True and check["tree"] != tree:
-        return "    (green, but a check changes files each time it runs: git should ignore those)"
-    try:
-        log = handoff.artifacts.get(check["log_artifact"]).decode("utf-8", "replace")
-    except KedgeError as error:
-        return f"(its log cannot be read: {error.message})"
-    lines = log[-_MOST_LOG:].splitlines()[-_MOST_LINES:]
-    tail = "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
-    late = "    (it took too long and was ended)\n" if check.get("timed_out") else ""
-    return late + tail
 
 
 def _find_violations(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+
+from kedge.errors import KedgeError
 from kedge.handoff.snapshot import snapshots
 from kedge.model.attempt import Outcome
 from kedge.model.task import Status
-from kedge.run import commits
+from kedge.run import agent_commits, commits
 from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
 from kedge.run.outcomes import StopCode
@@ -17,6 +20,7 @@ def abandon(state: RunState) -> None:
     checkpoint = state.journal.record.at
     if checkpoint is not None:
         _record_interrupted(state, checkpoint)
+        _take_back_commits(state, checkpoint)
         checkpoint = checkpoint.between_calls()
     else:
         _release_claims(state)
@@ -26,9 +30,32 @@ def abandon(state: RunState) -> None:
 def recover(state: RunState) -> None:
     """Record what a killed run had under way, before the run is resumed."""
     checkpoint = state.journal.record.at
-    if checkpoint is not None and checkpoint.began_at:
+    if checkpoint is None:
+        return
+    if checkpoint.began_at:
         _record_interrupted(state, checkpoint)
-        state.journal.change(at=checkpoint.between_calls())
+    now = commits.find_head(state.project)
+    if now != checkpoint.head:  # by the user, perhaps: these commits are nobody's to take back
+        state.warn(
+            f"HEAD has moved since the run was interrupted, from "
+            f"{(checkpoint.commit or 'no commit')[:12]} to {(now.commit or 'no commit')[:12]}; "
+            "the run goes on from there"
+        )
+        checkpoint = replace(checkpoint, commit=now.commit, branch=now.branch)
+    state.journal.change(at=checkpoint.between_calls())
+
+
+def _take_back_commits(state: RunState, checkpoint: Checkpoint) -> None:
+    """Take what the interrupted attempt has committed off the branch."""
+    if _is_committed(state, checkpoint):
+        return
+    try:
+        taken = agent_commits.take_back(state.project, checkpoint.task, checkpoint.head)
+    except KedgeError as error:
+        state.warn(f"what the attempt has committed stays: {error.message}")
+        return
+    if taken is not None:
+        state.emit("uncommitted", {"task": checkpoint.task, **asdict(taken)})
 
 
 def _record_interrupted(state: RunState, checkpoint: Checkpoint) -> None:
@@ -40,10 +67,11 @@ def _record_interrupted(state: RunState, checkpoint: Checkpoint) -> None:
         state.attempts.record(task, checkpoint.role, decision, started_at=began, start_tree=tree)
     board = state.board()
     status = board.get(task).status
-    if status is not Status.DONE and _is_committed(state, checkpoint):
-        board.close(task, checkpoint.proven)
-    elif status not in (Status.OPEN, Status.DONE):
-        board.reopen(task)
+    if _is_committed(state, checkpoint):
+        if status is not Status.DONE:
+            board.close(task, checkpoint.proven)
+    elif status is not Status.OPEN and (status is not Status.DONE or checkpoint.proven):
+        board.reopen(task)  # one that was closed for a commit which was never made, too
 
 
 def _is_committed(state: RunState, checkpoint: Checkpoint) -> bool:

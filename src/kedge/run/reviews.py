@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kedge.errors import KedgeError
+from kedge.handoff.foreign_changes import list_foreign
 from kedge.handoff.operations import HandoffOperations
 from kedge.handoff.snapshot import snapshots
 from kedge.host.text import shorten
@@ -15,7 +16,6 @@ from kedge.run.decision import Decision
 from kedge.run.run_state import RunState
 
 _MOST_FINDINGS = 10  # that go back to the implementer
-_MOST_REVIEWS = 1000  # of a task; the run has a limit of its own
 
 
 def summarize(state: RunState, task: Task) -> str:
@@ -45,7 +45,8 @@ def judge(
         summary=answer.summary,
     )
     try:
-        review, warnings = records.record_review(state.project, review, cap=_MOST_REVIEWS)
+        cap = _find_cap(state, task, role)
+        review, warnings = records.record_review(state.project, review, cap=cap)
         for warning in warnings:
             state.warn(warning)
     except KedgeError as error:
@@ -59,11 +60,20 @@ def judge(
     return Decision(Outcome.REJECTED, f"the {role} refused it: {why}", detail=detail)
 
 
+def _find_cap(state: RunState, task: Task, role: str) -> int:
+    """Return the number of the last iteration that this run allows the reviewer."""
+    past, _ = records.read_reviews(state.project, task.id)
+    mine = [one for one in past if one.reviewer.casefold() == role and one.phase is None]
+    numbers = [one.iteration for one in mine if one.at < state.journal.record.started_at]
+    last = max((one.iteration for one in mine), default=0)
+    return max(max(numbers, default=0) + state.limits.rounds, last + 1)
+
+
 def _undo_changes(
     state: RunState, handoff: HandoffOperations, task: Task, role: str, before: str
 ) -> None:
     """Restore the tree that the reviewer was given, and keep what it changed as a ref."""
-    if handoff.read_tree() == before:
+    if not list_foreign(state.project, before, handoff.read_tree()):
         return
     ref = f"refs/kedge/set-aside/{task.id[:30]}-{role}"
     for one in snapshots.restore(state.project, before, ref).refs:

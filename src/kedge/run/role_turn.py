@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from kedge.context.workspace import Workspace
 from kedge.errors import HandoffRefused, KedgeError, ProgramError, SecretFound
-from kedge.handoff import transitions
 from kedge.handoff.operations import HandoffOperations
+from kedge.handoff.proof import summarise_check
 from kedge.host import clock
 from kedge.model.attempt import Outcome
-from kedge.model.task import Status, Task
-from kedge.run import agent_setup, prompts, reports, reviews
+from kedge.model.task import BlockType, Status, Task
+from kedge.run import agent_commits, agent_setup, commits, prompts, reports, reviews
 from kedge.run.agent_call import AgentCall, call_agent
 from kedge.run.decision import Decision, Proof, decide, decide_without_proof
+from kedge.run.journal import Checkpoint
 from kedge.run.options import IMPLEMENTER
 from kedge.run.outcomes import INTERRUPTED, StopCode
 from kedge.run.proof import prove
 from kedge.run.run_state import RunState
 from kedge.run.session_watch import SessionWatch
 
-_CHECK_FIELDS = ("command", "exit_code", "passed", "seconds", "tree", "log_digest")
 _MOST_FILES = 200  # in a record
 
 
 class RoleTurn:
-    """One call of the agent in a role, and what comes of it. `start` is the task's first tree."""
+    """One call of the agent in a role, and what comes of it. `begin` is where the task started."""
 
     def __init__(
-        self, state: RunState, handoff: HandoffOperations, task: Task, role: str, start: str
+        self, state: RunState, handoff: HandoffOperations, task: Task, role: str, begin: Checkpoint
     ) -> None:
         self._state = state
         self._handoff = handoff
         self._task = task
         self._role = role
-        self._start = start
+        self._start = begin.start
+        self._head = self._turn_head = begin.head
         self._before = ""  # the tree before this turn
         self._began = clock.now()
         self._session = str(uuid.uuid4())
@@ -49,7 +50,8 @@ class RoleTurn:
         try:
             self._begin()
         except HandoffRefused as error:
-            return self._record(Decision(Outcome.BLOCKED, error.message, fatal=True))
+            refused = Decision(Outcome.BLOCKED, error.message, fatal=True, block=BlockType.EXTERNAL)
+            return self._record(refused)
         try:
             call = self._call(last)
         except ProgramError as error:
@@ -65,17 +67,35 @@ class RoleTurn:
                 decision = Decision(Outcome.AGENT_ERROR, why, fatal=True)
             else:
                 self._state.warn(why)
-        return self._record(decision.redact(), call, proof)
+        self._take_back_commits(decision)
+        return self._record(decision.add_denials(self._watch.denied).redact(), call, proof)
+
+    def _take_back_commits(self, decision: Decision) -> None:
+        """Take what must not stay off the branch, and say how to get it.
+
+        That is what an unsuccessful attempt has committed, and whatever a reviewer has.
+        """
+        if decision.done and self._role == IMPLEMENTER:
+            return
+        began = self._turn_head if decision.done else self._head
+        try:
+            taken = agent_commits.take_back(self._state.project, self._task.id, began)
+        except KedgeError as error:
+            self._state.warn(f"what the attempt has committed stays: {error.message}")
+            return
+        if taken is not None:
+            self._state.emit("uncommitted", {"task": self._task.id, **asdict(taken)})
 
     def _begin(self) -> None:
         """Hand the task over to this role, and note the call in the journal."""
         context = self._handoff.begin(
             self._role, self._task, accept_stale=True, session=self._session
         )
-        # A fresh `begin` has compared the tree with the last snapshot: they are the same.
+        # A fresh `begin` has read the tree, to compare it with the last snapshot.
         is_fresh = context.agent(self._role).session_id == self._session
-        last = transitions.find_snapshot(context) if is_fresh else None
-        self._before = last[1].tree if last is not None else self._handoff.read_tree()
+        verified = self._handoff.verified_tree if is_fresh else None
+        self._before = verified or self._handoff.read_tree()
+        self._turn_head = commits.find_head(self._state.project)
         journal = self._state.journal
         if journal.record.at is not None:
             checkpoint = replace(
@@ -125,7 +145,8 @@ class RoleTurn:
         state, task = self._state, self._task
         current = state.board().get(task.id)
         if current.status is Status.BLOCKED and current.blocked is not None:
-            return Decision(Outcome.BLOCKED, current.blocked.reason), None
+            why = current.blocked
+            return Decision(Outcome.BLOCKED, why.reason, block=why.type), None
         text = call.finished.text
         if self._role != IMPLEMENTER:
             return reviews.judge(state, self._handoff, task, self._role, self._before, text), None
@@ -189,7 +210,7 @@ class RoleTurn:
             start_tree=self._before or None,
             end_tree=proof.after if proof is not None else None,
             files=proof.files[:_MOST_FILES] if proof is not None else (),
-            checks=tuple({key: one.get(key) for key in _CHECK_FIELDS} for one in checks),
+            checks=tuple(map(summarise_check, checks)),
             drift=self._watch.summarize_drift(),
         )
         return decision

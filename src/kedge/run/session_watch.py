@@ -8,6 +8,7 @@ from typing import Any
 from kedge.agents.launch.events import (
     Event,
     Message,
+    Output,
     RetryWait,
     Started,
     ToolDenied,
@@ -24,6 +25,8 @@ from kedge.run.run_state import RunState
 from kedge.store import sessions, sqlite
 
 _ON_COURSE = (10, "NORMAL")  # score and course of a session that did not stray
+_MOST_OUTPUT = 2000  # lines of a call
+_MOST_DENIED = 5  # different refusals that the next attempt is told of
 _DRIFT_FIELDS = ("alarms", "worst", "score", "needs_review", "why")
 
 
@@ -35,6 +38,13 @@ class SessionWatch:
         self._about = {"task": task.id, "role": role}
         self._session = session
         self._course = _ON_COURSE
+        self._lines = 0
+        self._denied: dict[str, None] = {}
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The tool calls that were refused, each with the reason."""
+        return tuple(self._denied)
 
     def report(self, event: Event) -> None:
         """Report an event of the agent."""
@@ -43,17 +53,30 @@ class SessionWatch:
             self._emit("started", session=event.session, model=event.model)
         elif isinstance(event, Message):
             self._emit("said", text=shorten(redact(event.text), 500))
+        elif isinstance(event, Output):
+            self._report_output(event.text)
         elif isinstance(event, ToolStarted):
             self._emit("call", tool=event.tool, summary=redact(event.summary))
         elif isinstance(event, ToolFinished):
             self._report_course()
         elif isinstance(event, ToolDenied):
-            self._emit("denied", tool=event.tool, reason=redact(event.reason))
+            reason = redact(event.reason)
+            self._emit("denied", tool=event.tool, reason=reason)
+            if len(self._denied) < _MOST_DENIED:
+                self._denied[shorten(f"{event.tool}: {reason}", 300)] = None
         elif isinstance(event, RetryWait):
             self._emit("retry", seconds=event.seconds, reason=redact(event.reason))
         elif isinstance(event, Usage):
             usage = self._state.usage.add(event)
             self._emit("used", tokens=usage.tokens, cost=round(usage.cost, 6))
+
+    def _report_output(self, text: str) -> None:
+        """Report a line that a program printed; of very many only the first ones."""
+        self._lines += 1
+        if self._lines <= _MOST_OUTPUT:
+            self._emit("output", text=shorten(redact(text), 500))
+        elif self._lines == _MOST_OUTPUT + 1:
+            self._emit("output", text="… more output is not shown")
 
     def summarize_drift(self) -> dict[str, Any] | None:
         """Sum up where the session strayed; None if it did not, or was not watched by hooks."""

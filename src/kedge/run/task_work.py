@@ -7,6 +7,7 @@ from typing import Any
 
 from kedge.errors import GitError, HandoffRefused
 from kedge.handoff import immutable_block, lifecycle
+from kedge.handoff.foreign_changes import drop_own, list_foreign
 from kedge.handoff.operations import HandoffOperations
 from kedge.handoff.snapshot import snapshots
 from kedge.host.redact import redact
@@ -22,10 +23,18 @@ from kedge.run.role_turn import RoleTurn
 from kedge.run.run_state import RunState
 
 
+class TaskRefused(HandoffRefused):
+    """A task that somebody has to look at first; `block` says what is wrong with it."""
+
+    def __init__(self, message: str, block: BlockType, *, hint: str | None = None):
+        super().__init__(message, hint=hint)
+        self.block = block
+
+
 class TaskWork:
     """A task that this run has claimed. Making one claims it and records the tree it starts on.
 
-    Raises HandoffRefused for a task that cannot be worked on as it is.
+    Raises TaskRefused for a task that cannot be worked on as it is.
     """
 
     def __init__(self, state: RunState, task: Task) -> None:
@@ -34,8 +43,11 @@ class TaskWork:
         _set_aside(state)
         self._state = state
         self._task = task
-        self._handoff = _open_handoff(state, task)
-        self._start = self._checkpoint()
+        try:
+            self._handoff = _open_handoff(state, task)
+        except HandoffRefused as error:
+            raise TaskRefused(error.message, BlockType.SPEC_UNCLEAR, hint=error.hint) from error
+        self._begin = self._checkpoint()
         self._pass_on_warnings()
         checks = self._handoff.read().immutable["validation_baseline"]["commands"]
         state.emit("task", {"task": task.id, "title": task.title, "checks": list(checks)})
@@ -51,7 +63,7 @@ class TaskWork:
         return self._commit(decision) if self._state.options.commit else decision
 
     def _take_turn(self, role: str, last: Decision | None) -> Decision:
-        decision = RoleTurn(self._state, self._handoff, self._task, role, self._start).take(last)
+        decision = RoleTurn(self._state, self._handoff, self._task, role, self._begin).take(last)
         self._state.count_failure(decision)
         self._pass_on_warnings()
         event = {"outcome": decision.outcome.value, "reason": decision.reason}
@@ -62,17 +74,22 @@ class TaskWork:
         """Commit the proven tree. If a hook of the user refuses, the task is not done."""
         state, project, task = self._state, self._state.project, self._task
         proven = self._handoff.read().snapshots[-1][1].tree
-        paths = commits.list_changed(project, self._start, proven)
-        if worktrees.is_own(project, task.id):
-            changes = worktrees.list_changes(project)
-            paths.update(path for path in changes if path.startswith(worktrees.RECORDS))
+        paths = commits.list_changed(project, self._begin.start, proven)
         self._warn_of_user_changes(paths)
         checkpoint = state.journal.record.at
         if checkpoint is not None:  # if the run is killed here, recovery knows what was committed
             state.journal.change(at=replace(checkpoint, proven=done.reason))
+        state.board().close(task.id, _clean_reason(done.reason))  # so that the commit records it
+        summary = lifecycle.record_summary(project, task.id)
         try:
-            commit = commits.commit(project, task, sorted(paths), done.reason)
+            records = commits.list_records(project, task.id)
+            commit = commits.commit(
+                project, task, self._begin.head, proven, paths, records, done.reason, state.warn
+            )
         except GitError as error:
+            lifecycle.withdraw_summary(project, task.id, summary)
+            state.board().reopen(task.id)
+            state.board().claim(task.id, state.id)
             state.journal.change(at=checkpoint)
             why = f"the commit was refused: {redact(error.message)}"
             refused = Decision(Outcome.FAILED_CHECKS, why)
@@ -86,19 +103,20 @@ class TaskWork:
     def _warn_of_user_changes(self, paths: set[str]) -> None:
         """Name the files that the user had changed before: those changes are committed, too."""
         project, base = self._state.project, str(self._handoff.read().git["base_tree"])
-        own = {one.path for one in snapshots.compare(project, base, self._start)} & paths
+        own = {one.path for one in list_foreign(project, base, self._begin.start)} & paths
         if own:
             names = ", ".join(sorted(own)[:5])
             self._state.warn(f"{names} had changes already, and they are part of the commit")
 
-    def _checkpoint(self) -> str:
-        """Return the tree the task starts on: the journal's, if it resumes this task."""
+    def _checkpoint(self) -> Checkpoint:
+        """Return where the task starts: the journal's checkpoint, if it resumes this task."""
         journal, task = self._state.journal, self._task
         checkpoint = journal.record.at
         if checkpoint is None or checkpoint.task != task.id:
-            checkpoint = Checkpoint(task.id, _keep_start(self._state, task))
+            start, head = _keep_start(self._state, task), commits.find_head(self._state.project)
+            checkpoint = Checkpoint(task.id, start, commit=head.commit, branch=head.branch)
             journal.change(at=checkpoint)
-        return checkpoint.start
+        return checkpoint
 
     def _pass_on_warnings(self) -> None:
         while self._handoff.warnings:
@@ -107,7 +125,10 @@ class TaskWork:
 
 def settle_task(state: RunState, task: Task, result: TaskResult) -> None:
     """Set the task's status to what the run found, whatever its agent wrote there."""
-    result = replace(result, drift=state.attempts.summarize_drift(task.id))
+    files = state.attempts.list_files(task.id)
+    if result.state is not TaskOutcome.BLOCKED:
+        result = replace(result, block=None)
+    result = replace(result, files=files, drift=state.attempts.summarize_drift(task.id))
     board, reason = state.board(), _clean_reason(result.reason)
     status = board.get(task.id).status
     if status in (Status.DONE, Status.FAILED) and result.state != status.value:
@@ -120,7 +141,7 @@ def settle_task(state: RunState, task: Task, result: TaskResult) -> None:
         case TaskOutcome.FAILED:
             board.close(task.id, reason, failed=True)
         case TaskOutcome.BLOCKED if status is not Status.BLOCKED:
-            board.block(task.id, Block(BlockType.SPEC_UNCLEAR, reason))
+            board.block(task.id, Block(result.block or BlockType.SPEC_UNCLEAR, reason))
         case TaskOutcome.LEFT if board.get(task.id).status is Status.IN_PROGRESS:
             board.reopen(task.id)
     state.add_result(result)
@@ -131,20 +152,30 @@ def _refuse_changed_checks(state: RunState, task: Task) -> None:
     known = state.journal.record.checks.get(task.id)
     if known is not None and known != list(task.checks):
         before = ", ".join(f"`{one}`" for one in known) or "none"
-        raise HandoffRefused(
+        raise TaskRefused(
             f"its checks were changed while the run went on; they were {before}",
+            BlockType.TOOLING,
             hint=f"look at kedge task show {task.id}, then start another run",
         )
 
 
 def _set_aside(state: RunState) -> None:
-    """Take the changes of the last, unfinished task out of the tree, and keep them as a ref."""
+    """Take the changes of the last, unfinished task out of the tree, and keep them as a ref.
+
+    Its context is archived: who takes the task up again starts from the tree as it is then.
+    """
     left, state.unfinished = state.unfinished, None
-    if left is None or snapshots.read_tree(state.project) == left.start:
+    if left is None:
         return
-    ref = f"refs/kedge/set-aside/{left.task[:40]}"
-    for one in snapshots.restore(state.project, left.start, ref).refs:
-        state.emit("aside", {"task": left.task, "ref": one})
+    changes = snapshots.compare(state.project, left.start, snapshots.read_tree(state.project))
+    foreign = drop_own(state.project, changes)
+    if foreign:
+        ref = f"refs/kedge/set-aside/{left.task[:40]}"
+        own = {one.path for one in changes} - {one.path for one in foreign}
+        for one in snapshots.restore(state.project, left.start, ref, leave=own).refs:
+            state.emit("aside", {"task": left.task, "ref": one})
+    for warning in lifecycle.archive(state.project, left.task, keep_snapshots=True):
+        state.warn(warning)
 
 
 def _open_handoff(state: RunState, task: Task) -> HandoffOperations:

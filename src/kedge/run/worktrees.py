@@ -13,11 +13,13 @@ from typing import ClassVar
 
 from kedge.errors import GitError, KedgeError
 from kedge.handoff import lifecycle
+from kedge.handoff.snapshot import snapshots
 from kedge.host import files, git
 from kedge.host.git import Repo, split_z
 from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import BlockType, Task
+from kedge.run import ignored_files
 from kedge.tasks import rules
 
 FOLDER = "worktrees"
@@ -110,6 +112,8 @@ def open_worktree(main: Project, task: str, dependencies: Sequence[str]) -> Proj
     """
     check(main)
     worktree, is_new = find_worktree(main, task), False
+    if worktree is not None:
+        _complete(main, worktree, task)
     if worktree is None:
         worktree, is_new = _add_worktree(main, task)
     repo, head = _repo(worktree), _repo(main).head() or "HEAD"
@@ -153,6 +157,10 @@ def remove_worktree(main: Project, worktree: Project, task: str, *, done: bool) 
     if left:
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         return f"{left[0]}{more} not committed"
+    foreign = ignored_files.find_foreign(_repo(worktree))
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        return f"{foreign[0]}{more} (ignored by git) made by neither kedge nor an agent"
     merged = _contains(_repo(main), "HEAD", _ref(task))
     if not done and not merged:
         return f"{branch(task)} has commits of work that is not done"
@@ -161,9 +169,13 @@ def remove_worktree(main: Project, worktree: Project, task: str, *, done: bool) 
     return None
 
 
-def list_changes(project: Project) -> list[str]:
-    """Return the paths that differ from HEAD, staged or not, and those of untracked files."""
-    listed = _repo(project).git("status", "--porcelain", "--no-renames", "-uall", "-z")
+def list_changes(project: Project, paths: Sequence[str] = ()) -> list[str]:
+    """Return the paths that differ from HEAD, staged or not, and those of untracked files.
+
+    With `paths`, only those at or below them.
+    """
+    options = ("--porcelain", "--no-renames", "-uall", "-z")
+    listed = _repo(project).git("status", *options, "--", *paths)
     return [entry[3:] for entry in split_z(listed)]
 
 
@@ -212,6 +224,22 @@ def _add_worktree(main: Project, task: str) -> tuple[Project, bool]:
         raise WorktreeRefused(
             f"no work tree for {task}: {error.message}", hint="git worktree list shows all"
         ) from error
+
+
+def _complete(main: Project, worktree: Project, task: str) -> None:
+    """Complete a work tree that git was killed in the middle of making: it says so in a file."""
+    repo = _repo(worktree)
+    lock = files.read_bytes(repo.git_dir / "locked") or b""
+    if lock.strip() != b"initializing":
+        return
+    for name in (
+        "index.lock",
+        "HEAD.lock",
+    ):  # of that git, which is dead: nobody else has worked here
+        (repo.git_dir / name).unlink(missing_ok=True)
+    snapshots.take(worktree, snapshots.make_ref(worktree, task, "half-made"))
+    repo.git("reset", "--quiet", "--hard", timeout=_TIMEOUT)
+    _repo(main).git("worktree", "unlock", str(worktree.root))
 
 
 def _merge(repo: Repo, names: Sequence[str]) -> None:

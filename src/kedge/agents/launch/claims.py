@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from kedge.text.fences import FenceReader
 
 _TICKS = re.compile(r"`+")
+_STUCK = re.compile(r"""<stuck(?: type=["']?([a-z-]{1,30})["']?)?>""")
 _PROMISE = re.compile(r"<promise>\s{0,100}COMPLETE\s{0,100}</promise>")
 
 
@@ -22,12 +23,23 @@ def has_promise(text: str) -> bool:
 
 def find_stuck_reason(text: str) -> str | None:
     """Return why the agent says it is stuck; None if it does not say so."""
+    found = _find_stuck(text)
+    return None if found is None else found[1]
+
+
+def find_stuck_type(text: str) -> str | None:
+    """Return the type in `<stuck type="tooling">`; None if there is none."""
+    found = _find_stuck(text)
+    return None if found is None else found[0]
+
+
+def _find_stuck(text: str) -> tuple[str | None, str] | None:
     prose = _prose(text)
-    start = prose.find("<stuck>")
-    end = prose.find("</stuck>", start)
-    if start < 0 or end < 0:
+    start = _STUCK.search(prose)
+    end = -1 if start is None else prose.find("</stuck>", start.end())
+    if start is None or end < 0:
         return None
-    return prose[start + len("<stuck>") : end].strip()
+    return start[1], prose[start.end() : end].strip()
 
 
 def _prose(text: str) -> str:

@@ -49,6 +49,13 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """A line that a program without events of its own has printed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolStarted:
     """A tool was called; `summary` is its command, its file or its first string, in one line."""
 
@@ -103,4 +110,14 @@ class Finished:
         return self.reason is Reason.COMPLETED
 
 
-Event = Started | Message | ToolStarted | ToolFinished | ToolDenied | RetryWait | Usage | Finished
+Event = (
+    Started
+    | Message
+    | Output
+    | ToolStarted
+    | ToolFinished
+    | ToolDenied
+    | RetryWait
+    | Usage
+    | Finished
+)

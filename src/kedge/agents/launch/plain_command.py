@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kedge.agents.launch.events import Event, Finished
+from kedge.agents.launch.events import Event, Finished, Output
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin
 from kedge.agents.launch.stream_state import LONGEST, ProcessEnd, StreamState, make_finished
 from kedge.host.running import Line
 
 NAME = "command"
 
+_LONGEST_LINE = 2000  # bytes that are shown
 _PIECE = 10_000  # characters to collect before they are appended to the text
 
 
@@ -24,6 +25,9 @@ def launch(invocation: Invocation) -> Launch:
 def follow(stream: StreamState, line: Line) -> Iterator[Event]:
     if stream.session is None:
         yield stream.start("")
+    text = line.data[:_LONGEST_LINE].decode("utf-8", "replace")
+    if text.strip():
+        yield Output(text)
     if not line.error:
         stream.message += line.data[-LONGEST:].decode("utf-8", "replace") + "\n"
         if len(stream.message) > _PIECE:
