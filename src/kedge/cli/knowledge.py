@@ -17,20 +17,21 @@ from kedge.context.diff import make_patch
 from kedge.errors import CheckFound, UsageError
 from kedge.host.clock import now
 from kedge.host.tokens import count
-from kedge.knowledge.bank import anchors, operations
+from kedge.knowledge.bank import anchors, observations, operations
 from kedge.knowledge.bank import check as checks
 from kedge.knowledge.bank.bank import Bank, PageEntry
 from kedge.knowledge.bank.drafts import Draft
 from kedge.knowledge.bank.operations import EntryChange
-from kedge.knowledge.bank.staleness import FRESH, assess_staleness
+from kedge.knowledge.bank.staleness import MISSING, STALE, UNKNOWN, assess_staleness
 from kedge.knowledge.bank.view import entry_data, format_entry, printable
 from kedge.knowledge.recall import relevance, selection
 from kedge.knowledge.recall.relevance import Query
 from kedge.tasks import choose
 from kedge.tasks.board import Board
 
+CHALLENGED = "challenged"  # a state, before that of its age
 _TOKENS = 1000  # for relevant entries
-_TYPES = click.Choice(["anti-pattern", "heuristic", "pattern"])
+_TYPES = click.Choice(["anti-pattern", "heuristic", "pattern", "principle"])
 _in = click.option("--in", "where", required=True, metavar="ID", help="The feature or task.")
 _evidence = click.option("--evidence", required=True, help="What was observed, in one sentence.")
 _after = click.option(
@@ -143,7 +144,20 @@ def challenge(edge: Edge, name: str, where: str, evidence: str, allow: tuple[str
 
 
 @command.command()
+@click.argument("name")
+@_in
+@click.option("--text", required=True, help="What holds now; - reads standard input.")
+@options.allow_secret
+def update(edge: Edge, name: str, where: str, text: str, allow: tuple[str, ...]) -> Reply:
+    """Replace the text of an entry that no longer holds as it is."""
+    bank = _open_bank(edge)
+    new = text_input.read_value(text)
+    return _change_reply(bank, operations.update(bank, name, where, new, allow=allow), "updated")
+
+
+@command.command()
 @_after
+@click.option("--all", "every", is_flag=True, help="All entries, with their age.")
 @click.option("--keep", metavar="NAME", help="Reset the age of this entry without an observation.")
 @click.option("--in", "where", metavar="ID", help="With --keep: the current feature or task.")
 @click.option("--reason", default="", help="With --keep: why.")
@@ -151,22 +165,27 @@ def challenge(edge: Edge, name: str, where: str, evidence: str, allow: tuple[str
 def stale(
     edge: Edge,
     after: int | None,
+    every: bool,
     keep: str | None,
     where: str | None,
     reason: str,
     allow: tuple[str, ...],
 ) -> Reply:
-    """List the entries that were not observed for a long time."""
+    """List the entries that were not observed for a long time, to confirm, update or retire."""
     bank = _open_bank(edge)
     if keep is not None:
         if where is None:
             raise UsageError("--keep needs --in ID", hint="name the current feature or task")
         return _change_reply(bank, operations.keep(bank, keep, where, reason, allow=allow), "kept")
-    rows = []
+    rows, unknown = [], 0
     for one in bank.entries():
         staleness = assess_staleness(one.entry, bank.completions, after or bank.stale_after)
-        if staleness.state != FRESH:
+        unknown += staleness.state in (MISSING, UNKNOWN)
+        if every or staleness.state == STALE:
             rows.append({**_entry_data(bank, one), **asdict(staleness)})
+    if unknown and not every:
+        entries = "1 entry" if unknown == 1 else f"{unknown} entries"
+        edge.warn(f"the age of {entries} is not known: kedge knowledge stale --all lists them")
 
     def text() -> str:
         cells = [(r["state"], r["type"], r["name"], r["why"]) for r in rows]
@@ -238,9 +257,16 @@ def _entry_data(bank: Bank, one: PageEntry) -> dict[str, Any]:
     return {
         **entry_data(one.entry),
         "anchors": [{**asdict(anchor), "state": state} for anchor, state in states],
-        "state": "orphaned" if bank.is_orphaned(one.entry) else staleness.state,
+        "state": _describe_state(bank, one, staleness.state),
         "age": staleness.age,
     }
+
+
+def _describe_state(bank: Bank, one: PageEntry, age: str) -> str:
+    """Return what a reader should know first: orphaned, challenged, or how old it is."""
+    if bank.is_orphaned(one.entry):
+        return "orphaned"
+    return CHALLENGED if observations.is_challenged(one.entry) else age
 
 
 def _change_reply(bank: Bank, change: EntryChange, verb: str) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -19,6 +20,7 @@ from kedge.handoff.snapshot import snapshots
 from kedge.handoff.transitions import ROLES, find_role
 from kedge.handoff.verification import escape_path
 from kedge.host.project import Project
+from kedge.host.text import count_noun
 from kedge.knowledge.log import implementation_log, log_entry
 from kedge.knowledge.log.file_check import ChangedFiles, find_changed_files
 from kedge.knowledge.log.implementation_log import LoggedReport
@@ -183,5 +185,16 @@ def _describe_attempt(attempt: Attempt) -> str:
             f"    tokens: {attempt.tokens_in or 0} in, {attempt.tokens_out or 0} out{cost}"
         )
     if attempt.drift:
-        lines.append(f"    drift: {dict(attempt.drift)}")
+        lines.append(f"    drift: {_describe_drift(attempt.drift)}")
     return clean("\n".join(lines))
+
+
+def _describe_drift(drift: Mapping[str, Any]) -> str:
+    """Describe how often an attempt strayed, how badly, and why somebody should review it."""
+    parts = [count_noun(int(drift.get("alarms") or 0), "step") + " strayed"]
+    if drift.get("worst"):
+        parts.append(f"at worst {drift['worst']}")
+    if drift.get("needs_review"):
+        why = "; ".join(map(str, drift.get("why") or ()))
+        parts.append(f"needs review: {why}" if why else "needs review")
+    return ", ".join(parts)

@@ -46,6 +46,7 @@ _VERBS = {"new": "added", "confirmed": "confirmed", "challenged": "challenged"}
     "--part", "parts", multiple=True, type=click.Choice(_PARTS), help="Only this part; repeatable."
 )
 @click.option("--since", metavar="COMMIT", help="The commit that the work started from.")
+@click.option("--until", metavar="COMMIT", help="The last commit of the work.")
 @click.option(
     "--apply", "answer", metavar="FILE", help="Apply this answer; - reads standard input."
 )
@@ -59,6 +60,7 @@ def command(
     tokens: int | None,
     parts: tuple[str, ...],
     since: str | None,
+    until: str | None,
     answer: str | None,
     partial: bool,
     allow: tuple[str, ...],
@@ -66,9 +68,9 @@ def command(
     """Gather what finished work teaches and apply the answer."""
     if answer is None and (partial or allow):
         raise UsageError("--partial and --allow-secret need --apply", hint="--apply FILE")
-    if answer is not None and (tokens or parts or since):
+    if answer is not None and (tokens or parts or since or until):
         raise UsageError(
-            "--apply cannot be combined with --tokens, --part or --since",
+            "--apply cannot be combined with --tokens, --part, --since or --until",
             hint="leave out --apply to print",
         )
     project = edge.project()
@@ -78,7 +80,7 @@ def command(
     work = works.find_subject(bank, named)
     edge.warn(*bank.warnings, *_warn_of_open_tasks(work))
     if answer is None:
-        return bundle_reply(bank, work, tokens or TOKENS, parts, since)
+        return bundle_reply(bank, work, tokens or TOKENS, parts, (since, until))
     return _apply(edge, bank, work, answer, partial=partial, allow=allow)
 
 
@@ -93,17 +95,17 @@ def bundle_reply(
     work: Subject,
     budget: int = TOKENS,
     parts: tuple[str, ...] = (),
-    since: str | None = None,
+    span: tuple[str | None, str | None] = (None, None),
 ) -> Reply:
-    """Return what the work teaches, as data and as text."""
-    gathered = bundle.gather_bundle(bank, work, _handoff_reader(bank), since)
+    """Return what the work teaches, as data and as text. `span` has its first and last commit."""
+    gathered = bundle.gather_bundle(bank, work, _handoff_reader(bank), *span)
     head = "" if parts else bundle_text.render_head(gathered)
     pieces = []
     for one in bundle_text.render_parts(gathered, parts):
         part = TextPart(one.source, one.title, one.text, one.kept)
-        again = _more_command(work, since, suggest_budget([part]), one.source)
+        again = _more_command(work, span, suggest_budget([part]), one.source)
         pieces.append(replace(part, more=again))
-    whole = _more_command(work, since, suggest_budget(pieces))
+    whole = _more_command(work, span, suggest_budget(pieces))
     shared = fit_parts(pieces, budget, bundle_text.WEIGHTS, head, whole)
     text = (head + shared.text).rstrip() + "\n"
     warnings = list(gathered.warnings)
@@ -118,9 +120,12 @@ def bundle_reply(
     )
 
 
-def _more_command(work: Subject, since: str | None, tokens: int, part: str = "") -> str:
+def _more_command(
+    work: Subject, span: tuple[str | None, str | None], tokens: int, part: str = ""
+) -> str:
     """Return the command that prints the part in full."""
-    words = ["kedge", "retro", work.id, *(["--since", since] if since else [])]
+    words = ["kedge", "retro", work.id, *(["--since", span[0]] if span[0] else [])]
+    words += ["--until", span[1]] if span[1] else []
     words += ["--part", part] if part else []
     return shlex.join([*words, "--tokens", str(max(tokens, _MIN_TOKENS))])
 

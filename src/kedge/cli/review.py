@@ -38,6 +38,9 @@ command = Group(help="Record reviews and brief the next reviewer.")
 @click.option(
     "--kind", type=click.Choice(KINDS), help="The kind of review; by default from the name."
 )
+@click.option(
+    "--correct", is_flag=True, help="Replace the reviewer's last verdict on the same tree."
+)
 @click.option("--iteration", type=click.IntRange(1), help="The iteration; the next by default.")
 @click.option(
     "--of", "cap", type=click.IntRange(1), help="The most iterations; review.cap by default."
@@ -80,6 +83,7 @@ def record(
     result: str | None,
     phase: str | None,
     kind: str | None,
+    correct: bool,
     iteration: int | None,
     cap: int | None,
     tree: str | None,
@@ -126,7 +130,12 @@ def record(
         unverified=open_,
         verification=records.NO_CLAIMS if none else records.NOT_STATED,
         tools_missing=(*claims.tools_missing, *tools),
+        corrects=correct,
     )
+    if correct and iteration is not None:
+        raise UsageError(
+            "--correct cannot be combined with --iteration", hint="a correction keeps its number"
+        )
     timeout = settings.tasks.lock_timeout
     review, warnings = records.record_review(project, draft, cap=cap, lock_timeout=timeout)
     text = f"{review.reviewer}: {outcome.describe_result(review)}, tree {review.tree}"
@@ -180,6 +189,7 @@ def list_(edge: Edge, subject: str) -> Reply:
 
 def _rows(one: Review) -> list[tuple[str, ...]]:
     iteration, tree = f"{one.iteration}/{one.cap}", one.tree[:_TREE_DIGITS]
+    iteration += " corrected" if one.corrects else ""
     head = (iteration, one.phase or "", one.reviewer, one.result, tree)
     findings = [f"{each.id} ({each.severity}): {each.text}" for each in one.findings]
     return [(*head, what) for what in findings or [one.summary]]

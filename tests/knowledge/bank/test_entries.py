@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import in_time
+from support import Kedge, in_time
 
 from kedge.errors import FileError
 from kedge.knowledge.bank import edits, entries, values
 from kedge.knowledge.bank.entries import BankPage, Entry
 from kedge.knowledge.bank.fields import CHALLENGED, COUNT, LAST, PROVENANCE
+from kedge.knowledge.bank.titles import parse_title
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "knowledge"
 FILES = sorted(path.name for path in DATA.glob("*.md"))
@@ -186,3 +187,26 @@ def test_hostile_files_are_parsed_in_time(line: str) -> None:
         for entry in page.entries[:3]:
             values.parse_occasion(entry.value(PROVENANCE))
         relevance.rank_entries(page.entries[:3], relevance.query_from_text(text))
+
+
+def test_a_ratio_in_a_heading_is_no_code() -> None:
+    titles_ = [parse_title(one) for one in ("4.5:1 Test-to-Code Ratio", "4. Tie up", "3:1 odds")]
+    assert [(one.code, one.name) for one in titles_] == [
+        ("", "4.5:1 Test-to-Code Ratio"),
+        ("4", "Tie up"),
+        ("", "3:1 odds"),
+    ]
+
+
+def test_principles_of_a_constitution_are_entries(repo: Path, kedge: Kedge) -> None:
+    folder = repo / "docs" / "knowledge-bank"
+    folder.mkdir(parents=True)
+    names = ["Keep It Simple", "You Are Not Done Yet", "Say What Is Wrong", "Read First", "Own It"]
+    entries = [f"### {one}\n\nText of it.\n\n- Observed in: Feature #00{n}\n" for n, one in
+               enumerate(names, 1)]  # fmt: skip
+    (folder / "constitution.md").write_text("\n".join(["# Constitution\n", *entries]))
+    listed = kedge.json("knowledge", "list")
+    assert sorted(one["name"] for one in listed) == sorted(names)
+    assert {one["type"] for one in listed} == {"principle"}
+    assert len(kedge.json("knowledge", "list", "--type", "principle")) == 5
+    assert kedge.json("knowledge", "list", "--type", "pattern") == []

@@ -143,7 +143,8 @@ class Bank:
     def write(self, changes: list[tuple[BankPage | None, BankPage]]) -> None:
         """Write pages; each change is the page as it was read, None for a new one, and after."""
         documents.write_all(
-            (self._path(new.file), old.data if old else None, new.data) for old, new in changes
+            self.project.root,
+            ((self._path(new.file), old.data if old else None, new.data) for old, new in changes),
         )
 
     def lock(self) -> AbstractContextManager[None]:

@@ -82,6 +82,34 @@ def remove_field(page: BankPage, index: int, field: EntryField) -> BankPage:
     return _parse_checked(page, lines, {index: others})
 
 
+def replace_text(page: BankPage, index: int, text: str) -> BankPage:
+    """Replace the text of an entry, which must be in one piece; its metadata stays."""
+    entry = page.entries[index]
+    taken = {line for field in entry.fields for line in range(field.line, field.last + 1)}
+    own = [n for n in range(entry.line + 1, entry.last + 1) if n not in taken]
+    filled = [n for n in own if page.lines[n].strip()]
+    lines = list(page.lines)
+    new = [strip_ending(line) for line in text.splitlines()]
+    if filled:
+        first, last = filled[0], filled[-1]
+        if taken.intersection(range(first, last + 1)):
+            raise unsafe_edit(page, entry.line)
+        del lines[first : last + 1]
+    else:
+        first = entry.line + 1
+    insert_lines(lines, first, new, page.ending)
+    after = entries.parse_page("".join(lines), page.file)
+    if len(after.entries) != len(page.entries) or after.entries[index].text.split() != text.split():
+        raise unsafe_edit(page, entry.line)
+    expected = [
+        replace(one, text=after.entries[index].text) if n == index else one
+        for n, one in enumerate(page.entries)
+    ]
+    if [_content(one) for one in expected] != entry_contents(after):
+        raise unsafe_edit(page, entry.line)
+    return after
+
+
 def remove_entry(page: BankPage, index: int) -> tuple[BankPage, str]:
     """Return the page without the entry, and the entry's lines."""
     entry = page.entries[index]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 PROVENANCE, CONFIDENCE = "observed in", "confidence"
 LAST, COUNT = "last observed", "observation count"
 CONFIRMED, CHALLENGED, KEPT = "confirmed", "challenged", "kept"
-ANCHOR, RETIRED = "anchored at", "retired"
+ANCHOR, RETIRED, UPDATED = "anchored at", "retired", "text updated"
 
 # Fields that mark the heading above them as an entry.
 CORE = frozenset({PROVENANCE, CONFIDENCE, LAST, COUNT, CHALLENGED, ANCHOR})
@@ -26,6 +26,7 @@ _NAMES = {
         KEPT: "kept",
         ANCHOR: "anchored at|anchor|anchors|anchored to",
         RETIRED: "retired",
+        UPDATED: "text updated",
     }.items()
     for word in words.split("|")
 }

@@ -128,6 +128,19 @@ def retire(bank: Bank, named: str, reason: str, *, allow: Collection[str] = ()) 
         return EntryChange(found.entry, True)
 
 
+def update(
+    bank: Bank, named: str, where: str, text: str, *, allow: Collection[str] = ()
+) -> EntryChange:
+    """Replace the entry's text by one that holds again."""
+    label, text = bank.label(where), _clean_text(text, allow)
+
+    def change(one: PageEntry) -> PageChange:
+        done = observations.update(one.page, one.index, label, text)
+        return PageChange(_renew_anchors(bank, done.page, one.index, []), done.warnings)
+
+    return _change_entry(bank, named, change)
+
+
 def backfill(bank: Bank) -> list[tuple[BankPage, BankPage]]:
     """Return each page with missing metadata: as it is, and with the metadata added."""
     changed = []

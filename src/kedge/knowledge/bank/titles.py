@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass
 
 ANTI_PATTERN, HEURISTIC, PATTERN = "anti-pattern", "heuristic", "pattern"
-TYPES = (ANTI_PATTERN, HEURISTIC, PATTERN)
-FILES = {type_: f"{type_}s.md" for type_ in TYPES}
+LESSONS = (ANTI_PATTERN, HEURISTIC, PATTERN)  # what finished work teaches
+PRINCIPLE = "principle"  # set by people
+TYPES = (*LESSONS, PRINCIPLE)
+FILES = {**{type_: f"{type_}s.md" for type_ in LESSONS}, PRINCIPLE: "constitution.md"}
 LABELS = {type_: type_.title() for type_ in TYPES}
 
-_WORD = r"(?P<type>anti[-_ ]?pattern|heuristic|pattern)"
+_WORD = r"(?P<type>anti[-_ ]?pattern|heuristic|pattern|principle)"
 _TYPED = re.compile(
     rf"(?:\[{_WORD}\]|{_WORD.replace('type', 'plain')}"
     r" ?(?P<number>#?[0-9]{1,6})?(?: ?:| [—–-](?= )| ?[—–]))"
@@ -19,7 +21,7 @@ _TYPED = re.compile(
 )
 _CODE = re.compile(
     r"(?P<code>(?P<letters>AP|H|P)-?[0-9]{1,4}|[0-9]{1,4}(?=[.):]))"
-    r"(?:[.):]| [—–-](?= )) ?(?P<name>\S.*)\Z"
+    r"(?:[.):](?![0-9])| [—–-](?= )) ?(?P<name>\S.*)\Z"
 )
 _CODES = {"AP": ANTI_PATTERN, "H": HEURISTIC, "P": PATTERN}
 _LEAD = re.compile(r"[^\w`\"'({\[<@./~$%&*-]+")
@@ -35,7 +37,7 @@ _GENERAL = frozenset(
     |introduction|legend|metadata|note|notes|observations|overview|preamble|problem|purpose|rationale
     |references|related|remedy|retired|root cause|rule|rules|see also|solution|summary|symptom
     |symptoms|table of contents|template|templates|toc|usage|what to do instead|why|why it matters
-    |anti-patterns|heuristics|patterns
+    |anti-patterns|heuristics|patterns|principles
     """.replace("\n", "")
     .replace("    ", "")
     .split("|")

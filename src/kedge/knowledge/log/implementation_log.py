@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kedge.errors import FileError, InvalidValue
 from kedge.features.task_numbers import task_key
-from kedge.host import files
+from kedge.host import files, own_edits
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.host.redact import redact_value
@@ -77,6 +77,7 @@ def append(
             report.text.encode("utf-8", "replace"),
         )
         after = _append_entry(data, entry, logged.log)
+        own_edits.note(project.root, [(path, data, after)])
         files.write_atomic(path, after)
     return replace(logged, warnings=_warn_if_hidden(after, entry, logged.log))
 
@@ -105,6 +106,7 @@ def archive(
             return None
         *_, target = _archive_paths(project, topic)
         files.write_atomic(target, data)
+        own_edits.note(project.root, [(path, data, None)])
         try:
             path.unlink()
         except OSError as error:

@@ -146,7 +146,7 @@ class _Parser:
         before = len(self.problems)
         entry = NewEntry(
             where,
-            self._one_of(where, item, "type", titles.TYPES),
+            self._one_of(where, item, "type", titles.LESSONS),
             self._string(where, item, "name", MAX_NAME),
             self._string(where, item, "text", MAX_TEXT),
             self._one_of(where, {"confidence": "medium", **item}, "confidence", CONFIDENCE),

@@ -101,7 +101,11 @@ class Bundle:
 
 
 def gather_bundle(
-    bank: Bank, subject: Subject, read_open: ReadHandoff, since: str | None = None
+    bank: Bank,
+    subject: Subject,
+    read_open: ReadHandoff,
+    since: str | None = None,
+    until: str | None = None,
 ) -> Bundle:
     """Gather what the ledger, reviews, log, git, handoffs and the bank say about the work."""
     warnings: list[str] = []
@@ -119,6 +123,8 @@ def gather_bundle(
         bank.project,
         subject,
         since=since,
+        until=until,
+        ended=_find_end(bank, subject),
         bases=[str(one["base"]) for past in records.values() for one in past if one.get("base")],
         began=[time for time in times if time],
     )
@@ -142,6 +148,16 @@ def gather_bundle(
     )
 
 
+def _find_end(bank: Bank, subject: Subject) -> str | None:
+    """Return when the work was finished; None if it is not, or nothing says when."""
+    if subject.kind == FEATURE:
+        done = {one.id: one.when for one in bank.completions.features}
+        return done.get(subject.id) or None
+    if subject.open_tasks:
+        return None
+    return max((one.closed_at for one in subject.tasks if one.closed_at), default=None)
+
+
 def _read_reviews(bank: Bank, subject: Subject, warnings: list[str]) -> list[Review]:
     """Return the reviews of the work itself, then those of its tasks."""
     reviews: list[Review] = []
@@ -153,7 +169,7 @@ def _read_reviews(bank: Bank, subject: Subject, warnings: list[str]) -> list[Rev
 
 
 def _read_log(bank: Bank, subject: Subject, warnings: list[str]) -> str | None:
-    """Return a feature's implementation log, archived or not, or the entries of the tasks."""
+    """Return a feature's implementation logs, the archived ones first, or the tasks' entries."""
     project = bank.project
     try:
         if subject.kind != FEATURE:
@@ -162,11 +178,12 @@ def _read_log(bank: Bank, subject: Subject, warnings: list[str]) -> str | None:
             )
             return "\n".join(text for text in every if text) or None
         about = topic.find_feature(project, subject.folder)
-        text = implementation_log.read(project, about)
-        if text is None and (archived := implementation_log.list_archived(project, about)):
-            data = files.read_bytes(project.path(archived[-1])) or b""
-            text = data.decode("utf-8", "replace")
-        return text
+        archived = [
+            (files.read_bytes(project.path(path)) or b"").decode("utf-8", "replace")
+            for path in implementation_log.list_archived(project, about)
+        ]
+        current = implementation_log.read(project, about)
+        return "\n".join([*archived, *([current] if current else [])]) or None
     except KedgeError as error:
         warnings.append(f"the implementation log cannot be read: {error.message}")
         return None

@@ -8,13 +8,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kedge.errors import GitError, InvalidValue
+from kedge.features.folders import FEATURES
 from kedge.host import git
 from kedge.host.project import Project
 from kedge.host.text import shorten
-from kedge.knowledge.retro.subject import Subject
+from kedge.knowledge.retro.subject import FEATURE, Subject
 
 _MAX_COMMITS = 1000
 _OWN = ".kedge/"
+_STATE = '"(status|completed(At|_at)?)"'
 _ALL = "All commits (any author, without merges)"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _ROW = re.compile(r"\n?(?P<new>[0-9]+|-)\t(?P<old>[0-9]+|-)\t(?P<path>.+)", re.DOTALL)
@@ -67,13 +69,17 @@ def collect_commits(
     subject: Subject,
     *,
     since: str | None = None,
+    until: str | None = None,
+    ended: str | None = None,
     bases: Sequence[str] = (),
     began: Sequence[str] = (),
 ) -> CommitRange | None:
-    """Return what anybody committed since the work began; None outside git.
+    """Return what anybody committed from the beginning of the work to its end; None outside git.
 
     The work began at `since`, else with the commit that added the feature's folder, else at the
-    oldest of `bases`, on which tasks were started, else at the earliest time in `began`.
+    oldest of `bases`, on which tasks were started, else at the earliest time in `began`. It ended
+    with the commit `until`, else with the one that finished the feature, or for tasks with the
+    last one before the time `ended`; without that time it goes on.
     """
     repo = project.repo
     if repo is None:
@@ -83,7 +89,62 @@ def collect_commits(
     revisions, why = _find_range(repo, subject, since, bases, began)
     if not revisions:
         return CommitRange(why, uncommitted=_list_uncommitted(repo))
+    end, until_why = _find_last(repo, subject, until, ended)
+    if end is not None:
+        revisions = [_bound(one, end) for one in revisions]
+        why = f"{why}; {until_why}"
     return _read_commits(repo, revisions, why)
+
+
+def _bound(revision: str, end: str) -> str:
+    """Return an argument of `git log` that ends at a commit instead of HEAD."""
+    return f"{revision.removesuffix('HEAD')}{end}" if revision.endswith("HEAD") else revision
+
+
+def _find_last(
+    repo: git.Repo, subject: Subject, until: str | None, ended: str | None
+) -> tuple[str | None, str]:
+    """Return the commit with which the work ended, and why; None if it ends at HEAD."""
+    if until is not None:
+        commit = _commit(repo, until)
+        if commit is None:
+            raise InvalidValue(f"no commit {until[:80]!r}", hint="give a commit of this repository")
+        return commit, f"up to {commit[:10]}, given by --until"
+    if not ended:
+        return None, ""
+    if subject.kind == FEATURE:
+        end = _find_finish(repo, subject.folder)
+    else:
+        moment = f"{ended[:19]}+00:00" if "T" in ended else ended
+        options = ("--first-parent", "-n1", "--format=%H", f"--until={moment}")
+        end = repo.git("log", *options, "HEAD", "--").decode().strip()
+    if not end or end == repo.head():
+        return None, ""
+    return end, f"up to {end[:10]}, with which it was finished"
+
+
+def _find_finish(repo: git.Repo, folder: str) -> str:
+    """Return the commit that finished a feature: the last in which its state changed.
+
+    A state that was there from the beginning says nothing: then the work ends where the next
+    feature begins. Empty if nothing tells.
+    """
+    log = ("log", "--format=%H")
+    first = repo.git(*log, "--diff-filter=A", "HEAD", "--", folder).split()[-1:]
+    for name, options in ((".meta.json", ("-G", _STATE)), ("tasks.md", ())):
+        mark = repo.git(*log, "-n1", *options, "HEAD", "--", f"{folder}/{name}").split()
+        if mark and mark != first:
+            return mark[0].decode()
+    if not first:
+        return ""
+    begun = repo.git(
+        *log,
+        *("--reverse", "--diff-filter=A", "--no-merges", f"{first[0].decode()}..HEAD", "--"),
+        *(f":(glob){FEATURES}/*/{name}" for name in (".meta.json", "tasks.md", "spec.md")),
+        f":(exclude){folder}",
+        env={"GIT_LITERAL_PATHSPECS": "0"},
+    ).split()
+    return _commit(repo, f"{begun[0].decode()}^") or "" if begun else ""
 
 
 def _find_range(

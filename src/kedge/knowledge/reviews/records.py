@@ -1,7 +1,8 @@
 """Review records: who reviewed which tree in which iteration, with which result.
 
 `.kedge/reviews/<subject>.jsonl` has one line per review and is append-only. A reviewer reviews a
-subject, or one of its phases, a limited number of times, and never the same tree twice in a row.
+subject, or one of its phases, a limited number of times, and never the same tree twice in a row,
+except to correct the last verdict.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ class Review:
     unverified: tuple[str, ...] = ()
     verification: str = NOT_STATED
     tools_missing: tuple[str, ...] = ()
+    corrects: bool = False  # the reviewer's last review of the same tree, with its iteration
 
     @property
     def approved(self) -> bool:
@@ -120,18 +122,20 @@ def number_review(
     last = mine[-1] if mine else None
     limit = cap or (last.cap if last else draft.cap)
     number = draft.iteration or (max(one.iteration for one in mine) + 1 if mine else 1)
-    if last is not None and last.tree == draft.tree:
+    if draft.corrects:
+        number = _find_corrected(last, draft).iteration
+    elif last is not None and last.tree == draft.tree:
         raise InvalidValue(
             f"{draft.reviewer} has reviewed this tree already (iteration {last.iteration}, "
             f"{last.result})",
-            hint="nothing has changed since: fix the findings, then review again",
+            hint="fix the findings and review again; --correct replaces that verdict",
         )
-    if last is not None and number <= last.iteration:
+    elif last is not None and number <= last.iteration:
         raise InvalidValue(
             f"iteration {number} of {draft.reviewer} is already recorded",
             hint=f"the next one is {last.iteration + 1}; omit --iteration",
         )
-    if number > limit:
+    if number > limit and not draft.corrects:
         raise InvalidValue(
             f"the cap of {limit} iterations is reached for {draft.reviewer}",
             hint=f"a person has to decide; --of {number} allows one more",
@@ -143,6 +147,18 @@ def number_review(
     state = VERIFIED if draft.verified else UNVERIFIED if draft.unverified else draft.verification
     review = replace(draft, iteration=number, cap=limit, findings=findings, verification=state)
     return review, warnings
+
+
+def _find_corrected(last: Review | None, draft: Review) -> Review:
+    """Return the review that a correction replaces; InvalidValue if there is none."""
+    if last is None:
+        raise InvalidValue(f"{draft.reviewer} has no review to correct", hint="leave out --correct")
+    if last.tree != draft.tree:
+        raise InvalidValue(
+            f"the tree has changed since {draft.reviewer} reviewed it",
+            hint="leave out --correct: this is another review",
+        )
+    return last
 
 
 def guess_kind(reviewer: str) -> str:
