@@ -144,10 +144,11 @@ def test_show_prints_a_line_for_each_setting(files: SettingsFiles) -> None:
     files.project.write_text('[tasks]\nprefix = "p"\n')
     lines = [line.split("\t") for line in files.kedge("config", "show").out.splitlines()]
     assert sorted(line[0] for line in lines) == KEYS
-    assert ["tasks.prefix", "p", f"project ({files.project}:2)"] in lines
-    assert ["tasks.backend", "auto", "default"] in lines
+    known = [line[:3] for line in lines]
+    assert ["tasks.prefix", "p", f"project ({files.project}:2)"] in known
+    assert ["tasks.backend", "auto", "default"] in known
     ran = files.kedge("config", "show", env={"KEDGE_TASKS_PREFIX": "e"})
-    assert "tasks.prefix\te\tenvironment (KEDGE_TASKS_PREFIX)\n" in ran.out
+    assert "tasks.prefix\te\tenvironment (KEDGE_TASKS_PREFIX)\t" in ran.out
     assert files.kedge("config", "show", "tasks.prefix").out == "p\n"
     assert files.kedge("config", "show", "tasks.lock_timeout").out == "10.0\n"
 

@@ -96,7 +96,9 @@ class AnchorSettings:
         choices=("full", "delta"),
     )
     form: str = _setting(
-        "full", "full, or compressed for the same in fewer tokens", choices=("full", "compressed")
+        "full",
+        "full, or compressed to first sentences of what people wrote",
+        choices=("full", "compressed"),
     )
     frequency: str = _setting(
         "1", "iterations between two anchors, or on-drift", check=_check_frequency
@@ -111,7 +113,11 @@ class AnchorSettings:
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    tokens: int = _setting(4000, "token budget of a task's prompt", check=_check_prompt_tokens)
+    tokens: int = _setting(
+        20_000,
+        "the most tokens of a task's prompt; beyond, whole sections are left out and listed",
+        check=_check_prompt_tokens,
+    )
     siblings: int = _setting(
         10,
         "finished tasks of the epic, and remaining ones, that a prompt lists",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kedge.context import anchor
 from kedge.context.workspace import Workspace
 from kedge.host import project, tokens
 from kedge.settings import Settings
+from kedge.store import sessions, sqlite
 
 ACCEPT = ["no plain password is stored", "old hashes are still read"]
 
@@ -264,7 +266,7 @@ def test_the_frequency_is_a_setting(login: Kedge) -> None:
     assert_clear(ran, code=1, says="anchor.frequency must be a number of iterations, or on-drift")
 
 
-def test_the_compressed_form_has_the_same_words_in_fewer_tokens(login: Kedge) -> None:
+def test_the_compressed_form_of_short_text_has_the_same_words(login: Kedge) -> None:
     text = "## Why\n\n\n**Because**  it   is so.\n\n```\nx  =  1\n\n```\n\n- [ ] one\n- [ ] two\n"
     login("task", "update", "l1", "--description", "-", input=text)
     plain, short = (login.json("anchor", "l1", "--form", form) for form in ("full", "compressed"))
@@ -273,6 +275,78 @@ def test_the_compressed_form_has_the_same_words_in_fewer_tokens(login: Kedge) ->
     assert "Because it is so." in short["text"]
     words = re.findall(r"\w+", plain["text"])
     assert re.findall(r"\w+", short["text"]) == words
+
+
+def test_the_compressed_form_keeps_the_first_sentences_and_says_so(login: Kedge) -> None:
+    prose = "Salt each hash. The salt is\nrandom, since equal words must differ.\n\n- Use scrypt.\n"
+    prose += "  It is in the standard library, e.g. Python's. Nothing else is needed.\n"
+    login("task", "update", "l1", "--description", "-", input=prose * 20)
+    (login.directory / "PROMPT.md").write_text(f"# Rules\n\n{prose * 20}")
+    plain, short = (login.json("anchor", "l1", "--form", form) for form in ("full", "compressed"))
+    assert short["tokens"] < 0.5 * plain["tokens"]
+    for kept in ("Salt each hash.", "- Use scrypt.", "Scope: src/auth/", *ACCEPT):
+        assert kept in short["text"]
+    for gone in ("random, since", "standard library"):
+        assert gone in plain["text"]
+        assert gone not in short["text"]
+    assert re.search(r"tokens of detail left out; `kedge task show l1` prints all\]", short["text"])
+    assert re.search(r"tokens of detail left out; `cat PROMPT.md` prints all\]", short["text"])
+    assert "only first sentences" in login("anchor", "l1", "--form", "compressed", "--explain").out
+
+
+def test_a_dropped_part_gets_the_room_that_is_left(login: Kedge) -> None:
+    (login.directory / "PROMPT.md").write_text("Keep every change small, and say what it is for.\n")
+    login("task", "add", "Tie", "--id", "t")
+    used = login.json("anchor", "t", "--sources", "prompt,task,git")
+    for budget in range(max(100, used["tokens"] + 10), 240, 5):
+        data = login.json("anchor", "t", "--sources", "prompt,task,git", "--tokens", str(budget))
+        assert data["text"] == used["text"], budget
+
+
+def test_a_session_off_its_course_gets_an_anchor_on_drift(login: Kedge, repo: Path) -> None:
+    login("config", "set", "anchor.frequency", "on-drift")
+    session = {"KEDGE_SESSION": "s1"}
+    arguments = ["anchor", "l1", "--iteration", "2"]
+    assert login(*arguments, env=session).out == ""
+    add_session(repo, "s1", "FORCED")
+    assert "### Current Task" in login(*arguments, env=session).out
+    assert login(*arguments, "--session", "s2").out == ""
+    add_session(repo, "s3", "DRIFTED", task="l1")
+    assert "### Current Task" in login(*arguments).out
+
+
+def add_session(repo: Path, name: str, course: str, task: str | None = None) -> None:
+    """Store a session as hooks leave it."""
+    db, _ = sqlite.connect(repo / ".git" / "kedge")
+    with closing(db):
+        values = {"agent": "claude", "project": str(repo), "policy": "advise"}
+        values |= {"started_at": "2026-01-01", "checked_at": "2026-01-01"}
+        sessions.add(db, name, **values, task=task, course=course)
+
+
+def test_what_a_source_leaves_out_itself_is_explained(login: Kedge) -> None:
+    lines = "".join(f"Rule {n}: keep the deck dry.\n" for n in range(150))
+    (login.directory / "PROMPT.md").write_text(lines)
+    arguments = ["anchor", "l1", "--tokens", "9000"]
+    assert "50 lines left out" in login(*arguments).out
+    (row,) = (one for one in login.json(*arguments)["sections"] if one["source"] == "prompt")
+    assert 300 < row["cut"] < 700
+    ran = login(*arguments, "--explain")
+    assert "50 lines above anchor.max_prompt_lines" in ran.out
+
+
+def test_what_kedge_writes_is_no_change_of_the_work(login: Kedge) -> None:
+    git(login.directory, "add", "--all")
+    git(login.directory, "commit", "--quiet", "--message", "all")
+    login("task", "claim", "l1")
+    (login.directory / "new.py").write_text("x = 1\n")
+    text = login("anchor", "l1").out
+    assert "Uncommitted changes: 1 file (1 untracked)\n  ? new.py\n" in text
+    git(login.directory, "add", "--all")
+    git(login.directory, "commit", "--quiet", "--message", "more")
+    text = login("anchor", "l1").out
+    assert ".kedge" not in text
+    assert "Committed since the task was started:" in text
 
 
 def test_the_small_anchor_is_for_after_a_compaction(login: Kedge) -> None:
@@ -316,6 +390,11 @@ def test_git_in_unusual_states(tmp_path: Path, repo: Path, kedge: Kedge) -> None
     git(clone, "add", "b")
     git(clone, "commit", "-qm", "b")
     assert "Branch: main (1 ahead of origin/main)" in kedge("anchor", cwd=clone).out
+    git(repo, "commit", "-q", "--allow-empty", "-m", "theirs")
+    git(clone, "fetch", "-q")
+    assert "Branch: main (1 ahead of and 1 behind origin/main)" in kedge("anchor", cwd=clone).out
+    git(clone, "reset", "-q", "--hard", "HEAD^")
+    assert "Branch: main (1 behind origin/main)" in kedge("anchor", cwd=clone).out
     outside = tmp_path / "plain"
     (outside / ".kedge").mkdir(parents=True)
     ran = kedge("anchor", cwd=outside)

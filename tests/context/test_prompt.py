@@ -91,3 +91,19 @@ def test_a_features_task_gets_the_sections_that_it_needs(repo: Path, kedge: Kedg
 def test_wrong_usage_of_prompt_exits_with_2(login: Kedge) -> None:
     assert_clear(login("prompt", code=2), code=2, says="no task and no role given")
     assert_clear(login("prompt", "l1", "--tokens", "10", code=2), code=2, says="--tokens")
+
+
+def test_commands_that_run_the_same_are_listed_once(repo: Path, kedge: Kedge) -> None:
+    (repo / "pyproject.toml").write_text(
+        '[project]\nname = "boat"\n[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n'
+    )
+    (repo / "boat.py").write_text("def sail(): ...\n")
+    checks = ["--check", "uv run pytest -q tests/mast", "--check", "mypy --strict src"]
+    kedge("task", "add", "Mast", "--id", "t1", *checks)
+    kedge("task", "add", "Hull", "--id", "t2")
+    (line,) = (one for one in kedge("prompt", "t2").out.splitlines() if "feedback loops" in one)
+    assert "pytest`" in line
+    (line,) = (one for one in kedge("prompt", "t1").out.splitlines() if "feedback loops" in one)
+    assert line.count("pytest") == 1
+    assert line.count("mypy") == 1
+    assert "ruff" in line

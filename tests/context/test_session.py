@@ -243,8 +243,12 @@ def test_an_empty_session_is_told_nothing_after_a_compaction(at_work: Kedge) -> 
 @pytest.mark.parametrize(
     ("env", "source", "notice"),
     [
-        ({}, "startup", "bound to l1 (in progress here): Hash passwords"),
-        ({"KEDGE_TASK": "l1"}, "resume", "bound to l1 (KEDGE_TASK): Hash passwords"),
+        ({}, "startup", "bound to l1 (in progress here): Hash passwords; no limits yet"),
+        (
+            {"KEDGE_TASK": "l1"},
+            "resume",
+            "bound to l1 (KEDGE_TASK): Hash passwords; no limits yet",
+        ),
         ({}, "compact", None),
         ({"KEDGE_TASK": "l1", "KEDGE_RUN": "r1"}, "startup", None),
         ({"KEDGE_DRIFT_POLICY": "off"}, "startup", None),
@@ -263,7 +267,8 @@ def test_the_user_sees_what_is_watched_without_a_task(at_work: Kedge) -> None:
     root = at_work.directory
     at_work("task", "close", "l1")
     answer = json.loads(hook(root, start(root)).stdout)
-    assert answer == {"systemMessage": "kedge watches this session (advise)"}
+    said = "kedge watches this session (advise): tool calls are compared with what you ask"
+    assert answer == {"systemMessage": f"{said}; no limits yet"}
     for name in ("o1", "o2"):
         at_work("task", "add", "Other", "--id", name)
         at_work("task", "claim", name)
@@ -272,16 +277,28 @@ def test_the_user_sees_what_is_watched_without_a_task(at_work: Kedge) -> None:
     assert "`kedge task claim ID --again` binds it" in context(hook(root, start(root)))
 
 
+def test_the_user_sees_the_limits_at_the_start_of_a_session(at_work: Kedge) -> None:
+    """Those of the task at the first start already, and those of the user in one that goes on."""
+    root = at_work.directory
+    at_work("task", "update", "l1", "--out-of-scope", "db/schema.sql")
+    line = json.loads(hook(root, start(root)).stdout)["systemMessage"]
+    assert line.endswith("Hash passwords; limit: “out of scope: db/schema.sql”")
+    words = "Hash them. Don't touch web/. Don't add dependencies."
+    hook(root, {**start(root), "hook_event_name": "UserPromptSubmit", "prompt": words})
+    line = json.loads(hook(root, start(root, "resume")).stdout)["systemMessage"]
+    assert "“Don't touch web/”" in line
+    assert line.endswith(" and 1 more")
+    off = hook(root, start(root, "resume"), KEDGE_DRIFT_POLICY="off").stdout
+    assert "systemMessage" not in off
+
+
 def test_claude_code_shows_the_user_what_is_watched(
     at_work: Kedge, claude: Claude, play: Play
 ) -> None:
     with play(["Done."]) as model:
         ran = claude(model.url, "go on", cwd=at_work.directory)
-    (answer,) = [
-        event
-        for event in ran.events
-        if event.get("hook_event") == "SessionStart" and "output" in event
-    ]
+    responses = ran.of("system", "hook_response")  # a slow hook also has events of its progress
+    (answer,) = [event for event in responses if event["hook_event"] == "SessionStart"]
     assert "kedge watches this session" in json.loads(answer["output"])["systemMessage"]
     assert "kedge watches this session" not in model.requests[-1].given
 

@@ -34,7 +34,7 @@ _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
 @click.option(
     "--form",
     type=click.Choice(["full", "compressed"]),
-    help="Full text, or the same in fewer tokens.",
+    help="Full text, or the first sentences of what people wrote.",
 )
 @click.option("--session", help="The session whose last anchor a delta follows; agents set it.")
 @click.option("--iteration", type=click.IntRange(1), help="Print only if anchor.frequency is due.")
@@ -71,9 +71,9 @@ def command(
     edge.warn(*loaded.warnings)
     alone = iteration is not None or "prompt" in (named or ())
     place = Workspace(project, loaded.settings, task, alone=alone, recall=recall_for_task)
-    if iteration is not None and not anchor.is_due(place, iteration):
-        return Reply({"text": "", "tokens": 0, "sections": [], "due": False})
     who = session or next((os.environ[name] for name in _SESSIONS if name in os.environ), "")
+    if iteration is not None and not anchor.is_due(place, iteration, who):
+        return Reply({"text": "", "tokens": 0, "sections": [], "due": False})
     if mode == "small":
         result = anchor.make_small(place)
     elif loaded.settings.anchor.mode == "delta":

@@ -115,8 +115,8 @@ def _table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         origin = row["origin"]
         where = f"{origin['kind']} ({origin['where']})" if origin["where"] else origin["kind"]
-        cells.append((row["key"], _format(row["value"]), where))
-    return table(("setting", "value", "from"), cells)
+        cells.append((row["key"], _format(row["value"]), where, row["help"]))
+    return table(("setting", "value", "from", "what it is for"), cells)
 
 
 def _format(value: Any) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
+from pathlib import Path
 
 import click
 
@@ -13,11 +16,11 @@ from kedge.cli.edge import Edge, Reply
 from kedge.context import agent_hooks, installation, plugin_files, setup_plan
 from kedge.context.instruction_files import ON_REQUEST
 from kedge.context.setup_plan import SetupPlan
+from kedge.errors import GitError, UsageError
+from kedge.host.project import Project
 
-FIRST = (
-    'kedge task add "TITLE" --accept "WHEN IT IS DONE"   a first task',
-    "kedge doctor                                        check that agents get all this",
-)
+TASK = ('kedge task add "TITLE" --accept "WHEN IT IS DONE"', "a first task")
+DOCTOR = ("kedge doctor", "check that agents get all this")
 
 
 @click.command(cls=KedgeCommand)
@@ -30,19 +33,43 @@ FIRST = (
     type=click.Choice(sorted(ON_REQUEST)),
     help="Also write the section for this agent; repeatable.",
 )
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    type=click.Choice([agent.NAME for agent in agent_hooks.AGENTS]),
+    help="Install hooks for this agent, found or not, instead of those found; repeatable.",
+)
 @click.option("--no-hooks", is_flag=True, help="Do not install hooks.")
 @click.option("--shared-hooks", is_flag=True, help="Put hooks into settings that the team shares.")
+@click.option(
+    "--statusline",
+    "with_status_line",
+    is_flag=True,
+    help="Show the session's score in Claude Code's status line, beside your own.",
+)
 @click.option("--plugin", "with_plugin", is_flag=True, help="Add the plugin for Claude Code.")
 def command(
     edge: Edge,
     minimal: bool,
     dry_run: bool,
     also: tuple[str, ...],
+    agents: tuple[str, ...],
     no_hooks: bool,
     shared_hooks: bool,
+    with_status_line: bool,
     with_plugin: bool,
 ) -> Reply:
     """Set up the repository: managed sections, constitution, map, hooks."""
+    if (agents or with_status_line) and (minimal or no_hooks):
+        own, other = (
+            "--agent" if agents else "--statusline",
+            "--minimal" if minimal else "--no-hooks",
+        )
+        raise UsageError(
+            f"{own} installs hooks and cannot be combined with {other}",
+            hint=f"leave out {other}, or {own}",
+        )
     project = edge.project()
     settings = config.load(project).settings
     full = not minimal or installation.is_full(project)
@@ -51,8 +78,13 @@ def command(
     if not minimal:
         plan += setup_plan.plan_own_files(project, map_in_git=settings.map.commit)
     if not (minimal or no_hooks):
-        used = ("claude",) if with_plugin else ()
-        plan += agent_hooks.plan_install(project, shared=shared_hooks, used=used)
+        plan += agent_hooks.plan_install(
+            project,
+            shared=shared_hooks,
+            only=agents,
+            used=("claude",) if with_plugin or with_status_line else (),
+            with_status_line=with_status_line,
+        )
     plan += (
         plugin_files.plan_install(project) if with_plugin else plugin_files.plan_refresh(project)
     )
@@ -62,21 +94,39 @@ def command(
             plan += installation.refresh_map(project, settings, progress, write=not dry_run)
     if dry_run:
         patch = setup_view.diff(plan)
-        return Reply(setup_view.data(plan, diff=patch), patch)
+        return Reply(setup_view.data(plan, diff=patch), patch, plan.warnings)
+    then = [TASK, DOCTOR, *_share(edge, project, plan)]
+    if not (minimal or no_hooks or agent_hooks.list_installed(project)):
+        then.insert(0, (agent_hooks.SUGGESTION, "hooks, without which nothing is watched"))
+    nothing = "everything is set up already"
     return Reply(
         setup_view.data(plan, backups=saved),
-        setup_view.text(
-            plan, nothing="everything is set up already", then=(*FIRST, _share(plan)), saved=saved
-        ),
+        setup_view.text(plan, nothing=nothing, then=then, saved=saved),
+        plan.warnings,
     )
 
 
-def _share(plan: SetupPlan) -> str:
-    """Return the git command that shares the changes with the team."""
-    local = {line.lstrip("/") for line in plan.exclude}
-    paths = [change.path for change in plan.changes if change.path not in local]
-    names = dict.fromkeys(_folder(path) for path in paths)
-    return f"{'git add ' + ' '.join(names):<51} share it"
+def _share(edge: Edge, project: Project, plan: SetupPlan) -> list[tuple[str, str]]:
+    """Return the git command that shares the changes with the team, if there is any to share.
+
+    What git ignores belongs to this machine or this user, and `git add` refuses it.
+    """
+    if project.repo is None:
+        return []
+    paths = [change.path for change in plan.changes]
+    try:
+        ignored = project.repo.list_ignored(paths)
+    except GitError:  # as for a path behind a link, which it does not add either
+        return []
+    names = dict.fromkeys(_folder(path) for path in paths if path not in ignored)
+    if not names:
+        return []
+    start = edge.directory.absolute()
+    here, elsewhere = Path.cwd(), []
+    if not here.is_relative_to(project.root):
+        here, elsewhere = start, ["-C", str(edge.directory)]
+    near = [os.path.relpath(project.root / name, os.path.realpath(here)) for name in names]
+    return [(f"git {shlex.join([*elsewhere, 'add', *near])}", "share it")]
 
 
 def _folder(path: str) -> str:

@@ -45,12 +45,14 @@ def command(edge: Edge, check: bool, dry_run: bool, repair: bool, defaults: str 
         with contextlib.closing(edge.progress("reading the code")) as progress:
             plan += installation.refresh_map(project, settings, progress, write=not look)
     if check and plan.changes:
+        edge.warn(*plan.warnings)
         names = ", ".join(change.path for change in plan.changes)
         raise CheckFound(f"stale: {names}", hint="kedge update", data=setup_view.data(plan))
     if dry_run:
         patch = setup_view.diff(plan)
-        return Reply(setup_view.data(plan, diff=patch), patch)
+        return Reply(setup_view.data(plan, diff=patch), patch, plan.warnings)
     return Reply(
         setup_view.data(plan, backups=saved),
         setup_view.text(plan, nothing="everything is up to date", saved=saved),
+        plan.warnings,
     )

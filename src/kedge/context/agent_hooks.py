@@ -10,44 +10,86 @@ from types import ModuleType
 import kedge
 from kedge.agents.settings import claude, codex, hooks
 from kedge.agents.settings.hook_command import make_command, make_portable_command
+from kedge.context import status_line
 from kedge.context.setup_plan import FileChange, SetupPlan
-from kedge.errors import FileError, GitError
+from kedge.errors import FileError, GitError, KedgeError
 from kedge.host.project import Project
 
 AGENTS: tuple[ModuleType, ...] = (claude, codex)
+SUGGESTION = f"kedge init --agent {AGENTS[0].NAME}"  # where no agent was found
 HOOK_FILE = Path(kedge.__file__).parent / "hook.py"
 
 
-def plan_install(project: Project, *, shared: bool, used: Collection[str] = ()) -> SetupPlan:
-    """Plan hooks for the agents that are on this machine, used in the project, or in `used`."""
+def plan_install(
+    project: Project,
+    *,
+    shared: bool,
+    only: Collection[str] = (),
+    used: Collection[str] = (),
+    with_status_line: bool = False,
+) -> SetupPlan:
+    """Plan hooks for the agents that are on this machine, used in the project, or in `used`.
+
+    With `only`, for these agents instead, found or not.
+    """
     plan = SetupPlan()
     for agent in AGENTS:
-        folder = project.root / agent.settings_file().split("/")[0]
-        if agent.find_program() or folder.is_dir() or agent.NAME in used:
+        if agent.NAME in (*only, *used) or (not only and _is_found(project, agent)):
             path = agent.settings_file(shared=shared)
             plan += _plan_file(project, agent, path, shared=shared)
             plan += _plan_removal_from(
                 project, [other for other in _settings_files(agent) if other != path]
             )
     if not plan.changes and not plan.same:
-        plan += SetupPlan(notes=("no agent was found to install hooks for (claude, codex)",))
+        names = ", ".join(agent.NAME for agent in AGENTS)
+        note = f"no agent was found ({names}), so no hooks were installed and nothing is watched"
+        plan += SetupPlan(notes=(f"{note}; {SUGGESTION} installs them all the same",))
+    if with_status_line or status_line.is_installed(project):
+        plan = _add_status_line(project, plan)
     return plan
 
 
+def _add_status_line(project: Project, plan: SetupPlan) -> SetupPlan:
+    in_git = _is_tracked(project, status_line.FILE)
+    exclude = () if in_git or _is_ignored(project, status_line.FILE) else (f"/{status_line.FILE}",)
+    return status_line.add_to(project, plan, in_git=in_git) + SetupPlan(
+        exclude=tuple(line for line in exclude if line not in plan.exclude)
+    )
+
+
+def _is_found(project: Project, agent: ModuleType) -> bool:
+    folder = project.root / agent.settings_file().split("/")[0]
+    return agent.find_program() is not None or folder.is_dir()
+
+
 def plan_refresh(project: Project) -> SetupPlan:
-    """Plan to bring the installed hooks up to date."""
+    """Plan to bring the installed hooks and the status line up to date."""
     plan = SetupPlan()
     for agent, path, text in _find_hooks(project):
         first = hooks.list_installed(text, where=path)[0].command
         plan += _plan_file(project, agent, path, shared=first == make_portable_command(agent.NAME))
+    if status_line.is_installed(project):
+        plan = _add_status_line(project, plan)
     return plan
 
 
 def plan_removal(project: Project) -> SetupPlan:
-    plan = _plan_removal_from(
-        project, [path for agent in AGENTS for path in _settings_files(agent)]
-    )
-    return plan + SetupPlan(unexclude=tuple(f"/{agent.settings_file()}" for agent in AGENTS))
+    """Plan to remove the hooks, and to restore the user's status line."""
+    plan = SetupPlan(unexclude=tuple(f"/{agent.settings_file()}" for agent in AGENTS))
+    for path in (path for agent in AGENTS for path in _settings_files(agent)):
+        text = hooks.read_settings(project.path(*path.split("/")), where=path)
+        if text is None:
+            continue
+        left = status_line.remove(text, path)
+        what = ["status line"] if left != text else []
+        if left is not None and hooks.list_installed(left, where=path):
+            what.insert(0, "hooks")
+            left = hooks.remove(left, where=path)
+        if left != text:
+            after = None if left is None else left.encode()
+            said = "removed" if left is None else f"{' and '.join(what)} removed"
+            plan += SetupPlan((FileChange(path, text.encode(), after, said),))
+    return plan
 
 
 def _plan_removal_from(project: Project, paths: Sequence[str]) -> SetupPlan:
@@ -73,13 +115,27 @@ def list_installed(project: Project) -> list[tuple[ModuleType, str]]:
     return [(agent, path) for agent, path, _ in _find_hooks(project)]
 
 
+def suggest_next_step(project: Project) -> str:
+    """Say how to get a session watched here, where none is."""
+    names = " or ".join(agent.NAME for agent in AGENTS)
+    try:
+        if list_installed(project):
+            return f"start {names} here; kedge doctor checks that the hooks run"
+    except KedgeError as error:
+        return f"{error.message}: {error.hint}"
+    found = any(_is_found(project, agent) for agent in AGENTS)
+    command = "kedge init" if found else SUGGESTION
+    steps = f"{command} installs them, kedge doctor checks that they run"
+    return f"no agent has kedge's hooks here; {steps}"
+
+
 def list_complete_agents(project: Project) -> set[str]:
     """Return the names of the agents that have all of kedge's hooks here."""
-    wanted = {(hook.event, hook.matcher) for hook in hooks.HOOKS}
     return {
         agent.NAME
         for agent, path, text in _find_hooks(project)
-        if wanted <= {hook.place for hook in hooks.list_installed(text, where=path)}
+        if {hook.place for hook in agent.HOOKS}
+        <= {hook.place for hook in hooks.list_installed(text, where=path)}
     }
 
 
@@ -96,7 +152,7 @@ def _plan_file(project: Project, agent: ModuleType, path: str, *, shared: bool) 
         if in_git
         else make_command(Path(sys.executable), HOOK_FILE, agent.NAME)
     )
-    after = hooks.install(text, hooks.add_command(line), where=path)
+    after = hooks.install(text, hooks.add_command(line, agent.HOOKS), where=path)
     exclude = () if in_git or _is_ignored(project, path) else (f"/{path}",)
     if after == text:
         return SetupPlan(same=(path,), exclude=exclude)
@@ -124,11 +180,9 @@ def _is_tracked(project: Project, path: str) -> bool:
 
 
 def _is_ignored(project: Project, path: str) -> bool:
-    repo = project.repo
-    if repo is None:
+    if project.repo is None:
         return True
-    try:  # `check-ignore` refuses to take paths literally
-        repo.git("check-ignore", "--quiet", "--", path, env={"GIT_LITERAL_PATHSPECS": "0"})
-    except GitError:
+    try:
+        return bool(project.repo.list_ignored([path]))
+    except GitError:  # as for a path behind a link, which git neither ignores nor adds
         return False
-    return True

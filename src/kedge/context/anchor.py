@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kedge.context import anchor_sources
 from kedge.context.budget import FittedPart, TextPart, fit_parts, suggest_budget
+from kedge.context.compression import compress
 from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError, TaskError, TaskNotFound
 from kedge.host import clock, tokens
 from kedge.host.digest import digest
 from kedge.model.attempt import Outcome
 from kedge.model.task import Task
-from kedge.text.fences import FenceReader
 
 HEAD = "## Re-anchoring Context\n\n"
 _FAILED = "This cannot be read now: "
@@ -158,15 +157,35 @@ def _point_to_rest(task: Task) -> str:
     )
 
 
-def is_due(workspace: Workspace, iteration: int) -> bool:
-    """True if the iteration, counted from 1, starts with an anchor."""
+def is_due(workspace: Workspace, iteration: int, session: str = "") -> bool:
+    """True if the iteration, counted from 1, starts with an anchor.
+
+    After drift one does: of the last attempt, of this session, or of one that works on the task.
+    """
     frequency = workspace.settings.anchor.frequency
     if not workspace.settings.anchor.enabled:
         return False
     if frequency != "on-drift":
         return (iteration - 1) % int(frequency) == 0
     last = workspace.attempts(workspace.task)[-1:] if workspace.task else []
-    return iteration == 1 or any(one.drift or one.outcome is Outcome.DRIFTED for one in last)
+    strayed = any(one.drift or one.outcome is Outcome.DRIFTED for one in last)
+    return iteration == 1 or strayed or _is_off_course(workspace, session)
+
+
+def _is_off_course(workspace: Workspace, session: str) -> bool:
+    """True if a session that has not ended is off its course."""
+    from kedge.store import sessions, sqlite
+
+    if not (workspace.project.home() / sqlite.FILE).exists():
+        return False
+    try:
+        with contextlib.closing(sqlite.connect(workspace.project.home())[0]) as db:
+            here = [row] if session and (row := sessions.get(db, session)) else []
+            task = workspace.known_task
+            here += sessions.sessions(db, task=task.id, last=20) if task is not None else []
+    except KedgeError:
+        return True  # an anchor too many does no harm
+    return any(row["course"] != "NORMAL" and not row["ended_at"] for row in here)
 
 
 def _read_sources(workspace: Workspace) -> tuple[list[TextPart], list[str]]:
@@ -189,7 +208,7 @@ def _read_sources(workspace: Workspace) -> tuple[list[TextPart], list[str]]:
             warnings.append(part.text)
         parts.append(part)
     if workspace.settings.anchor.form == "compressed":
-        parts = [replace(one, text=_squeeze(one.text), kept=_squeeze(one.kept)) for one in parts]
+        parts = [compress(one) for one in parts]
     return parts, warnings
 
 
@@ -250,15 +269,3 @@ def _exchange(
             return before, warnings
     except (KedgeError, sqlite3.Error) as error:
         return {}, [f"the next anchor cannot be a delta: {error}"]
-
-
-def _squeeze(text: str) -> str:
-    """Drop blank lines, emphasis and repeated spaces outside code."""
-    lines, fences = [], FenceReader()
-    for line in text.split("\n"):
-        if fences.read(line):
-            lines.append(line)
-        elif line.strip():
-            bare = re.sub(r"^(\s*)(?:#{1,6} +|- \[ \] +|[*+] +)", r"\1- ", line.rstrip())
-            lines.append(re.sub(r"(?<=\S)\s{2,}", " ", re.sub(r"\*\*|__", "", bare)))
-    return "\n".join(lines)

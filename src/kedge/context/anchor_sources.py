@@ -15,7 +15,7 @@ from kedge.context.budget import TextPart
 from kedge.context.git_state import describe_git
 from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError
-from kedge.host import files
+from kedge.host import files, tokens
 from kedge.host.redact import redact
 from kedge.host.text import shorten
 from kedge.model.attempt import Attempt, Outcome
@@ -108,7 +108,7 @@ def describe_progress(workspace: Workspace) -> TextPart | None:
 def _lessons(workspace: Workspace) -> Iterator[str]:
     """Yield the lessons of this task, then those of the tasks nearest to it, latest first."""
     mine = workspace.task
-    if mine is not None:
+    if mine is not None and not workspace.knows_attempts:
         yield from _lessons_of(mine, workspace.attempts(mine))
     others = [one for one in workspace.tasks.values() if mine is None or one.id != mine.id]
     near = {one.id for one in others if mine and mine.epic and one.epic == mine.epic}
@@ -270,9 +270,12 @@ def _document_part(source: str, title: str, text: str, name: str, workspace: Wor
     lines = text.splitlines()
     most = workspace.settings.anchor.max_prompt_lines
     more = f"cat {name}"
-    if len(lines) > most:
-        lines = [*lines[:most], f"[… {len(lines) - most} lines left out; `{more}` prints all]"]
-    return TextPart(source, title, "\n".join(lines), more=more)
+    if len(lines) <= most:
+        return TextPart(source, title, text, more=more)
+    left = tokens.count("\n".join(lines[most:]))
+    kept = [*lines[:most], f"[… {len(lines) - most} lines left out; `{more}` prints all]"]
+    why = f"{len(lines) - most} lines above anchor.max_prompt_lines"
+    return TextPart(source, title, "\n".join(kept), more=more, left_out=left, why=why)
 
 
 def _status(task: Task) -> str:
@@ -284,4 +287,6 @@ def _status(task: Task) -> str:
 
 def _status_note(task: Task) -> str:
     plain = (Status.OPEN, Status.DONE)
+    if rules.UNPROVEN in task.labels:
+        return f" ({rules.UNPROVEN})"
     return "" if task.status in plain else f" ({task.status.value.replace('_', ' ')})"

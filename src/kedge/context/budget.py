@@ -5,7 +5,7 @@ Every cut leaves a note with the number of tokens left out and the command that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,23 +19,36 @@ _LEAST = 24  # tokens; a shorter beginning of a text says nothing
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """One part of a text. `text` may be cut at its end; `kept`, which follows it, never is."""
+    """One part of a text. `text` may be cut at its end; `kept`, which follows it, never is.
+
+    `left_out` counts the tokens that the source left out itself, and `why` says for what reason.
+    `shorten` makes a shorter version of the text with at most this many tokens, which says itself
+    what it leaves out; it returns None if there is none.
+    """
 
     source: str
     title: str  # in Markdown, such as `### Git State`
     text: str = ""
     kept: str = ""
     more: str = ""  # the command that prints the whole part
+    shorten: Callable[[int], str | None] | None = None
+    left_out: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedPart:
-    """A part after cutting: the text that is left, its tokens, and the tokens cut off."""
+    """A part after fitting: the text that is left, its tokens, and the tokens that did not fit."""
 
     part: TextPart
     text: str
     tokens: int
-    cut: int
+    excess: int
+
+    @property
+    def cut(self) -> int:
+        """The tokens left out in all, by the source itself and for the budget."""
+        return self.excess + self.part.left_out
 
     def data(self) -> dict[str, Any]:
         return {"source": self.part.source, "tokens": self.tokens, "cut": self.cut}
@@ -43,9 +56,9 @@ class FittedPart:
     @property
     def why(self) -> str:
         """Why something was cut, in words; empty if nothing was."""
-        if not self.cut:
-            return ""
-        return "no room for it" if not self.text else "longer than its share"
+        short = "no room for it" if not self.text else "longer than its share"
+        reasons = [self.part.why] if self.part.left_out else []
+        return "; ".join([*reasons, short] if self.excess else reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +91,25 @@ def fit_parts(
         fitted = _fit_into(parts, room, weights, head, more)
         over = tokens.count(head + fitted.text) - most
         if over <= 0 or fitted == _fit_into(parts, 0, weights, head, more):
-            return fitted
+            return _restore_whole(fitted, most, weights, head, more)
         room -= over
+
+
+def _restore_whole(
+    fitted: FittedText, most: int, weights: Mapping[str, int], head: str, more: str
+) -> FittedText:
+    """Give back parts that fit after all: shares count a note for each part, cut or not."""
+    short = [i for i, one in enumerate(fitted.parts) if one.excess]
+    for i in sorted(short, key=lambda i: -weights.get(fitted.parts[i].part.source, 1)):
+        part = fitted.parts[i].part
+        text = _frame(part, _close_fence(part.text))
+        parts = [*fitted.parts]
+        parts[i] = FittedPart(part, text, tokens.count(text), 0)
+        gone = [(one.part.source, one.excess) for one in parts if one.excess and not one.text]
+        fuller = FittedText(parts, _tail(gone, more))
+        if tokens.count(head + fuller.text) <= most:
+            fitted = fuller
+    return fitted
 
 
 def suggest_budget(parts: Sequence[TextPart]) -> int:
@@ -146,6 +176,10 @@ def _cut(part: TextPart, need: int, room: int) -> tuple[str, int]:
     """Return the text, or its beginning with a note, and the number of tokens left out."""
     if not need or need <= room:
         return _close_fence(part.text), 0
+    shorter = part.shorten(room) if part.shorten is not None and room >= _LEAST else None
+    if shorter is not None:
+        shorter = _close_fence(clean(shorter))
+        return shorter, max(1, need - tokens.count(shorter))
     body = _close_fence(_take_beginning(part.text, room)) if room >= _LEAST else ""
     left = need - tokens.count(body)
     return "\n".join(piece for piece in (body, _note(part, left)) if piece), left

@@ -33,6 +33,7 @@ def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
         partial(doctor_checks.check_sections, project, wanted),
         partial(doctor_checks.check_map, project, wanted),
         *(partial(check, project) for check in doctor_checks.CHECKS),
+        partial(_check_any_hooks, project),
         *(partial(_check_hooks, project, agent, live=live) for agent in agent_hooks.AGENTS),
         partial(doctor_checks.check_hook_errors, project),
     ]
@@ -58,6 +59,25 @@ def repair(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
     return repaired
 
 
+def _check_any_hooks(project: Project) -> Iterator[Diagnosis]:
+    """Check that some agent has hooks: without them nothing is anchored or watched.
+
+    A note, because the user may have left them out on purpose.
+    """
+    try:
+        if agent_hooks.list_installed(project):
+            return
+    except KedgeError:  # `_check_hooks` reports it
+        return
+    found = [agent for agent in agent_hooks.AGENTS if agent.find_program()]
+    yield Diagnosis(
+        "hooks",
+        "note",
+        "no agent has hooks of kedge here, so no session is watched",
+        "kedge init" if found else agent_hooks.SUGGESTION,
+    )
+
+
 def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator[Diagnosis]:
     try:
         installed_in = [path for one, path in agent_hooks.list_installed(project) if one is agent]
@@ -68,7 +88,7 @@ def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator
         return
     program = agent.find_program()
     if not installed_in:
-        if program is not None:
+        if program is not None and agent_hooks.list_installed(project):
             yield Diagnosis(
                 "hooks",
                 "note",

@@ -116,7 +116,8 @@ def check_map(project: Project, wanted: Settings) -> Iterator[Diagnosis]:
         return
     plan = installation.refresh_map(project, wanted, no_tick, write=False)
     if plan.changes:
-        yield Diagnosis("map", "problem", ".kedge/map.md is stale", "kedge map", repair)
+        fix = "the next session refreshes it; kedge map does so at once"
+        yield Diagnosis("map", "note", ".kedge/map.md is stale", fix, repair)
     else:
         count = tokens.count((files.read_bytes(path) or b"").decode("utf-8", "replace"))
         yield diagnose_fine("map", f".kedge/map.md is fresh, {count} tokens")

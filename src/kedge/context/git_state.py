@@ -10,11 +10,13 @@ from kedge.host.text import clean, shorten
 
 _LINE = 160  # characters of a commit's subject
 _FILES = 12
+_OWN = ".kedge/"  # what kedge writes itself is no change of the work
 
 
 def describe_git(workspace: Workspace) -> TextPart | None:
     status = workspace.git("status", "--porcelain=v2", "--branch", "-z")
-    branch, changed = _parse_status(status)
+    branch, every = _parse_status(status)
+    changed = [(kind, path) for kind, path in every if not path.startswith(_OWN)]
     lines = [f"Branch: {branch}", f"Uncommitted changes: {_count_kinds(changed)}"]
     lines += [f"  {kind} {path}".replace("\n", "\\n") for kind, path in changed[:_FILES]]
     if len(changed) > _FILES:
@@ -34,7 +36,8 @@ def _list_committed(workspace: Workspace) -> list[str]:
         return []
     since = f"--since={task.started_at}"
     names = workspace.git("log", "-n50", since, "--format=", "--name-only", "-z").split("\0")
-    paths = sorted({name.strip("\n") for name in names if name.strip("\n")})
+    paths = sorted({name.strip("\n") for name in names} - {""})
+    paths = [path for path in paths if not path.startswith(_OWN)]
     if not paths:
         return []
     more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
@@ -68,10 +71,9 @@ def _branch(head: dict[str, str]) -> str:
     if name == "(detached)":
         return f"none, HEAD is detached at {head.get('oid', '')[:10]}"
     ahead, _, behind = head.get("ab", "+0 -0").partition(" ")
-    parts = [f"{int(ahead)} ahead"] if int(ahead) else []
+    parts = [f"{int(ahead)} ahead of"] if int(ahead) else []
     parts += [f"{-int(behind)} behind"] if int(behind) else []
-    upstream = f" ({', '.join(parts)} of {head.get('upstream')})" if parts else ""
-    return name + upstream
+    return f"{name} ({' and '.join(parts)} {head.get('upstream')})" if parts else name
 
 
 def _kind(letters: str) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,14 +11,11 @@ from kedge.context.diff import make_patch
 from kedge.context.setup_plan import FileChange, SetupPlan, apply, plan_own_files, plan_sections
 from kedge.errors import FileError
 from kedge.host import files
-from kedge.host.project import HOME_VARIABLE, Project
+from kedge.host.project import Project
 from kedge.settings import Settings
 
 if TYPE_CHECKING:
     from kedge.repomap.progress import Tick
-
-
-_DATABASE = ("kedge.db", "kedge.db-wal", "kedge.db-shm")
 
 
 def is_full(project: Project) -> bool:
@@ -102,33 +97,6 @@ def plan_removal(project: Project) -> SetupPlan:
         setup_plan.plan_removal(project)
         + agent_hooks.plan_removal(project)
         + plugin_files.plan_removal(project)
-    )
-
-
-def remove_home(project: Project) -> SetupPlan:
-    """Remove kedge's database and locks, unless other work trees share them."""
-    with contextlib.suppress(OSError):
-        shutil.rmtree(project.own("locks"))
-        project.own().rmdir()
-    home = project.home()
-    if not home.exists():
-        return SetupPlan()
-    if os.environ.get(HOME_VARIABLE):
-        return SetupPlan(notes=(f"{home} stays: {HOME_VARIABLE} names it",))
-    if project.repo is not None and (project.repo.common_dir / "worktrees").is_dir():
-        return SetupPlan(notes=(f"{home} stays: other work trees share it",))
-    for name in (*_DATABASE, "drift.html"):
-        (home / name).unlink(missing_ok=True)
-    for name in ("hooks", "logs", "snapshots", "map", "runs"):
-        shutil.rmtree(home / name, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        home.rmdir()
-    if (home / "backups").exists():
-        return SetupPlan(notes=(f"{home}/backups stays: it holds text that you wrote",))
-    return (
-        SetupPlan(notes=(f"{home} stays: it holds files that kedge did not write",))
-        if home.exists()
-        else SetupPlan()
     )
 
 

@@ -68,7 +68,9 @@ def drop_section(path: str, data: bytes) -> bytes | None:
         left = managed_section.drop(data)
     except BrokenSection as error:
         raise BrokenSection(f"{path}: {error.message}", hint=error.hint) from error
-    return None if path == ON_REQUEST["cursor"] and left == _CURSOR_HEAD else left
+    if path == ON_REQUEST["cursor"] and left is not None and left.rstrip() == _CURSOR_HEAD.rstrip():
+        return None
+    return left
 
 
 def repair_section(path: str, data: bytes, *, full: bool, limits: bool) -> bytes:

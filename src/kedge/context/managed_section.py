@@ -12,6 +12,7 @@ write. Removing the section restores the original file, because its bytes show h
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from kedge.errors import BrokenSection, FileError
@@ -115,7 +116,8 @@ def drop(data: bytes) -> bytes | None:
 def repair(data: bytes, body: str) -> bytes:
     """Replace broken markers by one whole section, and drop no line of the user's.
 
-    Marker lines are dropped, and after a begin marker kedge's own lines, up to the first other one.
+    Marker lines are dropped, and kedge's own lines after a begin marker, or before an end marker
+    without one, up to the first other line. A file that has no others was kedge's.
     """
     if data.startswith(_BOM):
         return _BOM + repair(data[len(_BOM) :], body)
@@ -124,20 +126,45 @@ def repair(data: bytes, body: str) -> bytes:
     marks = {mark.start: mark for mark in _find_markers(data)}
     kept: list[bytes] = []
     blank: list[bytes] = []  # a blank line between two of kedge's lines is also kedge's
+    joint = None  # how many lines are above the first section
     inside, position = False, 0
     for line in data.splitlines(keepends=True):
         mark, words = marks.get(position), line.strip()
         position += len(line)
         if mark is not None:
+            if mark.version is None and not inside:
+                _drop_own_end(kept, own)
+            joint = len(kept) if joint is None else min(joint, len(kept))
             inside, blank = mark.version is not None, []
         elif inside and not words:
             blank.append(line)
-        elif inside and (words in own or _SEAL.match(words)):
+        elif inside and _is_own(words, own):
             blank = []
         else:
             kept += [*blank, line]
             inside, blank = False, []
-    return put(b"".join(kept), body)
+    ended = data.endswith((b"\n", b"\r"))
+    if joint and not kept[joint - 1].strip():  # the blank line that joined the section
+        del kept[joint - 1]
+        if not ended and kept[joint - 1 :] == [] and joint > 1:
+            kept[-1] = kept[-1].rstrip(b"\r\n")
+    left = b"".join(kept)
+    return put(left if left.strip() or not ended else None, body)
+
+
+def _drop_own_end(lines: list[bytes], own: Collection[bytes]) -> None:
+    """Drop kedge's lines at the end, with the blank ones among them."""
+    last = len(lines)
+    for at in range(len(lines) - 1, -1, -1):
+        if _is_own(lines[at].strip(), own):
+            last = at
+        elif lines[at].strip():
+            break
+    del lines[last:]
+
+
+def _is_own(words: bytes, own: Collection[bytes]) -> bool:
+    return words in own or _SEAL.match(words) is not None
 
 
 def list_plain_lines(data: bytes) -> list[tuple[int, bytes]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kedge.context import anchor_sources
 from kedge.context.budget import FittedPart, TextPart, fit_parts, suggest_budget
+from kedge.context.overlaps import overlaps
 from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError
 from kedge.host import tokens
@@ -18,7 +19,7 @@ from kedge.tasks import rules
 WEIGHTS = {"task": 10, "scope": 10, "attempts": 6, "epic": 3, "complete": 1, "close": 1}
 _EPIC = 1400  # characters of an epic's description, about 200 words
 _ATTEMPTS = 3
-_LINE = 300
+_LINE, _LONG = 300, 1000  # characters of a line, and of one about the last attempt
 _CHECKED = ("typecheck", "test", "lint")
 
 
@@ -35,10 +36,16 @@ class Prompt:
         return {"text": self.text, "tokens": self.tokens, "budget": self.budget, "sections": rows}
 
 
-def make(workspace: Workspace, task: Task) -> Prompt:
+def make(workspace: Workspace, task: Task, detail: str = "") -> Prompt:
+    """Make the prompt; `detail` is what the ledger does not hold of the last attempt."""
     warnings: list[str] = []
     scope = _scope(workspace, task, warnings)
-    parts = [_task(workspace, task, scope), scope, _epic(workspace), _attempts(workspace, task)]
+    parts = [
+        _task(workspace, task, scope),
+        scope,
+        _epic(workspace),
+        _attempts(workspace, task, detail),
+    ]
     parts.append(_close(workspace, task))
     parts.append(_complete(workspace, task, warnings))
     present = [part for part in parts if part is not None]
@@ -89,12 +96,18 @@ def _scope(workspace: Workspace, task: Task, warnings: list[str]) -> TextPart | 
         if mine is None:
             return None
         about = brief.make_brief(workspace.project, feature, warnings)
-        sections = render.render_scope(feature, mine, about.text if about else None)
+        project_text = about.text if about else None
+        sections = render.render_scope(feature, mine, project_text)
     except KedgeError as error:
         warnings.append(f"the feature's documents are left out: {error.message}")
         return None
-    more = f"kedge feature scope {task.epic} {number}"
-    return TextPart("scope", "## FROM THE FEATURE'S DOCUMENTS", sections.text.strip(), more=more)
+
+    def shorten_scope(room: int) -> str | None:
+        shorter = render.fit_scope(feature, mine, project_text, room)
+        return shorter.text.strip() if shorter else None
+
+    title, more = "## FROM THE FEATURE'S DOCUMENTS", f"kedge feature scope {task.epic} {number}"
+    return TextPart("scope", title, sections.text.strip(), more=more, shorten=shorten_scope)
 
 
 def _epic(workspace: Workspace) -> TextPart | None:
@@ -114,25 +127,28 @@ def _epic(workspace: Workspace) -> TextPart | None:
     return TextPart("epic", "## EPIC CONTEXT", "\n".join(rows), more=f"kedge task show {epic.id}")
 
 
-def _attempts(workspace: Workspace, task: Task) -> TextPart | None:
+def _attempts(workspace: Workspace, task: Task, detail: str) -> TextPart | None:
     past = [one for one in workspace.attempts(task) if one.outcome is not Outcome.DONE]
     if not past:
-        return None
+        return TextPart("attempts", "## PREVIOUS ATTEMPT", kept=detail) if detail else None
     times = "once" if len(past) == 1 else f"{len(past)} times"
     rows = [f"This task was attempted {times} before and did not succeed. Latest first:"]
     for attempt in reversed(past[-_ATTEMPTS:]):
-        rows += _attempt(attempt)
+        rows += _attempt(attempt, _LONG if attempt is past[-1] else _LINE)
     title = "## PREVIOUS ATTEMPT" if len(past) == 1 else "## PREVIOUS ATTEMPTS"
-    return TextPart("attempts", title, "\n".join(rows), more=f"kedge log show {task.id}")
+    if detail and len(past) > 1:
+        detail = f"Attempt {past[-1].number}, in detail:\n\n{detail}"
+    text, more = "\n".join(rows), f"kedge log show {task.id}"
+    return TextPart("attempts", title, text, detail, more=more)
 
 
-def _attempt(attempt: Attempt) -> list[str]:
+def _attempt(attempt: Attempt, longest: int) -> list[str]:
     rows = ["", f"Attempt {attempt.number}: {attempt.outcome.value}"]
-    rows += [f"Failure reason: {shorten(attempt.reason, _LINE)}"] if attempt.reason else []
+    rows += [f"Failure reason: {shorten(attempt.reason, longest)}"] if attempt.reason else []
     rows += [f"Tried: {shorten(one, _LINE)}" for one in attempt.tried]
-    failed = [one for one in attempt.checks if one.get("exit_code")]
-    rows += [f"Check failed: `{one.get('command')}`" for one in failed]
-    rows += [f"Avoid repeating: {shorten(one, _LINE)}" for one in attempt.avoid]
+    failed = [str(one.get("command")) for one in attempt.checks if one.get("exit_code")]
+    rows += [f"Check failed: `{one}`" for one in failed if f"`{one}`" not in attempt.reason]
+    rows += [f"Avoid repeating: {shorten(one, longest)}" for one in attempt.avoid]
     return rows
 
 
@@ -151,7 +167,10 @@ def _close(workspace: Workspace, task: Task) -> TextPart:
     ]
     if workspace.alone:  # the loop runs the checks and closes the task
         rows[0] = "- Done: say what was done; the loop runs the checks again and closes the task"
-        rows[1] = "- Cannot continue: end with `<stuck>why</stuck>`"
+        rows[1] = (
+            "- Cannot continue: end with `<stuck>why</stuck>`, or with a type: "
+            '`<stuck type="tooling">` (dependency, design-conflict, scope-exceeded, external)'
+        )
     if workspace.backend.name != "feature_docs":  # its tasks are added in the document
         epic = f" --epic {task.epic}" if task.epic else ""
         add = f'`kedge task add "TITLE"{epic}`'
@@ -160,22 +179,20 @@ def _close(workspace: Workspace, task: Task) -> TextPart:
 
 
 def _complete(workspace: Workspace, task: Task, warnings: list[str]) -> TextPart:
-    commands = [f"`{one}`" for one in task.checks]
+    commands = list(task.checks)
     try:
-        detected = workspace.map_data["commands"]
-        commands += [
-            f"`{one['command']}`"
-            for one in detected
-            if one["kind"] in _CHECKED and f"`{one['command']}`" not in commands
-        ]
+        for one in workspace.map_data["commands"]:
+            if one["kind"] in _CHECKED and not overlaps(one["command"], commands):
+                commands.append(one["command"])
     except KedgeError as error:
         warnings.append(f"the project's own commands cannot be detected: {error.message}")
-    loops = ", ".join(commands) or "typecheck, tests, lint"
+    loops = ", ".join(f"`{one}`" for one in commands) or "typecheck, tests, lint"
     rows = [f"1. Run the feedback loops: {loops}"]
     if workspace.alone:
         rows.append("2. Say what was done and how you checked it; leave commits to the loop")
     else:
-        rows.append("2. Mark the task complete")
+        again = ": kedge runs its checks again, and refuses while one is red" if task.checks else ""
+        rows.append(f"2. Mark the task complete{again}")
         rows.append(f"3. Commit: `{task.type}({task.id}): {shorten(task.title, 100)}`")
     return TextPart("complete", "## WHEN COMPLETE", kept="\n".join(rows))
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from kedge.context import default_files, ignore_file, instruction_files
-from kedge.context.managed_section import ManagedSection
+from kedge.context.managed_section import VERSION, ManagedSection
 from kedge.context.mapfile import FILE as MAP
 from kedge.errors import FileError
-from kedge.host import clock, files
+from kedge.host import clock, files, own_edits
 from kedge.host.project import Project
 from kedge.tasks.jsonl import MERGEABLE
 
@@ -38,7 +38,8 @@ class SetupPlan:
     """The changes, the files that need none, and notes for the user.
 
     `backups` are the user's bytes that the changes replace. `exclude` and `unexclude` are lines to
-    add to and remove from `.git/info/exclude`.
+    add to and remove from `.git/info/exclude`. `outside` says what happens to things that are not
+    files of the project, as pairs of a path and what is done.
     """
 
     changes: tuple[FileChange, ...] = ()
@@ -47,6 +48,8 @@ class SetupPlan:
     backups: tuple[tuple[str, bytes], ...] = ()
     exclude: tuple[str, ...] = ()
     unexclude: tuple[str, ...] = ()
+    outside: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __add__(self, other: SetupPlan) -> SetupPlan:
         pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
@@ -90,7 +93,13 @@ def _plan_section(
 
 
 def _back_up_edits(path: str, section: ManagedSection) -> SetupPlan:
-    """Back up a section that somebody edited, and say so."""
+    """Back up a section that somebody edited, or that an older kedge wrote, and say so."""
+    if section.version < VERSION:
+        warning = (
+            f"{path}: the section is of version {section.version}, older than {VERSION}; "
+            "it is replaced, and its old text is in the backup"
+        )
+        return SetupPlan(warnings=(warning,), backups=((path, section.text),))
     if not section.edited:
         return SetupPlan()
     note = f"{path}: the section was edited by hand; its old text is in the backup"
@@ -212,6 +221,7 @@ def apply(project: Project, plan: SetupPlan) -> list[str]:
                 f"{change.path} has changed since the plan was made; kedge did not touch it",
                 hint="run the command again: it continues where this one stopped",
             )
+        own_edits.note(project.root, [(path, change.before, change.after)])
         if change.after is None:
             path.unlink(missing_ok=True)
             _prune(project, change.path)

@@ -49,6 +49,7 @@ class Workspace:
         """Without a task, `guess` takes the one in progress."""
         self.project = project
         self.alone = alone  # nobody can answer questions, as in the run loop
+        self.knows_attempts = False  # the agent reads the earlier attempts at its task elsewhere
         self.recall = recall
         self.settings = settings
         self._task_id = task_id

@@ -12,6 +12,7 @@ from kedge.host.project import Project
 
 NAME = "claude"
 TITLE = "Claude Code"
+HOOKS = hooks.HOOKS
 LOCAL = ".claude/settings.local.json"
 SHARED = ".claude/settings.json"
 MANAGED = Path(
@@ -39,7 +40,7 @@ def find_problems(project: Project, *, managed: Path = MANAGED) -> list[str]:
     """Return the problems that keep hooks from running here, each with what to do."""
     problems = []
     disabled = None
-    for path, where in _layers(project, managed):
+    for path, where in list_layers(project, managed):
         try:
             if not Path(where).is_absolute():
                 project.path(where)
@@ -82,8 +83,11 @@ def make_probe_call(url: str, home: Path, project: Project) -> installation.Prob
     return installation.ProbeCall(["-p", "Answer with a word.", "--output-format", "json"], env)
 
 
-def _layers(project: Project, managed: Path) -> list[tuple[Path, str]]:
-    """Return the settings files and how to show their paths; the first one wins."""
+def list_layers(project: Project, managed: Path = MANAGED) -> list[tuple[Path, str]]:
+    """Return the settings files and how to show their paths; the first one wins.
+
+    They are the administrator's, the user's own in the project, the shared ones, and the user's.
+    """
     layers = [(managed, str(managed))]
     layers += [(project.root / name, name) for name in (LOCAL, SHARED)]
     user = installation.settings_directory("CLAUDE_CONFIG_DIR", ".claude")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ from kedge.host.project import Project
 NAME = "codex"
 TITLE = "Codex"
 FILE = ".codex/hooks.json"
+_LONGEST_END = 3  # seconds that Codex waits at a session's end; it warns of a longer time
+HOOKS = tuple(
+    replace(hook, timeout=_LONGEST_END) if hook.event == "SessionEnd" else hook
+    for hook in hooks.HOOKS
+)
 
 
 def settings_file(*, shared: bool = False) -> str:  # noqa: ARG001 - as for the other agents

@@ -43,6 +43,7 @@ class Hook:
         return self.event, self.matcher
 
 
+# Of every agent, unless its module says otherwise.
 # Compaction has its own entry: its answer is smaller than that for a session start.
 HOOKS = (
     Hook("SessionStart", "startup|resume|clear"),
@@ -68,7 +69,7 @@ class _Entry:
 
 
 def add_command(command: str, hooks: Iterable[Hook] = HOOKS) -> tuple[Hook, ...]:
-    """Return the hooks with this command."""
+    """Return an agent's hooks with this command."""
     return tuple(replace(hook, command=command) for hook in hooks)
 
 

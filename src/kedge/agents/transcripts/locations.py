@@ -29,6 +29,18 @@ def list_directories(root: Path, agents: Iterable[str] = AGENTS) -> list[Path]:
     return directories
 
 
+def describe_places(root: Path, agents: Iterable[str] = AGENTS) -> list[str]:
+    """Return the directories where the agents would keep transcripts of the project."""
+    places = []
+    claude = installation.settings_directory("CLAUDE_CONFIG_DIR", ".claude")
+    if "claude" in agents and claude is not None:
+        places.append(str(claude / "projects" / _slug(os.path.realpath(root))))
+    codex = installation.settings_directory("CODEX_HOME", ".codex")
+    if "codex" in agents and codex is not None:
+        places.append(str(codex / "sessions"))
+    return places
+
+
 def inspect_project_file(path: Path, root: Path) -> TranscriptFile | None:
     """Return the transcript in a file if its session ran in the project, else None."""
     file = inspect_file(path)
