@@ -19,6 +19,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "uninstall": "Remove what kedge wrote and keep your own text.",
         "doctor": "Check that agents receive what kedge set up.",
         "config": "Show and change settings.",
+        "statusline": "Print Claude Code's status line; called by Claude Code.",
     },
     "Tell": {
         "map": "Write a ranked map of the code within a token budget.",
@@ -41,7 +42,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "feature": "Print the parts of a feature's documents that a task needs.",
         "knowledge": "Add, confirm, challenge and retire lessons.",
     },
-    "Try": {"demo": "Show kedge at work in a scratch repository."},
+    "Try": {"demo": "Show how kedge notices an agent that strays, in a scratch repository."},
 }
 
 

@@ -97,6 +97,11 @@ class Edge:
         except click.Abort:
             raise KeyboardInterrupt from None
 
+    def say(self, text: str) -> None:
+        """Print to standard error what happens beside the result; nothing for --quiet or --json."""
+        if not (self.quiet or self.json):
+            tell(clean(text) + "\n")
+
     def note(self, text: str) -> None:
         """Print a note if the user asked for `--verbose`."""
         if self.verbose:

@@ -49,6 +49,7 @@ _STYLES = {
     "blocked": "magenta",
     "failed": "red",
     "done": "green",
+    "done, unproven": "yellow",
     "P0": "bold red",
     "P1": "red",
 }
