@@ -8,7 +8,7 @@ WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 .PHONY: help demo test test-long mutants lint types layers suite bench clean
 
 help:
-	@echo "make demo        set up $(VENV) and show kedge at work"
+	@echo "make demo        set up $(VENV) and watch an agent stray, in a scratch repository"
 	@echo "make test        set up $(VENV) and run lint, types, layers and the tests"
 	@echo "make test-long   run the tests that take very long"
 	@echo "make mutants     break the code on purpose and see whether the tests notice"

@@ -203,6 +203,10 @@ class Codex(Client):
 
     def hooks(self, cwd: Path) -> list[Event]:
         """Return the hooks that Codex sees, each with its key, currentHash and trustStatus."""
+        return [hook for project in self.read_projects(cwd) for hook in project["hooks"]]
+
+    def read_projects(self, cwd: Path) -> list[Event]:
+        """Return what Codex knows of hooks here: `hooks`, and `warnings` about their settings."""
         about = {"clientInfo": {"name": "tests", "version": "0"}}
         calls: list[Event] = [
             {"id": 1, "method": "initialize", "params": about},
@@ -230,7 +234,7 @@ class Codex(Client):
         finally:
             late.cancel()
             proc.end_group(child, 0)
-        return [hook for project in projects for hook in project["hooks"]]
+        return list(projects)
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from support import Kedge
 
 TOP = Path(__file__).parent.parent
 PAGES = [
-    "README.md",
     "docs/start/first-steps.md",
+    "docs/start/what-it-does.md",
     "docs/guides/context.md",
     "docs/guides/drift.md",
     "docs/guides/handoff.md",
@@ -61,6 +61,7 @@ def test_commands_on_a_page_run_and_print_what_it_shows(
     """Generated ids differ from run to run: the page's first id stands for the first printed."""
     (repo / "prd.json").write_text('{"tasks": [{"id": "p-1", "title": "from a PRD"}]}')
     (repo / "TODO.md").write_text("- [ ] d-1: from a list\n")
+    (repo / "Makefile").write_text("test:\n\ttrue\n")  # what the README's task is proven by
     generated: dict[str, str] = {}
 
     def replace_ids(text: str) -> str:

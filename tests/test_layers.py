@@ -140,6 +140,7 @@ def test_error_codes_and_exit_codes_are_pinned() -> None:
         "TaskExists": ("task-exists", 1),
         "DependencyCycle": ("dependency-cycle", 1),
         "WrongState": ("wrong-state", 1),
+        "NotProven": ("not-proven", 1),
         "ReadOnly": ("read-only", 1),
         "BrokenTasks": ("broken-tasks", 1),
     }

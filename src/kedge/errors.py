@@ -23,6 +23,7 @@
         ├── TaskExists
         ├── DependencyCycle
         ├── WrongState          the task's status does not allow it
+        │   └── NotProven       a check of the task is not green
         ├── ReadOnly            the backend cannot be written here
         └── BrokenTasks         a task file that cannot be parsed
 
@@ -148,6 +149,10 @@ class DependencyCycle(TaskError):
 
 class WrongState(TaskError):
     code = "wrong-state"
+
+
+class NotProven(WrongState):
+    code = "not-proven"
 
 
 class ReadOnly(TaskError):
