@@ -17,6 +17,7 @@ from support import Kedge, git
 from kedge.context import instruction_files
 from kedge.context.agent_hooks import HOOK_FILE
 from kedge.context.anchor import SMALL
+from kedge.drift.watch import messages
 from kedge.host import tokens
 from kedge.store import sessions
 from kedge.testing.fake_model import FakeModel
@@ -290,6 +291,17 @@ def test_the_user_sees_the_limits_at_the_start_of_a_session(at_work: Kedge) -> N
     assert line.endswith(" and 1 more")
     off = hook(root, start(root, "resume"), KEDGE_DRIFT_POLICY="off").stdout
     assert "systemMessage" not in off
+
+
+def test_a_message_that_nobody_has_read_counts_at_the_start_of_a_session(at_work: Kedge) -> None:
+    """Its hook only notes it; the process that reads it may be late, or may have been killed."""
+    root = at_work.directory
+    hook(root, start(root))
+    event = {**start(root), "hook_event_name": "UserPromptSubmit", "prompt": "Don't touch web/."}
+    home = str(root / ".git" / "kedge")
+    assert messages.note(home, event, None, unattended=False) == (True, [])
+    line = json.loads(hook(root, start(root, "resume")).stdout)["systemMessage"]
+    assert line.endswith("limit: “Don't touch web/”")
 
 
 def test_claude_code_shows_the_user_what_is_watched(

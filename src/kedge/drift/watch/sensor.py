@@ -196,8 +196,8 @@ class _Context:
 def describe_session(root: str, home: str, name: str, task: str | None) -> SessionBrief:
     """Return what a session that starts or was compacted belongs to.
 
-    Reads only, and fails open: the event itself, which is recorded afterwards, reports the same
-    faults, except that a damaged database is replaced here.
+    Fails open: the event itself, which is recorded afterwards, reports the same faults. Writes only
+    what is due anyway: messages that nobody has read are read, a damaged database is replaced.
     """
     import json
     import sqlite3
@@ -212,6 +212,7 @@ def describe_session(root: str, home: str, name: str, task: str | None) -> Sessi
     faults: list[str] = []
     try:
         context.db, faults = sqlite.connect(home)
+        faults += read_messages(context.db, name)
         row = sessions.get(context.db, name)
     except (KedgeError, sqlite3.Error):
         context.db = None
