@@ -69,7 +69,7 @@ SHELL = names(
     drift.shell.parse drift.shell.syntax drift.shell.values drift.shell.words drift.shell.wrappers
     drift.shell.programs.builtins drift.shell.programs.checking drift.shell.programs.reading"""
 )
-ANSWERING = names("drift.corrections host.tokens store.recall")
+ANSWERING = names("drift.corrections store.recall")
 RESULT = names("drift.watch.transcript_tail")
 # loaded for a few calls only, or with every module of their package
 RARE = names(

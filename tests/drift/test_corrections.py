@@ -11,7 +11,8 @@ from kedge.drift.scoring import Penalty
 from kedge.host.tokens import count
 
 LEVELS = ("nudge", "correct", "intervene", "halt")
-LIMITS = {"nudge": 120, "correct": 120, "intervene": 200, "halt": 200}
+LIMITS = {"nudge": 480, "correct": 480, "intervene": 800, "halt": 800}  # bytes
+TOKENS = {"nudge": 120, "correct": 120, "intervene": 200, "halt": 200}
 GOAL = "Let the importer skip rows without a price"
 RULE = Penalty("limit", "changes db/schema.sql: “don't touch the schema”", 7)
 
@@ -70,13 +71,18 @@ def test_the_agent_may_go_on_after_a_light_correction_and_must_ask_after_a_serio
     assert ("let the user decide" in last) == (level in ("intervene", "halt"))
 
 
-# The tokens that a goal and a piece of evidence may take at each level.
-QUOTES = [("nudge", 34, 30), ("correct", 34, 30), ("intervene", 50, 32), ("halt", 44, 28)]
+# The bytes that a goal and a piece of evidence may take at each level.
+QUOTES = [
+    ("nudge", 136, 120),
+    ("correct", 136, 120),
+    ("intervene", 200, 128),
+    ("halt", 176, 112),
+]
 
 
-def quote(words: int) -> str:
-    """A text of so many tokens."""
-    return " ".join(["price"] * words)
+def quote(size: int) -> str:
+    """Words of so many bytes in all; the size is a multiple of eight."""
+    return " ".join(["costing"] * (size // 8)) + "s"
 
 
 @pytest.mark.parametrize(("level", "goal", "evidence"), QUOTES)
@@ -86,15 +92,24 @@ def test_what_fits_is_quoted_whole_and_what_does_not_is_cut(
     whole = write_correction(level, quote(goal), [Penalty("topic", quote(evidence), 4)]).text
     assert f"Asked: “{quote(goal)}”\n" in whole
     assert f"Seen: topic: {quote(evidence)}\n" in whole
-    long = write_correction(level, quote(goal + 1), [Penalty("topic", quote(evidence + 1), 4)]).text
-    assert f"Asked: “{quote(goal - 2)} …”\n" in long
-    assert f"Seen: topic: {quote(evidence - 2)} …\n" in long
+    rule = Penalty("topic", f"{quote(evidence)}!", 4)
+    long = write_correction(level, f"{quote(goal)}!", [rule]).text
+    assert f"Asked: “{quote(goal)[:-9]} …”\n" in long
+    assert f"Seen: topic: {quote(evidence)[:-9]} …\n" in long
+
+
+def test_a_text_without_spaces_is_cut_between_characters() -> None:
+    (asked,) = [
+        line for line in write_correction("nudge", "漢" * 200, []).text.split("\n") if "A" in line
+    ]
+    assert asked == f"Asked: “{'漢' * 44} …”"
 
 
 @pytest.mark.parametrize("level", ["intervene", "halt"])
 def test_the_steps_to_go_back_to_are_cut_as_well(level: str) -> None:
-    assert f"Last on course: {quote(20)}\n" in write_correction(level, GOAL, [], [quote(20)]).text
-    assert f"Last on course: {quote(18)} …\n" in write_correction(level, GOAL, [], [quote(21)]).text
+    assert f"Last on course: {quote(80)}\n" in write_correction(level, GOAL, [], [quote(80)]).text
+    cut = write_correction(level, GOAL, [], [f"{quote(80)}!"]).text
+    assert f"Last on course: {quote(80)[:-9]} …\n" in cut
     steps = write_correction(level, GOAL, [], ["read a.py", "edit b.py", "edit c.py"]).text
     assert "Last on course: read a.py; edit b.py\n" in steps
 
@@ -153,4 +168,12 @@ def test_a_correction_keeps_within_its_budget(
 ) -> None:
     correction = write_correction(level, goal, told, earlier)
     assert correction.level == level
-    assert count(correction.text) <= LIMITS[level]
+    assert len(correction.text.encode()) <= LIMITS[level]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_correction_in_plain_words_costs_few_tokens(level: str) -> None:
+    long = "The importer must skip every row that has no price in src/shop/import_prices.py. " * 5
+    rules = [Penalty("limit", f"changes db/schema.sql, against “{long}”", 7)] * 2
+    text = write_correction(level, long, rules, ["edit src/shop/import_prices.py"] * 2).text
+    assert count(text) <= TOKENS[level]
