@@ -42,6 +42,7 @@ LINE_IMPORT = (
 SUFFIXES = r"(?:\.d)?\.\w+$"
 WHOLE = ("__init__", "index", "mod", "lib", "main", "init")
 C_LIKE = (".c", ".cc", ".cpp", ".cxx")
+STATIC_CLASSES = (".cs", ".java")
 SHORTEST = 3
 HEADERS = (".h", ".hh", ".hpp", ".hxx")
 
@@ -73,6 +74,8 @@ class Tree:
         if not re.search(r"\.(?!md|json|ya?ml|txt|rst|html|css|snap|svg|lock|toml|po)\w+$", path):
             return set()
         text = self.text(path)
+        if path.endswith(STATIC_CLASSES):  # there `static` stands before a type, not before a name
+            text = re.sub(r"\bstatic\s+", "", text)
         found = set(re.findall(DEFINES, text))
         if path.endswith(".go"):
             found |= set(re.findall(GROUPED, text, re.MULTILINE))
