@@ -191,7 +191,7 @@ def _may_change_goal(event: dict[str, Any]) -> bool:
         return name == "UserPromptSubmit"
     from kedge.drift.watch.bindings import may_change_task
 
-    return may_change_task(event.get("tool_input"))
+    return may_change_task(str(event.get("tool_name")), event.get("tool_input"))
 
 
 def _record_error(agent: str, event: dict[str, Any], error: Exception) -> None:

@@ -33,6 +33,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Watch": {
         "drift": "Compare what agents do with what they were asked.",
+        "mcp": "Serve kedge's tools to an MCP client; called by clients.",
         "hook": "Answer an agent's hook; called by agents.",
     },
     "Learn": {

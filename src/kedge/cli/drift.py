@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kedge.cli import drift_limit, drift_replay, drift_sessions
+from kedge.cli import drift_limit, drift_recall, drift_replay, drift_sessions
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.drift import cases
@@ -55,4 +55,5 @@ command.add_command(drift_replay.replay)
 command.add_command(drift_sessions.status)
 command.add_command(drift_sessions.explain)
 command.add_command(drift_sessions.report)
+command.add_command(drift_recall.recall)
 command.add_command(drift_limit.limit)

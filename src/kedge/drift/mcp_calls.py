@@ -34,6 +34,11 @@ _HOST_VERBS = {
     "submit": "review", "fork": "fork", "run": "run", "rerun": "rerun", "assign": "edit",
     "request": "edit", "dismiss": "review",
 }  # fmt: skip
+# The tools of kedge's own server. What they do is kedge's work and not the agent's.
+OWN_TOOLS = frozenset(
+    """code_map anchor task_ready task_show task_claim task_close limit_record handoff_begin
+    handoff_snapshot handoff_verify report_append lessons past_steps""".split()  # noqa: SIM905
+)
 _SQL = frozenset(("sql", "query", "execute", "statement"))
 _DROPS = re.compile(r"(?i)\b(?:drop\s{1,9}(?:table|database|schema|view|collection)|truncate)\b")
 
@@ -49,6 +54,8 @@ def read_call(draft: ActionDraft) -> None:
     A path that comes with a repository or a bucket belongs there, not to this tree.
     """
     server, words = _split_name(draft)
+    if server == "kedge" and "_".join(words) in OWN_TOOLS:
+        return
     act = next((_VERBS[word] for word in words if word in _VERBS), "read")
     if draft.text("url"):
         draft.fetch()

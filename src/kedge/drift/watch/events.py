@@ -132,7 +132,7 @@ class Watch:
                 self._judge(name, row, call, event, late=True)
                 row = self._load_row(name, event)
                 step = sessions.steps(self.db, name, last=1)[0]
-            claimed = step["at"] if bindings.may_change_task(call.input) else None
+            claimed = step["at"] if bindings.may_change_task(call.tool, call.input) else None
             session = self._load_session(row, event, rebind=claimed)
             ok = call.ok and not has_failed(event, call.id)
             session.result(call.id, ok)
