@@ -1,4 +1,4 @@
-"""The real Claude Code and Codex, run against a model server on 127.0.0.1 and nothing else.
+"""The real agent clients, run against a model server on 127.0.0.1 and nothing else.
 
 They get a clean environment, a home below the test's directory and no standard input. Their
 processes are ended with them.
@@ -235,6 +235,85 @@ class Codex(Client):
             late.cancel()
             proc.end_group(child, 0)
         return list(projects)
+
+
+class Copilot(Client):
+    """`copilot -p` with all tools allowed, in a trusted folder."""
+
+    name = "copilot"
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        cache = home / ".cache" / "copilot"
+        if not cache.exists():
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            cache.symlink_to(PROGRAMS.parent.parent / "copilot-cache")
+
+    def __call__(
+        self,
+        url: str,
+        prompt: str,
+        *flags: str,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        timeout: float = PATIENCE,
+        code: int | None = 0,
+    ) -> Session:
+        own = {
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_MODEL": "claude-sonnet-4.6",
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_API_KEY": "sk-dummy",
+            "COPILOT_PROVIDER_BASE_URL": url,
+            "COPILOT_PROVIDER_TYPE": "anthropic",
+            **(env or {}),
+        }
+        args = ["-p", prompt, "--allow-all-tools", "--trust-folder", "--output-format", "json"]
+        return self.run([*args, *flags], cwd, own, timeout, code)
+
+
+class Opencode(Client):
+    """`opencode run`, with its settings in the environment; more settings are merged in."""
+
+    name = "opencode"
+
+    def __call__(
+        self,
+        url: str,
+        prompt: str,
+        *flags: str,
+        cwd: Path,
+        settings: Mapping[str, Any] | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = PATIENCE,
+        code: int | None = 0,
+    ) -> Session:
+        provider = {
+            "npm": "@ai-sdk/anthropic",
+            "options": {"baseURL": f"{url}/v1", "apiKey": "sk-dummy"},
+            "models": {"m": {"tool_call": True, "limit": {"context": 200_000, "output": 8_000}}},
+        }
+        every = {
+            "model": "fake/m",
+            "small_model": "fake/m",
+            "autoupdate": False,
+            "share": "disabled",
+            "provider": {"fake": provider},
+            **(settings or {}),
+        }
+        own = {"OPENCODE_CONFIG_CONTENT": json.dumps(every), "npm_config_fetch_retries": "0"}
+        args = ["run", "--pure", "--format", "json", prompt, *flags]
+        return self.run(args, cwd, {**own, **(env or {})}, timeout, code)
+
+
+@pytest.fixture
+def copilot(tmp_path: Path) -> Copilot:
+    return Copilot(tmp_path / "home")
+
+
+@pytest.fixture
+def opencode(tmp_path: Path) -> Opencode:
+    return Opencode(tmp_path / "home")
 
 
 @pytest.fixture

@@ -84,3 +84,8 @@ def test_tools_are_judged_as_commands_are(prompt: str, tool: str, score: int) ->
     session = Session("/r")
     session.prompt(prompt)
     assert session.action("a", f"mcp__{tool}", {**REPO, "title": "t"}).score == score
+
+
+def test_a_tool_of_kedges_own_server_has_no_effect() -> None:
+    assert effects("kedge__report_append", task="t1", report="x") == effects("x__list")
+    assert effects("kedge__write_file", path="a.py", content="x").written == ("a.py",)

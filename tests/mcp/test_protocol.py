@@ -119,13 +119,12 @@ def test_the_model_is_told_what_is_wrong_with_its_arguments(
     assert answer == {"content": [{"type": "text", "text": problem}], "isError": True}
 
 
-def test_text_is_given_as_text_and_as_an_object() -> None:
+def test_text_is_given_as_text() -> None:
     client = Client()
     client.call("code_map")
     data = {"text": "a.py\n", "tokens": 3, "files": ["much more"]}
     answer = result_of(client.session.finish(1, done(data, warnings=["stale"])))
-    assert answer["content"] == [{"type": "text", "text": "a.py\nwarning: stale\n"}]
-    assert answer["structuredContent"] == {"text": "a.py\n", "tokens": 3, "warnings": ["stale"]}
+    assert answer == {"content": [{"type": "text", "text": "a.py\nwarning: stale\n"}]}
 
 
 def test_an_error_of_a_command_is_a_result_that_the_model_sees() -> None:
@@ -142,7 +141,8 @@ def test_what_a_check_finds_is_no_error() -> None:
     client.call("handoff_verify", task="k-1")
     found = done({"drift": [1]}, success=False, error="1 file differs", code="drift")
     answer = result_of(client.session.finish(1, found, 4))
-    assert answer["structuredContent"] == {"drift": [1], "warnings": ["1 file differs"]}
+    data = json.loads(answer["content"][0]["text"])
+    assert data == {"drift": [1], "warnings": ["1 file differs"]}
     assert "isError" not in answer
 
 

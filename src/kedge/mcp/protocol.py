@@ -134,9 +134,8 @@ class Session:
         if not success and code != CHECK_FOUND:
             return [self._answer(request, _refuse(_describe_error(document)))]
         warnings = [*document["warnings"], *([] if success else [document["error"]])]
-        text, chosen = tools.render(subject, data, warnings)
-        content = [{"type": "text", "text": text}]
-        return [self._answer(request, {"content": content, "structuredContent": chosen})]
+        content = [{"type": "text", "text": tools.render(subject, data, warnings)}]
+        return [self._answer(request, {"content": content})]
 
     def _take_request(self, request: RequestId, method: str, params: dict[str, Any]) -> list[Act]:
         meta = params.get("_meta")

@@ -127,7 +127,7 @@ TOOLS: dict[str, Tool] = {
             {"text": _text("What you look for."), "tokens": _TOKENS},
             (),
             _command("map", text="--for", tokens="--tokens"),
-            _keep("text", "tokens"),
+            _keep("text"),
             reads_only=True,
         ),
         Tool(
@@ -137,7 +137,7 @@ TOOLS: dict[str, Tool] = {
             {"task": _text("The task's id; by default the one in progress."), "tokens": _TOKENS},
             (),
             _command("anchor", "task", tokens="--tokens"),
-            _keep("text", "tokens"),
+            _keep("text"),
             reads_only=True,
         ),
         Tool(
@@ -277,12 +277,15 @@ TOOLS: dict[str, Tool] = {
 }
 
 
-def render(tool: Tool, data: Any, warnings: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return a command's data as text for the model, and as a JSON object."""
+def render(tool: Tool, data: Any, warnings: Sequence[str]) -> str:
+    """Return a command's data for the model: its text if that is what the tool is for, or JSON.
+
+    There is no `structuredContent` beside it: some clients would give the model both.
+    """
     chosen = tool.choose(data)
-    if warnings:
-        chosen = {**chosen, "warnings": list(warnings)}
     if isinstance(chosen.get("text"), str):
         lines = [chosen["text"].rstrip("\n"), *(f"warning: {one}" for one in warnings)]
-        return "\n".join(lines) + "\n", chosen
-    return json.dumps(chosen, ensure_ascii=False), chosen
+        return "\n".join(lines) + "\n"
+    if warnings:
+        chosen = {**chosen, "warnings": list(warnings)}
+    return json.dumps(chosen, ensure_ascii=False)

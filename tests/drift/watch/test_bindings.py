@@ -126,6 +126,16 @@ def test_a_task_that_is_claimed_before_the_session_binds_it(agent: Agent) -> Non
     assert agent.writes("src/utils/dates.ts") is None
 
 
+def test_a_task_that_is_claimed_with_the_tool_of_the_server_binds_at_once(agent: Agent) -> None:
+    agent.says(GOAL)
+    call = {"tool_name": "mcp__kedge__task_claim", "tool_input": {"task": "k1"}}
+    assert agent("PreToolUse", **call, tool_use_id="a") is None
+    agent.kedge("task", "claim", "k1")
+    agent("PostToolUse", **call, tool_use_id="a")
+    assert agent.bound == ("k1", "claimed")
+    assert asks(agent.writes(OUT))
+
+
 def test_a_task_that_the_user_claims_meanwhile_binds_with_the_next_message(agent: Agent) -> None:
     agent.says(GOAL)
     assert agent.writes("src/middleware/a.ts") is None

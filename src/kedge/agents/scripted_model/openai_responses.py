@@ -69,6 +69,7 @@ def _item(block: str | Tool | Thinking, ids: str) -> Event:
     call = {"id": f"fc_{ids}", "call_id": block.id or f"call_{ids}", "name": block.name}
     if isinstance(block.input, str):
         return {"type": "custom_tool_call", **call, "input": block.input, "status": "completed"}
+    call |= {"namespace": block.namespace} if block.namespace else {}
     arguments = json.dumps(block.input, ensure_ascii=False)
     return {"type": "function_call", **call, "arguments": arguments, "status": "completed"}
 

@@ -11,15 +11,20 @@ from kedge.agents.scripted_model.request import Request
 # Without these tags Claude Code asks for the summary a second time.
 SUMMARY = "<summary>The work goes on as asked.</summary>"
 DONE = "Done."
+_TOOL = ("tool", "input", "id", "namespace")
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool call. For Codex a string as `input` makes it the call of a custom tool."""
+    """A tool call. For Codex a string as `input` makes it the call of a custom tool.
+
+    Codex calls a tool of an MCP server by its name in the server's `namespace`.
+    """
 
     name: str
     input: Mapping[str, Any] | str = field(default_factory=dict)
     id: str = ""
+    namespace: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def parse_turn(step: Step) -> Turn:
     """Return a turn from its short forms.
 
     A string is text. A mapping has the fields of `Turn`; instead of `blocks` it may have `text`,
-    `tool` with `input`, and `tools`, a list of the same.
+    `tool` with `input`, `id` and `namespace`, and `tools`, a list of the same.
     """
     if isinstance(step, Turn):
         return step
@@ -79,7 +84,7 @@ def parse_turn(step: Step) -> Turn:
     if "text" in rest:
         blocks.append(str(rest.pop("text")))
     if "tool" in rest:
-        blocks.append(_block({k: rest.pop(k) for k in ("tool", "input", "id") if k in rest}))
+        blocks.append(_block({k: rest.pop(k) for k in _TOOL if k in rest}))
     blocks.extend(_block(one) for one in rest.pop("tools", ()))
     unknown = sorted(rest.keys() - {one.name for one in fields(Turn)})
     if unknown:
