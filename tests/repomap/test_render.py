@@ -109,6 +109,42 @@ def test_the_class_of_a_chosen_member_is_added(repo: Path, kedge: Kedge) -> None
     assert members > 1
 
 
+RUBY = """module Sea
+  module Ports
+    class Pilot
+      def guide(ship)
+        ship
+      end
+    end
+    module Tides
+      def turn_tide(hour)
+        hour
+      end
+    end
+  end
+end
+"""
+CPP = """namespace sea {
+namespace detail {
+struct Winch {
+  int heave(int load) { return load; }
+};
+}
+}
+"""
+
+
+def test_modules_and_namespaces_around_a_type_take_no_room(repo: Path, kedge: Kedge) -> None:
+    fill(repo, {f"{name}{n}.rb": RUBY for n in range(9) for name in ("pilot", "tide")})
+    fill(repo, {f"winch{n}.cpp": CPP for n in range(9)})
+    shown, _ = read_map(kedge("map", "--tokens", "800", "--output", "-").out)
+    lines = {(depth, line, text) for file in shown for depth, line, text in file.symbols}
+    assert {one for one in lines if one[1] < 4 and one[2].startswith(("mod", "name"))} == set()
+    assert {(1, 3, "class Pilot"), (2, 4, "def guide(ship)")} <= lines
+    assert {(1, 8, "module Tides"), (2, 9, "def turn_tide(hour)")} <= lines
+    assert {(1, 3, "struct Winch"), (2, 4, "int heave(int load)")} <= lines
+
+
 GO = """package sea
 
 func (h *Helm) Turn(degrees int) error { return nil }

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kedge.host import tokens
-from kedge.repomap.definitions import VALUES, Definition
+from kedge.repomap.definitions import FRAMES, VALUES, Definition
 from kedge.repomap.head import render_head
 from kedge.repomap.path_groups import PathGroups
 from kedge.repomap.project.structure import Structure
@@ -182,10 +183,10 @@ class Outline:
         """The definition, after those that it belongs to."""
         if (found := self._parents.get((path, symbol))) is not None:
             return found
-        around = [one for one in self._inside[path] if _encloses(one, symbol)]
+        around = _drop_frames([one for one in self._inside[path] if _encloses(one, symbol)], symbol)
         if not around and (owner := _find_type(symbol, self._inside[path])):
             around = [owner]
-        self._parents[path, symbol] = found = [*_by_line(around), symbol]
+        self._parents[path, symbol] = found = [*around, symbol]
         return found
 
     def _indent(self, path: str, symbol: Symbol) -> str:
@@ -215,6 +216,20 @@ def _prefer_known_files(definitions: Sequence[Definition]) -> list[Definition]:
 
 def _encloses(outer: Symbol, inner: Symbol) -> bool:
     return outer.line < inner.line and inner.end <= outer.end
+
+
+def _drop_frames(around: Sequence[Symbol], symbol: Symbol) -> list[Symbol]:
+    """The definitions around another one, without those that only say where it is, as paths do.
+
+    Namespaces do, and modules around a type or another module.
+    """
+    inner = [*_by_line(around), symbol]
+    return [
+        one
+        for one, held in pairwise(inner)
+        if one.kind not in FRAMES
+        or (one.kind == "module" and held.kind not in FRAMES and held.kind not in _TYPES)
+    ]
 
 
 def _find_type(symbol: Symbol, others: Sequence[Symbol]) -> Symbol | None:
