@@ -90,6 +90,26 @@ def test_a_signature_is_folded_to_fit(signature: str, name: str, width: int, fol
             "readTheWholeTideTable",
             "func readTheWholeTideTable(…)",
         ),
+        (
+            "template <typename Ship, typename Tug> struct mooring<berth::path, Ship>",
+            "mooring",
+            "struct mooring<berth::path, Ship>",
+        ),
+        (
+            "template <typename Ship, typename Tug> auto moor_the_ship(Ship ship) -> Tug",
+            "moor_the_ship",
+            "auto moor_the_ship(…)",
+        ),
+        (
+            "public class HarbourConfiguration<T : Any> internal constructor(val a: Int)",
+            "HarbourConfiguration",
+            "public class HarbourConfiguration",
+        ),
+        (
+            "PORT_API_FOR_ALL_THAT_LINK_TO_IT enum class harbour_lights : unsigned",
+            "harbour_lights",
+            "class harbour_lights : unsigned",
+        ),
     ],
 )
 def test_a_folded_signature_keeps_the_name(signature: str, name: str, expected: str) -> None:

@@ -49,6 +49,7 @@ _MODIFIER = re.compile(
     r"(?:@[\w.]{1,60}(?:\([^()]{0,60}\))?|public|private|protected|internal|static|final|abstract"
     r"|default|export|async|override|virtual|inline|open|synchronized|extern) "
 )
+_TYPE_WORD = re.compile(r"(?:class|struct|enum|interface|trait|record|object|union) $")
 _RECEIVER = re.compile(r"(func )\([^()]{0,80}\) $")  # of a Go method
 _DANGLING = re.compile(r"(?: (?:extends|implements|where|throws|with|for)|[ ,:=<(\[&|>-])+$")
 _OPENERS, _CLOSERS = "(<[{", ")>]}"
@@ -98,7 +99,8 @@ def fold(signature: str, width: int, name: str) -> str:
     """Return the signature with as much around its name as fits.
 
     Parameters are left out first, then type parameters, then what follows, then modifiers, then
-    the type before the name. Only a name that is too long by itself is cut.
+    the type before the name. The word `class` or `struct` stays, since the name alone would not
+    tell. Only a name that is too long by itself is cut.
     """
     if len(signature) <= width:
         return signature
@@ -114,15 +116,19 @@ def fold(signature: str, width: int, name: str) -> str:
         endings = [types + rest, rest]
         if not signature.endswith("…"):
             endings = [types + rest + after, rest + after, *endings]
+        if _TYPE_WORD.search(before):
+            endings.append("")
     else:
         endings = [types + rest, rest, _cut(rest, width - len(before) - len(name)), ""]
     for ending in endings:
         if len(before) + len(name) + len(ending) <= width:
             return before + name + ending
+    least = endings[:1] if _TYPE_WORD.search(before) else []
     while short := _drop_first(before):
         before = short
-        if len(before) + len(name) + len(endings[-1]) <= width:
-            return before + name + endings[-1]
+        for ending in (*least, endings[-1]):
+            if len(before) + len(name) + len(ending) <= width:
+                return before + name + ending
     whole = name + endings[-1]
     return whole if len(whole) <= width else f"{whole[: width - 1]}…"
 
@@ -135,12 +141,14 @@ def _cut(text: str, room: int) -> str:
 
 def _drop_first(before: str) -> str:
     """Return what stands before a name without its first modifier, type parameters or receiver."""
-    if before.startswith("<"):
-        return before[_find_end(before, 0) :].lstrip()
+    if before.startswith(("<", "template <", "template<")):
+        return before[_find_end(before, before.index("<")) :].lstrip()
     if receiver := _RECEIVER.match(before):
         return receiver[1]
-    found = _MODIFIER.match(before)
-    return before[found.end() :] if found else ""
+    if found := _MODIFIER.match(before):
+        return before[found.end() :]
+    found = _TYPE_WORD.search(before)
+    return before[found.start() :] if found and found.start() else ""
 
 
 def _find_name(signature: str, name: str) -> int:
