@@ -146,6 +146,15 @@ def test_tests_are_listed_but_not_opened_before_the_code() -> None:
     assert "src/ (80 files): x/ (40) · y/ (40)\ntests/ (600)" in head(weights, 500, Structure())
 
 
+def test_code_is_opened_beside_many_more_tests() -> None:
+    weights = spread(pkg__tests=900, pkg__src__client=60, pkg__src__server=40, docs=2)
+    lines = head(weights, structure=Structure()).splitlines()
+    assert lines[:2] == [
+        "pkg/ (1000 files): tests/ (900)",
+        "pkg/src/ (100): client/ (60) · server/ (40)",
+    ]
+
+
 @pytest.mark.parametrize(("budget", "most"), [(500, 90), (1500, 230), (4000, 600)])
 def test_the_head_costs_little(budget: int, most: int) -> None:
     weights = spread(

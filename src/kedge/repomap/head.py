@@ -168,7 +168,8 @@ class _Tree:
         while True:
             inside = [one for one in self._list_parts(part) if not is_aside(one.path)]
             known = sum(one.files for one in inside)
-            if part.files < _FEW or 3 * known < part.files or not inside:
+            code = part.files - sum(one.files for one in part.parts if is_aside(one.path))
+            if part.files < _FEW or 3 * known < code or not inside:
                 return set()
             if len(inside) > 1:
                 return chain

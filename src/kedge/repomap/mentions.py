@@ -179,13 +179,16 @@ def _go_aliases(user: Source, used: Definitions) -> set[str]:
 
 
 def _calls_function(user: Source, used: Definitions) -> bool:
-    """C: a call of a function that only this file has, wherever it is declared."""
+    """C: a call of a function that only this file has, wherever it is declared.
+
+    A name of one word, such as `getpagesize`, may be that of a function of the system.
+    """
     if user.path.endswith(_HEADERS) or used.source.path.endswith(_HEADERS):
         return False
     for symbol in used.symbols:
         if symbol.kind != "function" or symbol.parent or symbol.signature.startswith("static "):
             continue
-        if len(symbol.name) > 5 and used.is_sole(symbol.name):
+        if is_distinctive(symbol.name) and used.is_sole(symbol.name):
             word = symbol.name.encode()  # looking for the bare word first is much quicker
             if word in user.code and re.search(rb"(?<![\w.>:])%s\s?\(" % word, user.code):
                 return True
