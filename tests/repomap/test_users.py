@@ -445,6 +445,13 @@ STRANGERS: dict[str, tuple[str, Files]] = {
             "src/ship.c": "int sail(struct ship *s) { return s->readGauge(1); }\n",
         },
     ),
+    "c, a function of the system": (
+        "src/pages.c",
+        {
+            "src/pages.c": "int getpagesize(void)\n{\n    return 1;\n}\n",
+            "src/ship.c": "#include <unistd.h>\n\nint sail(void) { return getpagesize(); }\n",
+        },
+    ),
     "c, two definitions": (
         "src/tide.c",
         {
