@@ -272,6 +272,23 @@ def test_without_a_text_code_outranks_a_test_that_changes_often(corpus: Corpus) 
     assert corpus.order("", sources, commits) == ["z/tide.py", "a/test_tide.py"]
 
 
+@pytest.mark.parametrize("folder", ["tide-tests", "Tide.Tests", "TideTests", "tests/sea"])
+def test_without_a_text_code_outranks_what_is_in_a_directory_of_tests(
+    corpus: Corpus, folder: str
+) -> None:
+    sources = {f"{folder}/gauge.py": ALPHA, "zone/tide.py": ZULU}
+    commits = [("paint", [f"{folder}/gauge.py"])] * 20
+    assert corpus.order("", sources, commits)[0] == "zone/tide.py"
+
+
+def test_nothing_uses_a_build_script(corpus: Corpus) -> None:
+    users = {f"user{n}.kt": "val quay = dredgeHarbour()\n" for n in range(4)}
+    script = "fun dredgeHarbour() = 1\n"
+    for path, is_used in (("build.gradle.kts", False), ("port.kt", True)):
+        ranker = corpus.make_ranker({path: script, **users})
+        assert bool(ranker.graph.neighbours(ranker.number[path])) == is_used
+
+
 @pytest.mark.parametrize("path", ["alpha.py", "bravo.py", "zulu.py"])
 def test_churn_belongs_to_the_file_that_changed(corpus: Corpus, path: str) -> None:
     ranker = corpus.make_ranker(

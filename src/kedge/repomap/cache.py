@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 # Increase when what is read from a file, or its format in the cache, changes.
-VERSION = "20"
+VERSION = "21"
 
 _MEMOS = {"map": 40}  # entries that are kept, by kind
 _OTHERS = 3

@@ -17,6 +17,7 @@ from kedge.repomap.words import find_words
 _STEP = 50  # files between two progress reports
 _DEFINITION = 4  # a definition counts as this many more uses
 _SHORTEST_DEFINED = 4  # a shorter name is defined everywhere
+_SCRIPTS = (".kts", ".gradle")  # build scripts: no other file can use what they define
 _PATH_WORD = re.compile(r"\w{3,}", re.ASCII)
 
 
@@ -33,13 +34,14 @@ def read_document(file: File, root: Path) -> Document | None:
         if language.name == "objc":  # or MATLAB
             language = refine(language, file.path, data)
         names, defined, imported = find_words(language.name, data)
-        for name in defined:
+        is_used = not file.path.endswith(_SCRIPTS)
+        for name in defined if is_used else ():
             count = min(names[name] + _DEFINITION, MOST)
             names[name] = count | DEFINED if len(name) >= _SHORTEST_DEFINED else count
         for key in find_import_keys(file.path, imported):
             if key.isascii():  # lower case must have the same length
                 names[key] = IMPORTED
-        for key in find_own_keys(file.path):
+        for key in find_own_keys(file.path) if is_used else ():
             if key.isascii():
                 names[key] = names.get(key, 0) | DEFINED
     for word in _PATH_WORD.findall(file.path):

@@ -49,6 +49,7 @@ def sort_by_path(files: Iterable[File]) -> list[File]:
 _TEST = (
     r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|__mocks__|testdata|test-data|fixtures?|e2e|"
     r"playground|benchmarks?|bench|examples?|samples?|demos?|stories)/|"
+    r"[-_.][Tt]ests/|[a-z]Tests/|"  # of a module or a project
     r"(?:^|/)(?:test_[^/]*|conftest)\.py$|"
     r"[._-](?:test|tests|spec|stories|bench)\.\w+$|"
     r"[a-z0-9](?:Tests?|Spec|IT)\.(?:java|kt|scala|cs|php|swift)$"
