@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 _GROUP = re.compile(r"([^{}]*)\{([^{}]+,[^{}]+)\}(\.[^{},/]*)?")
+_LEGEND = re.compile(r"^… in a path stands for (.+)$", re.MULTILINE)
 _SYMBOL = re.compile(r"((?:  )+)(\d+) (.+)")
 
 
@@ -27,8 +28,10 @@ def expand(line: str) -> list[str]:
 
 
 def read_map(text: str) -> tuple[list[Shown], list[str]]:
-    """The files with their definitions, and the paths below `also`."""
+    """The files with their definitions, and the paths below `also`, all of them in full."""
     body = text.partition("\n\n")[2]
+    legend = _LEGEND.search(text)
+    folders = legend[1] if legend else ""
     if body.startswith("also\n"):
         body = f"\n{body}"
     outline, _, tail = body.partition("\nalso\n")
@@ -37,9 +40,11 @@ def read_map(text: str) -> tuple[list[Shown], list[str]]:
         symbol = _SYMBOL.fullmatch(line)
         if symbol is None:
             path, _, users = line.partition("  used by ")
+            path = path.replace("…", folders)
             shown += [Shown(path, tuple(users.split(", ")) if users else (), ())] if line else []
         else:
             last = shown.pop()
             found = (len(symbol[1]) // 2, int(symbol[2]), symbol[3])
             shown.append(Shown(last.path, last.users, (*last.symbols, found)))
-    return shown, [path for line in tail.splitlines() for path in expand(line)]
+    paths = (path for line in tail.splitlines() for path in expand(line))
+    return shown, [path.replace("…", folders) for path in paths]

@@ -6,6 +6,7 @@ from collections.abc import Container, Sequence
 from functools import cached_property
 
 from kedge.host import tokens
+from kedge.repomap.long_paths import Abbreviation
 
 _SPECIAL = frozenset("{},")
 _HEADING = "also"
@@ -17,14 +18,15 @@ Place = tuple[str, str]  # a directory and a suffix
 class PathGroups:
     """Paths in rank order, of which as many are chosen as fit."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], short: Abbreviation) -> None:
         self._paths = list(paths[:_ENOUGH])
+        self._short = short
         self.chosen: set[str] = set()
 
     @cached_property
     def price(self) -> int:
         """The price of all paths."""
-        return tokens.price("\n".join([*_draw(self._paths), ""]))
+        return tokens.price("\n".join([*_draw(self._paths, self._short), ""]))
 
     def drop(self, paths: Container[str]) -> None:
         self._paths = [path for path in self._paths if path not in paths]
@@ -35,7 +37,7 @@ class PathGroups:
         low, high = 0, len(self._paths)
         while low < high:
             middle = (low + high + 1) // 2
-            found = _draw(self._paths[:middle])
+            found = _draw(self._paths[:middle], self._short)
             if tokens.price("\n".join([*found, ""])) <= room:
                 low, lines = middle, found
             else:
@@ -53,10 +55,10 @@ def _split(path: str) -> tuple[Place, str]:
     return (folder + slash, dot + suffix), stem
 
 
-def _draw(paths: Sequence[str]) -> list[str]:
+def _draw(paths: Sequence[str], short: Abbreviation) -> list[str]:
     groups: dict[Place, list[str]] = {}
     for path in paths:
-        place, stem = _split(path)
+        place, stem = _split(short.shorten(path))
         groups.setdefault(place, []).append(stem)
     lines = ["", _HEADING] if groups else []
     for (folder, suffix), stems in groups.items():

@@ -13,6 +13,7 @@ from itertools import pairwise
 from kedge.host import tokens
 from kedge.repomap.definitions import FRAMES, VALUES, Definition
 from kedge.repomap.head import render_head
+from kedge.repomap.long_paths import Abbreviation, find_abbreviation
 from kedge.repomap.path_groups import PathGroups
 from kedge.repomap.project.structure import Structure
 from kedge.repomap.signatures import fold
@@ -71,11 +72,13 @@ def render(
 ) -> RenderedMap:
     """Render files in rank order with the best of the definitions, which are sorted as well."""
     most = int(tokens.price_of(budget) * MARGIN)
-    lines = ["# Map of the code", *(plain(line) for line in render_head(structure, code, budget))]
+    short = find_abbreviation(files, budget)
+    head = [*render_head(structure, code, budget), *short.legend()]
+    lines = ["# Map of the code", *(plain(line) for line in head)]
     used = _price(*lines)
     layout = _ROOMY if budget >= _LARGE else _WITH_TEXT if has_text else _WITHOUT
-    outline = Outline(files, definitions, used_by, layout)
-    tail = PathGroups(files)
+    outline = Outline(files, definitions, used_by, layout, short)
+    tail = PathGroups(files, short)
     room = int(most - used - min(layout.tail * most, tail.price))
     if room > 0:
         outline.fill(room)
@@ -109,8 +112,10 @@ class Outline:
         definitions: Sequence[Definition],
         used_by: UsedBy,
         layout: Layout,
+        short: Abbreviation,
     ) -> None:
         self._layout = layout
+        self._short = short
         self._definitions = definitions
         self._used_by = used_by
         self._heads: dict[str, str] = {}
@@ -171,7 +176,7 @@ class Outline:
         known = self.chosen.get(path)
         fresh = [one for one in symbols if one not in (known or ())]
         lines = [_draw(one, self._indent(path, one), self._layout.width) for one in fresh]
-        cost = _price(*([path] if known is None else []), *lines)
+        cost = _price(*([self._short.shorten(path)] if known is None else []), *lines)
         if known is None and cost <= room:
             cost = _price(self._head(path), *lines)
         if cost > room:
@@ -199,7 +204,8 @@ class Outline:
     def _head(self, path: str) -> str:
         if path not in self._heads:
             users = self._used_by(path, self._layout.users)
-            self._heads[path] = plain(f"{path}  used by {', '.join(users)}" if users else path)
+            name = self._short.shorten(path)
+            self._heads[path] = plain(f"{name}  used by {', '.join(users)}" if users else name)
         return self._heads[path]
 
 
