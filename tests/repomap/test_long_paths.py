@@ -19,8 +19,9 @@ PATH = st.lists(st.sampled_from(("a", "b", "src")), min_size=1, max_size=7).map(
 
 
 def test_directories_that_most_paths_share_are_named_once(repo: Path, kedge: Kedge) -> None:
+    code = "class Quay { void moor() {} }\n"
     files = {
-        f"{part}/src/main/java/org/sea/{part}/Quay{n}.java": f"class Quay{n} {{ void moor() {{}} }}\n"
+        f"{part}/{SEA}/{part}/Quay{n}.java": code.replace("Quay", f"Quay{n}")
         for part in ("dock", "tide")
         for n in range(12)
     }
