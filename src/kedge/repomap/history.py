@@ -139,10 +139,12 @@ def build_history(commits: Commits) -> History:
         changes += [0.0] * (len(number) - len(changes))
         weight = _AGE / (_AGE + age) * min(1.0, _FEW / (len(own) or 1))
         length = subject.count(" ") + 1 if len(own) <= _WIDE else 0
-        for file, path in zip(own, paths, strict=True):
-            if not (upkeep[age] or is_record(path)):
-                changes[file] += weight
+        for file in own:
+            changes[file] += 0.0 if upkeep[age] else weight
             words[file] += length
+    for path, file in number.items():
+        if is_record(path):
+            changes[file] = 0.0
     lines = [subject.replace("\n", " ") for subject, _ in commits]
     text = "\n".join(("", *lines, "")).encode("ascii", "replace").decode()
     whole = (array("I", starts), array("I", files), array("I", words))

@@ -52,8 +52,9 @@ def find_upkeep(commits: Sequence[tuple[str, list[str]]]) -> list[bool]:
     kept = {
         path for path, count in upkeep.items() if count >= _OFTEN and count >= _MOSTLY * total[path]
     }
+    kept |= set(filter(is_record, total))
     return [
-        own or (bool(paths) and all(path in kept or is_record(path) for path in paths))
+        own or (bool(paths) and kept.issuperset(paths))
         for own, (_, paths) in zip(found, commits, strict=True)
     ]
 

@@ -107,11 +107,11 @@ class UserFinder:
 
     @cached_property
     def _paths(self) -> bytes:
-        """All paths, and the files that say how packages are named, with their contents."""
+        """A digest of all paths and of the files that say how packages are named."""
         names = sorted(self._listing.names)
         manifests = [files.decode_path(name) for name in names if name.endswith(MANIFESTS)]
         keys = [file.key.encode() for file in self._listing.find(manifests).values()]
-        return b"\0".join([*names, b"", *keys])
+        return digest([*names, b"", *keys]).encode()
 
     def _find_line(self, path: str) -> bytes | None:
         """The line of a file in the listing; None if it was not read as it is listed."""
