@@ -106,6 +106,11 @@ def test_a_signature_is_folded_to_fit(signature: str, name: str, width: int, fol
             "public class HarbourConfiguration",
         ),
         (
+            "export type HarbourValidatorOptions = { check: string | ((ship: Ship) => boolean) }",
+            "HarbourValidatorOptions",
+            "export type HarbourValidatorOptions",
+        ),
+        (
             "PORT_API_FOR_ALL_THAT_LINK_TO_IT enum class harbour_lights : unsigned",
             "harbour_lights",
             "class harbour_lights : unsigned",

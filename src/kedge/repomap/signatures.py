@@ -49,7 +49,7 @@ _MODIFIER = re.compile(
     r"(?:@[\w.]{1,60}(?:\([^()]{0,60}\))?|public|private|protected|internal|static|final|abstract"
     r"|default|export|async|override|virtual|inline|open|synchronized|extern) "
 )
-_TYPE_WORD = re.compile(r"(?:class|struct|enum|interface|trait|record|object|union) $")
+_TYPE_WORD = re.compile(r"(?:class|struct|enum|interface|trait|record|object|union|type) $")
 _RECEIVER = re.compile(r"(func )\([^()]{0,80}\) $")  # of a Go method
 _DANGLING = re.compile(r"(?: (?:extends|implements|where|throws|with|for)|[ ,:=<(\[&|>-])+$")
 _OPENERS, _CLOSERS = "(<[{", ")>]}"
