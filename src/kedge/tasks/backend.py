@@ -13,10 +13,11 @@ from kedge.model.task import Task
 
 @dataclass(frozen=True, slots=True)
 class TaskListing:
-    """All tasks of a backend, and a warning for each thing it could not read."""
+    """All tasks of a backend, a warning for each thing it could not read, and what is odd there."""
 
     tasks: tuple[Task, ...]
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # nothing is missing because of these
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from kedge.host.secrets import refuse
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, Task, replace_fields, validate
 from kedge.tasks import rules
-from kedge.tasks.backend import Backend, TaskChange
+from kedge.tasks.backend import Backend, TaskChange, TaskListing
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -45,21 +45,26 @@ class Board:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.problems: tuple[str, ...] = ()
+        self._listing = TaskListing(())
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that is wrong in the task files."""
+        return self._listing.warnings + self._listing.notes
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The problems, or where there are many one line that says how to list them."""
-        if len(self.problems) <= _MOST_WARNINGS:
-            return self.problems
-        count = len(self.problems)
+        """What could not be read, or where that is much one line that says how to list it."""
+        warnings = self._listing.warnings
+        if len(warnings) <= _MOST_WARNINGS:
+            return warnings
+        count = len(warnings)
         return (f"{count} problems in the task files: `kedge task list --problems` lists them",)
 
     def tasks(self) -> dict[TaskId, Task]:
-        """Return all tasks by id, oldest first. Sets `problems` to what could not be read."""
-        listing = self.backend.read()
-        self.problems = listing.warnings
-        return {task.id: task for task in sorted(listing.tasks, key=rules.sort_key)}
+        """Return all tasks by id, oldest first. Updates `problems`."""
+        self._listing = self.backend.read()
+        return {task.id: task for task in sorted(self._listing.tasks, key=rules.sort_key)}
 
     def get(self, task_id: str) -> Task:
         return rules.find(self.tasks(), task_id)

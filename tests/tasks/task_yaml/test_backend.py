@@ -342,6 +342,16 @@ def test_finished_files_with_the_same_id_are_listed_under_one_of_their_own(
     assert "in_progress" in kedge("task", "show", "T-1").out.replace(" ", "_")
 
 
+def test_a_finished_duplicate_that_is_loaded_is_no_warning(repo: Path, kedge: Kedge) -> None:
+    put(repo, "id: T-1\ntitle: open", "a.task.yaml")
+    put(repo, "id: T-1\ntitle: old\nstatus: done", "old.task.yaml")
+    for command in ("list", "ready"):
+        assert kedge("task", command).err == ""
+    assert kedge("task", "claim", "T-1").err == ""
+    (line,) = kedge("task", "list", "--problems").out.splitlines()
+    assert line.endswith("a.task.yaml has the id 'T-1' already; it is listed as old_T-1")
+
+
 def test_many_problems_are_one_line_and_listed_on_request(repo: Path, kedge: Kedge) -> None:
     put(repo, "id: T-1\ntitle: open", "a.task.yaml")
     for number in range(20):

@@ -47,7 +47,7 @@ class TaskYaml:
         return files.lock(path, timeout=self.lock_timeout)
 
     def read(self) -> TaskListing:
-        warnings: list[str] = []
+        warnings, notes = list[str](), list[str]()
         self._qualified = {}
         read: list[tuple[Path, fields.TaskFile]] = []
         for path in self._files(self.directory, warnings):
@@ -61,23 +61,24 @@ class TaskYaml:
         self._paths = {task_id: pairs[0][0] for task_id, pairs in files_of.items()}
         for (first, _), *others in files_of.values():
             for path, file in others:
-                warnings.append(self._add_duplicate(first, path, file))
+                message = f"{self._name(path)}:{file.line}: {self._name(first)} has the id "
+                message += f"{file.task.id!r} already"
+                if file.task.finished:
+                    notes.append(f"{message}; it is listed as {self._add_finished(path, file)}")
+                else:
+                    warnings.append(message)
         tasks = self._list_tasks(read)
         used = Counter((f.task.status, f.status_word) for _, f in read if f.status_word)
         # the word that most files use, so that the project's other tools can still read them
         words = sorted(used, key=lambda pair: (used[pair], pair[1]))
         self._status_words = {status: word for status, word in words if word}
-        return TaskListing(tuple(tasks), tuple(warnings))
+        return TaskListing(tuple(tasks), tuple(warnings), tuple(notes))
 
-    def _add_duplicate(self, first: Path, path: Path, file: fields.TaskFile) -> str:
-        """Give a finished task an id of its own if another file has its id; return a warning."""
-        place, task_id = f"{self._name(path)}:{file.line}", file.task.id
-        message = f"{place}: {self._name(first)} has the id {task_id!r} already"
-        if not file.task.finished:
-            return message
-        own = self._qualify(path, task_id)
+    def _add_finished(self, path: Path, file: fields.TaskFile) -> TaskId:
+        """Give a finished task, whose id another file has too, an id of its own; return it."""
+        own = self._qualify(path, file.task.id)
         self._qualified[path], self._paths[own] = own, path
-        return f"{message}; it is listed as {own}"
+        return own
 
     def _qualify(self, path: Path, task_id: TaskId) -> TaskId:
         """Return an id that has the file's directory and name."""
