@@ -105,7 +105,7 @@ def _describe_row(row: dict[str, Any] | None, step: dict[str, Any] | None) -> st
     goal = shorten(row["goal"], _GOAL) or "nothing asked yet"
     about = f"{row['task']}: {goal}" if row["task"] else goal
     course = "on course" if row["course"] == "NORMAL" else row["course"]
-    parts = [f"{name} {about}", f"{row['score']:.3g}/10 {course}"]
+    parts = [f"{name} {about}", f"{row['score']:.2g}/10 {course}"]
     if step is not None:
         parts.append(_describe_verdict(step))
     return " · ".join(parts)

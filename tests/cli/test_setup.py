@@ -306,6 +306,7 @@ def test_replay_says_where_it_looked(repo: Path, kedge: Kedge, tmp_path: Path) -
     only = kedge("drift", "replay", "--all", "--agent", "codex", "--json", env=env).document
     assert only["data"] == []
     assert "/c/projects" not in only["warnings"][0]
+    assert only["warnings"][0].startswith("no session of Codex was found")
     (tmp_path / "empty").mkdir()
     ran = kedge("drift", "replay", str(tmp_path / "empty"))
     assert f"looked in {tmp_path}/empty" in ran.err

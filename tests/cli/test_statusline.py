@@ -93,7 +93,8 @@ def test_it_follows_a_session(project: Kedge) -> None:
     assert show(root).endswith(" · 10/10 on course · last: write src/auth/token.py, fine")
     call(project, 2, "db/schema.sql")
     line = show(root)
-    assert "/10 DRIFTED · last: write db/schema.sql, " in line
+    (session,) = project.json("drift", "status")
+    assert f" · {session['score']:.1f}/10 DRIFTED · last: write db/schema.sql, " in line
     assert "/10 intervene: limit, changes db/schema.sql, against “Don't touch" in line
     assert project("statusline", input=json.dumps(given(root))).out == line
 

@@ -155,6 +155,12 @@ def test_one_file_is_not_files(handed_over: Path, kedge: Kedge) -> None:
     assert "implementer: 1 file, +1" in kedge("context", "show", "t", "--role", "reviewer").out
 
 
+def test_a_snapshot_says_what_was_recorded(handed_over: Path, kedge: Kedge) -> None:
+    del handed_over
+    ran = kedge("context", "snapshot", "t", "--agent", "implementer")
+    assert ran.out.startswith("recorded what implementer left: 1 file, +1 -1 (tree ")
+
+
 def test_a_first_run_on_the_changed_tree_is_no_baseline(handed_over: Path, kedge: Kedge) -> None:
     ran = kedge("context", "record-qa", "t", "--agent", "implementer", "--", "true")
     assert "first run, on the changed tree" in ran.out

@@ -176,7 +176,7 @@ def test_a_whole_handoff_with_edits_at_each_step_and_drift(work: Kedge) -> None:
     (root / "src" / "a.py").write_text("one = 11\n")
     (root / "src" / "new.py").write_text("new = 1\n")
     ran = snapshot(work, "implementer", "--actor", "ada")
-    assert "implementer leaves 2 files, +2 -1 (tree " in ran.out
+    assert "recorded what implementer left: 2 files, +2 -1 (tree " in ran.out
     assert work("context", "verify", "t1").code == 0
 
     # An edit in between is found, path by path, and stops the reviewer.
@@ -362,7 +362,7 @@ def test_closing_warns_about_open_findings_and_archives_them(work: Kedge) -> Non
     work("context", "record-qa", "t1", "--agent", "implementer", "--", "false")
     ran = work("task", "close", "t1")
     assert "warning: reviewer had an open finding: very wrong" in ran.err
-    assert "warning: the last run failed: false" in ran.err
+    assert "warning: the check `false` failed when it last ran" in ran.err
     record = json.loads((work.directory / ".kedge" / "handoffs" / "t1.jsonl").read_text())
     assert record["findings"][0]["text"] == "very wrong"
 

@@ -42,6 +42,8 @@ def test_a_claim_between_agents_is_no_drift(names: tuple[str, str, Path], kedge:
     kedge("task", "claim", second)
     kedge("task", "block", second, "--type", "external", "--reason", "no wind")
     assert kedge("context", "verify", first, "--json").data["drift"] == []
+    says = "the working tree is what implementer left (unchanged)\n"
+    assert kedge("context", "verify", first).out == says
     kedge("context", "begin", first, "--agent", "reviewer")
 
 

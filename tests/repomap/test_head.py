@@ -141,6 +141,10 @@ def test_files_at_the_root_are_a_part() -> None:
     assert head(weights, structure=Structure()) == "cmd/ (5 files) · ./ (5)"
 
 
+def test_a_single_file_is_not_called_files() -> None:
+    assert head(spread(src=1), structure=Structure()) == "src/ (1 file)"
+
+
 def test_tests_are_listed_but_not_opened_before_the_code() -> None:
     weights = spread(tests__a=300, tests__b=300, src__x=40, src__y=40)
     assert "src/ (80 files): x/ (40) · y/ (40)\ntests/ (600)" in head(weights, 500, Structure())

@@ -572,8 +572,9 @@ def test_a_dry_run_lists_ready_and_waiting_tasks(harness: RunHarness) -> None:
     harness.task("Then this", "t2", "--depends", "t1")
     agent = harness.plays(OK)
     ran = harness.run("--dry-run")
-    assert "t1  Make it ok" in ran.out
-    assert "waits for t1" in ran.out
+    ready, _, waiting = ran.out.partition("not ready:\n")
+    assert ready == "would run claude as implementer on:\n  t1  Make it ok\n"
+    assert waiting == "  t2  Then this  (waits for t1, which is open)\n"
     assert agent.calls == []
     assert harness.state("t1") == "open"
 

@@ -164,7 +164,7 @@ def snapshot(
     for title, paths in (("out of scope", kept.outside), ("deleted in scope", kept.vanished)):
         handoff.warnings += [f"{title}: {', '.join(paths[:10])}"] if paths else []
     files = count_noun(kept.files, "file")
-    text = f"{agent} leaves {files}, +{kept.added} -{kept.deleted} (tree {kept.tree})"
+    text = f"recorded what {agent} left: {files}, +{kept.added} -{kept.deleted} (tree {kept.tree})"
     return Reply({"agent": agent, **context.data()["coordination"][agent]}, text, handoff.warnings)
 
 

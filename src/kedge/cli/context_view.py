@@ -17,7 +17,7 @@ def describe_frozen(context: TaskContext) -> str:
     """Return one line that says what was frozen."""
     task = context.immutable["task_snapshot"]
     count = len(task["acceptance_criteria"])
-    criteria = "1 criterion" if count == 1 else f"{count} criteria"
+    criteria = count_noun(count, "criterion", "criteria")
     scope = ", ".join(context.immutable["repo_paths"]) or "everything"
     checks = ", ".join(context.immutable["validation_baseline"]["commands"]) or "none"
     base = str(context.git.get("head") or "no commit")[:10]

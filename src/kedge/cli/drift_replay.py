@@ -24,6 +24,7 @@ from kedge.host.text import count_noun, shorten
 _LEVELS = ("nudge", "correct", "intervene", "halt")
 _MAX_TEXT = 200  # characters of a goal or of evidence
 _MEGABYTE = 1_000_000
+_TITLES = {"claude": "Claude Code", "codex": "Codex"}
 
 
 @click.command(cls=KedgeCommand)
@@ -72,7 +73,7 @@ def _explain_nothing(edge: Edge, paths: tuple[Path, ...], agent: str | None, fou
     if found:
         what = f"{count_noun(found, 'session')} found, but none as --since and --agent ask for"
     else:
-        what = "no session of Claude Code or Codex was found"
+        what = f"no session of {_TITLES[agent] if agent else 'Claude Code or Codex'} was found"
     if paths:
         return f"{what}; looked in {', '.join(map(str, paths))}"
     root = edge.project().root

@@ -116,7 +116,7 @@ def lint(edge: Edge, directory: str | None, every: bool) -> Reply:
     one = "kedge feature lint DIR lists those of one feature"
     raise CheckFound(
         f"{count_noun(len(findings), 'problem')} in the documents of "
-        f"{len({one.feature for one in findings})} of {checked} features{note}",
+        f"{len({one.feature for one in findings})} of {count_noun(checked, 'feature')}{note}",
         hint=f"{one}, --all every one" if is_long else "each line says what to do",
         data=[asdict(one) | {"path": where[one.feature]} for one in findings],
     )

@@ -16,6 +16,7 @@ from kedge.cli.plain import clean, table
 from kedge.context.diff import make_patch
 from kedge.errors import CheckFound, UsageError
 from kedge.host.clock import now
+from kedge.host.text import count_noun
 from kedge.host.tokens import count
 from kedge.knowledge.bank import anchors, observations, operations
 from kedge.knowledge.bank import check as checks
@@ -184,7 +185,7 @@ def stale(
         if every or staleness.state == STALE:
             rows.append({**_entry_data(bank, one), **asdict(staleness)})
     if unknown and not every:
-        entries = "1 entry" if unknown == 1 else f"{unknown} entries"
+        entries = count_noun(unknown, "entry", "entries")
         edge.warn(f"the age of {entries} is not known: kedge knowledge stale --all lists them")
 
     def text() -> str:
@@ -209,17 +210,16 @@ def retire(edge: Edge, name: str, reason: str, allow: tuple[str, ...]) -> Reply:
 def check(edge: Edge, after: int | None) -> Reply:
     """Find stale, duplicate and orphaned entries; exit with 4 if there are any."""
     bank = _open_bank(edge)
-    count = len(bank.entries())
+    entries = count_noun(len(bank.entries()), "entry", "entries")
     defects, unknown = checks.find_defects(bank, after or bank.stale_after)
     edge.warn(*bank.warnings, *unknown)
     if not defects:
-        entries = f"{count} entr{'ies' if count != 1 else 'y'}"
         return Reply([], f"{entries} checked, no problems")
     for one in defects:
         line = f"{one.file}:{one.line}: {one.name}: {one.message}: {one.hint}"
         write(clean(line.replace("\n", " ")) + "\n")
     raise CheckFound(
-        f"{len(defects)} problem{'s' if len(defects) != 1 else ''} in {count} entries",
+        f"{count_noun(len(defects), 'problem')} in {entries}",
         hint="each line says what to do",
         data=[asdict(one) for one in defects],
     )

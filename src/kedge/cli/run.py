@@ -143,6 +143,7 @@ def _plan_reply(edge: Edge, project: Project, settings: Settings, wanted: RunOpt
     }
     lines = [f"would run {wanted.agent} as {', '.join(wanted.roles)} on:"]
     lines += [f"  {one.id}  {one.title}" for one in ready] or ["  nothing: no task is ready"]
+    lines += ["not ready:"] if waiting else []
     lines += [f"  {one['task']}  {one['title']}  ({one['why']})" for one in waiting]
     return Reply(data, "\n".join(lines))
 

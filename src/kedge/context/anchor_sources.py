@@ -17,7 +17,7 @@ from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError
 from kedge.host import files, tokens
 from kedge.host.redact import redact
-from kedge.host.text import shorten
+from kedge.host.text import count_noun, shorten
 from kedge.model.attempt import Attempt, Outcome
 from kedge.model.task import Status, Task
 from kedge.tasks import rules
@@ -273,8 +273,9 @@ def _document_part(source: str, title: str, text: str, name: str, workspace: Wor
     if len(lines) <= most:
         return TextPart(source, title, text, more=more)
     left = tokens.count("\n".join(lines[most:]))
-    kept = [*lines[:most], f"[… {len(lines) - most} lines left out; `{more}` prints all]"]
-    why = f"{len(lines) - most} lines above anchor.max_prompt_lines"
+    count = count_noun(len(lines) - most, "line")
+    kept = [*lines[:most], f"[… {count} left out; `{more}` prints all]"]
+    why = f"{count} above anchor.max_prompt_lines"
     return TextPart(source, title, "\n".join(kept), more=more, left_out=left, why=why)
 
 

@@ -194,7 +194,7 @@ _HANDOFF = Chapter(
         Command("echo 'From 7 nights on, a berth costs 10 % less.' >>README.md"),
         Command(
             "kedge context snapshot prices --agent implementer",
-            [Line("implementer leaves 1 file", "kept byte for byte, without a commit")],
+            [Line("recorded what implementer left", "kept byte for byte, without a commit")],
         ),
         Command("sed -i.bak 's/10 %/50 %/' README.md && rm README.md.bak"),
         Command(

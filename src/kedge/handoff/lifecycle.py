@@ -146,7 +146,9 @@ def find_unfinished(context: TaskContext) -> list[str]:
     messages += [f"there was open drift: {event.what}" for event in context.open_drift]
     last = {str(one["command"]): one for one in context.checks}
     messages += [
-        f"the last run failed: {name}" for name, one in last.items() if one.get("exit_code")
+        f"the check `{name}` failed when it last ran"
+        for name, one in last.items()
+        if one.get("exit_code")
     ]
     return messages
 

@@ -249,7 +249,9 @@ class HandoffOperations:
         self.verified_tree = now
         changes = list_foreign(self.project, record.tree, now)
         rows = tuple(describe_change(one, in_scope) for one in changes)
-        what = str(snapshots.describe(self.project, record.tree, record.head, now))
+        # kedge's own edits are not a change
+        seen = now if rows else record.tree
+        what = str(snapshots.describe(self.project, record.tree, record.head, seen))
         return Verification(name, record, now, what, rows)
 
     def require_unchanged(self, expected: str | None) -> Verification:

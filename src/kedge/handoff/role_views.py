@@ -129,7 +129,7 @@ def _snapshot_line(one: dict[str, Any]) -> str:
 def _drift_line(one: dict[str, Any]) -> str:
     note = f": {one['note']}" if one["note"] else ""
     were = "1 path was" if one["paths"] == 1 else f"{one['paths']} paths were"
-    return f"{were} changed after {one['since']}; {one['state']}{note}"
+    return f"{were} changed after {one['since']} had finished; {one['state']}{note}"
 
 
 def _check(one: Any) -> dict[str, Any]:

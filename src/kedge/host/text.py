@@ -18,6 +18,6 @@ def shorten(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def count_noun(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun: `1 file`, `1,200 files`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"

@@ -14,6 +14,7 @@ from kedge import __version__
 from kedge.errors import FileError
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.text import count_noun
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
 from kedge.repomap.listing import Listing, list_files
@@ -114,7 +115,8 @@ def _build_map(
     data = _to_json(rendered, overview, reader, finder, budget, scores)
     problems = [*overview.structure.problems, *reader.failed.values()]
     if overview.unprintable:
-        problems.append(f"{overview.unprintable} files whose names cannot be printed are left out")
+        count = count_noun(overview.unprintable, "file")
+        problems.append(f"left out {count} whose name cannot be printed")
     return Map(rendered.text, data, problems, tree.settled)
 
 

@@ -233,7 +233,7 @@ class _Tree:
         largest = self._code.parts[0] if self._code.parts else self._code
         is_first = largest in closed[:1] and not is_aside(largest.path)
         lines = [*rest, *lines] if is_first else [*lines, *rest]
-        return [_COUNT.sub(r"(\1 files)", line, count=1) for line in lines[:1]] + lines[1:]
+        return [_COUNT.sub(_name_unit, line, count=1) for line in lines[:1]] + lines[1:]
 
     def _name(self, part: Part, above: str, *, whole: bool = False) -> str:
         name = part.path if whole or not above else part.path[len(above) + 1 :]
@@ -263,6 +263,10 @@ def _names_parts(what: str, part: Part) -> bool:
     """True if the description only lists what is inside."""
     inside = {name for one in part.parts for name in one.path.split("/")}
     return all(name.rpartition("/")[2] in inside for name in what.rstrip("…").split(", "))
+
+
+def _name_unit(count: re.Match[str]) -> str:
+    return "(1 file)" if count[1] == "1" else f"({count[1]} files)"
 
 
 def _cut(what: str) -> str:

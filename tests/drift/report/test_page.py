@@ -234,7 +234,7 @@ def test_ten_thousand_steps_make_a_page_of_a_few_megabytes() -> None:
         assert len(said) == page.MESSAGES
         assert (said[0], said[-1]) == (1, 500)
         assert b"100 messages left out" in data
-        assert (b"among others" in data) == (every < 25)
+        assert (b"grouped with others" in data) == (every < 25)
 
 
 def test_the_gravest_steps_get_marks() -> None:

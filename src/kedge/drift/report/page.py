@@ -12,7 +12,7 @@ from kedge.drift.report.chart import ANSWERS, RANGES, SIGNS, render_chart
 from kedge.drift.report.markup import Html, join, tag
 from kedge.drift.report.story import render_badge, render_story, render_time
 from kedge.drift.report.timeline import Mark, MessageMark, StrayMark, build_marks, find_worst
-from kedge.host.text import shorten
+from kedge.host.text import count_noun, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,8 +73,9 @@ def _render_summary(accounts: Sequence[Account]) -> Html:
     strayed = sum(len(each.events) for each in accounts)
     review = sum(each.session.needs_review for each in accounts)
     last = max((each.session.checked_at for each in accounts), default="")
-    counts = f"{_count(len(accounts), 'session')}, {_count(steps, 'step')}, {strayed} strayed"
-    ask = f"{_count(review, 'session')} to review" if review else "nothing to review"
+    counts = f"{count_noun(len(accounts), 'session')}, {count_noun(steps, 'step')}"
+    counts += f", {strayed} strayed"
+    ask = f"{count_noun(review, 'session')} to review" if review else "nothing to review"
     return tag(
         "p", f"{counts}; ", tag("strong", ask), ". Up to ", render_time(last, day=True), " UTC."
     )
@@ -171,8 +172,8 @@ def _render_omissions(account: Account, found: Sequence[Mark]) -> Iterator[Html]
     strays = len(account.events) - sum(isinstance(mark, StrayMark) for mark in found)
     messages = len(account.revisions) - sum(isinstance(mark, MessageMark) for mark in found)
     notes = [
-        *([f"{_count(strays, 'straying')} among others"] if strays > 0 else []),
-        *([f"{_count(messages, 'message')} left out"] if messages else []),
+        *([f"{count_noun(strays, 'drifting step')} grouped with others"] if strays > 0 else []),
+        *([f"{count_noun(messages, 'message')} left out"] if messages else []),
     ]
     if notes:
         command = tag("code", f"kedge drift explain {account.session.short} --json")
@@ -215,7 +216,3 @@ def _render_items(found: Sequence[str]) -> Html:
     left = len(found) - _MANY
     more = [tag("li", f"and {left} before: kedge drift explain")] if left > 0 else []
     return tag("ul", *more, *(tag("li", shorten(one, 2 * _GOAL)) for one in found[-_MANY:]))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kedge.host.text import count_noun
 from kedge.knowledge.bank import similarity, titles
 from kedge.knowledge.bank.anchors import DRIFTED, ORPHANED
 from kedge.knowledge.bank.bank import Bank
@@ -66,7 +67,7 @@ def find_defects(bank: Bank, after: int) -> tuple[list[Defect], list[str]]:
     states = ((entry, assess_staleness(entry, bank.completions, after).state) for entry in every)
     unknown = [printable(entry.name) for entry, state in states if state == UNKNOWN]
     names = ", ".join(unknown[:_NAMED]) + (" …" if len(unknown) > _NAMED else "")
-    entries = "1 entry" if len(unknown) == 1 else f"{len(unknown)} entries"
+    entries = count_noun(len(unknown), "entry", "entries")
     return defects, [f"the age of {entries} is unknown: {names}"] if unknown else []
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from kedge.host.text import count_noun
 from kedge.repomap.project.formats import as_table, as_texts, printable_items
 from kedge.repomap.project.globs import expand
-from kedge.repomap.project.parts import Findings, count_noun
+from kedge.repomap.project.parts import Findings
 from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 

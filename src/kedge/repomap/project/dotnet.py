@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from shlex import quote
 
+from kedge.host.text import count_noun
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import find_tags, strip_xml_comments
 from kedge.repomap.project.frameworks import select_notable
-from kedge.repomap.project.parts import Findings, base, count_noun, format_stack, parent
+from kedge.repomap.project.parts import Findings, base, format_stack, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 _SHARED = ("Directory.Packages.props", "Directory.Build.props", "global.json")

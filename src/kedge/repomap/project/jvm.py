@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from kedge.host.text import count_noun
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import as_text, find_tags, strip_xml_comments
 from kedge.repomap.project.frameworks import select_notable
 from kedge.repomap.project.gradle import GRADLE_FILES, GradleBuild, open_gradle
-from kedge.repomap.project.parts import Findings, Kind, count_noun, format_stack, join, parent
+from kedge.repomap.project.parts import Findings, Kind, format_stack, join, parent
 from kedge.repomap.project.project_files import ProjectFiles
 
 _MAVEN_GOALS: tuple[tuple[str, Kind, str, int], ...] = (

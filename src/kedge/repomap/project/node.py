@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
+from kedge.host.text import count_noun
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import (
     Table,
@@ -18,7 +19,7 @@ from kedge.repomap.project.formats import (
 from kedge.repomap.project.frameworks import lowest_version, major_version, select_notable
 from kedge.repomap.project.globs import expand
 from kedge.repomap.project.node_entries import add_entries, add_page
-from kedge.repomap.project.parts import Findings, count_noun, format_stack, join
+from kedge.repomap.project.parts import Findings, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 from kedge.repomap.project.targets import Target, add_targets
 

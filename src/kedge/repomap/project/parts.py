@@ -129,10 +129,6 @@ def format_stack(
     return f"{line} ({details})" if details else line
 
 
-def count_noun(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def join(directory: str, name: str) -> str:
     return f"{directory}/{name}" if directory else name
 

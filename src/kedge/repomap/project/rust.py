@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
+from kedge.host.text import count_noun
 from kedge.repomap.project.census import is_aside
 from kedge.repomap.project.formats import (
     Table,
@@ -15,7 +16,7 @@ from kedge.repomap.project.formats import (
 )
 from kedge.repomap.project.frameworks import major_version, select_notable
 from kedge.repomap.project.globs import expand
-from kedge.repomap.project.parts import Findings, base, count_noun, format_stack, join
+from kedge.repomap.project.parts import Findings, base, format_stack, join
 from kedge.repomap.project.project_files import ProjectFiles
 
 MOST_MANIFESTS = 8
