@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import json
 import os
 import random
@@ -11,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +29,8 @@ from kedge.demo import project
 LONGEST = 60.0  # seconds of CPU, on a machine of its time
 PATIENCE = 300.0  # seconds: a guard against hanging, not a measurement
 POINTS = 20
-FIRST_PART = 6.0  # seconds; within it the agent is at work
+SHORTEST = 0.3  # seconds; before that, Python is being started
+LAST_PART = 1.0  # seconds; within it the demo may be over before it is interrupted
 
 
 @dataclass(frozen=True)
@@ -303,31 +307,56 @@ def test_a_missing_client_is_named(demo: Demo) -> None:
     assert demo.list_left() == []
 
 
-def interrupt_after(
-    demo: Demo, seconds: float, number: signal.Signals, *args: str, **more: str
-) -> None:
-    child = demo.start("demo", *args, **more)
-    time.sleep(seconds)
-    child.send_signal(number)
-    out, err = child.communicate(timeout=PATIENCE)
-    assert child.returncode in (130, -number), (seconds, out[-500:], err)
-    assert b"Traceback" not in err, (seconds, err)
-    assert demo.list_left() == [], seconds
+@dataclass(frozen=True)
+class Moment:
+    """A moment in the demo: some seconds after a number of lines."""
+
+    lines: int
+    seconds: float
+
+
+@functools.cache
+def time_lines(path: str, *args: str) -> list[float]:
+    """Run the demo once, and return when each line came, in seconds."""
+    with tempfile.TemporaryDirectory() as place:
+        begin = time.monotonic()
+        with Demo(Path(place)).start("demo", *args, path=path) as child:
+            assert child.stdout is not None
+            times = [time.monotonic() - begin for _ in child.stdout]
+        assert child.returncode == 0
+    return times
+
+
+def choose_moment(*args: str, path: str = os.environ["PATH"]) -> Moment:
+    """Choose a moment between the start and the last command, each as likely as any other.
+
+    By lines, because the time that a demo takes depends on what else the machine does.
+    """
+    times = [0.0, *time_lines(path, *args)]
+    before_end = next(n for n, at in enumerate(times) if times[-1] - at < LAST_PART)
+    at = random.Random(os.urandom(8)).uniform(SHORTEST, times[before_end])
+    lines = bisect.bisect_right(times, at) - 1
+    return Moment(lines, at - times[lines])
+
+
+def interrupt(demo: Demo, moment: Moment, number: signal.Signals, *args: str, **more: str) -> None:
+    with demo.start("demo", *args, **more) as child:
+        assert child.stdout is not None
+        for _ in range(moment.lines):
+            assert child.stdout.readline(), moment
+        time.sleep(moment.seconds)
+        child.send_signal(number)
+        out, err = child.communicate(timeout=PATIENCE)
+    assert child.returncode in (130, -number), (moment, out[-500:], err)
+    assert b"Traceback" not in err, (moment, err)
+    assert demo.list_left() == [], moment
 
 
 @pytest.mark.parametrize("number", range(POINTS))
 def test_an_interrupt_leaves_nothing(demo: Demo, number: int) -> None:
-    ending = (signal.SIGINT, signal.SIGTERM)[number % 2]
-    seconds = random.Random(os.urandom(8)).uniform(0.3, FIRST_PART)
-    interrupt_after(demo, seconds, ending, *(["--keep"] if number % 3 == 0 else []))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("number", range(POINTS))
-def test_a_late_interrupt_leaves_nothing(demo: Demo, number: int) -> None:
-    ending = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)[number % 3]
-    seconds = random.Random(os.urandom(8)).uniform(FIRST_PART, 3 * FIRST_PART)
-    interrupt_after(demo, seconds, ending)
+    """At any moment, from the first second to the last command."""
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[number % 3]
+    interrupt(demo, choose_moment(), ending, *(["--keep"] if number % 4 == 0 else []))
 
 
 @pytest.mark.long
@@ -336,8 +365,8 @@ def test_an_interrupted_client_leaves_nothing(demo: Demo, number: int) -> None:
     agent = ("claude", "codex")[number % 2]
     program(agent)
     path = os.pathsep.join([str(PROGRAMS), os.environ["PATH"]])
-    seconds = random.Random(os.urandom(8)).uniform(FIRST_PART / 2, 3 * FIRST_PART)
-    interrupt_after(demo, seconds, signal.SIGTERM, "--agent", agent, path=path)
+    moment = choose_moment("--agent", agent, path=path)
+    interrupt(demo, moment, signal.SIGTERM, "--agent", agent, path=path)
 
 
 def test_a_reader_that_goes_away_leaves_nothing(demo: Demo) -> None:
