@@ -59,6 +59,14 @@ def test_without_an_agent_each_command_names_the_step_that_helps(repo: Path, ked
     assert not (repo / ".claude").exists()
 
 
+def test_the_hooks_of_an_agent_on_another_machine_are_no_problem(kedge: Kedge) -> None:
+    kedge("init", "--agent", "codex")
+    rows = [line.split("\t") for line in kedge("doctor").out.splitlines()]
+    hooks = {text: level for level, what, text, *_ in rows if what == "hooks"}
+    assert hooks["Codex does not trust this project and ignores its .codex directory"] == "note"
+    assert hooks["Codex: installed in .codex/hooks.json; it is not on this machine"] == "fine"
+
+
 def test_hooks_can_be_installed_for_several_agents(repo: Path, kedge: Kedge) -> None:
     kedge("init", "--agent", "claude", "--agent", "codex")
     assert (repo / ".claude" / "settings.local.json").exists()

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Kedge, in_time
 
-from kedge.errors import BrokenTasks, LockTimeout, ReadOnly, WrongState
+from kedge.errors import BrokenTasks, LockTimeout, ReadOnly, TaskNotFound, WrongState
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, BlockType, Status, Task, validate
 from kedge.tasks.backend import Backend, TaskChange
@@ -201,6 +201,9 @@ def test_features_with_the_same_number_are_named_by_their_folders(tmp_path: Path
     assert ids == ["002-dock", "002-dock-1", "002-sail", "002-sail-1", "003", "003-1"]
     board(tmp_path).claim("002-sail-1", "ada")
     assert board(tmp_path).get("002-sail-1").assignee == "ada"
+    with pytest.raises(TaskNotFound) as refused:
+        board(tmp_path).get("002-1")
+    assert refused.value.hint == "did you mean '002-dock-1' or '002-sail-1'?"
 
 
 def test_each_unreadable_file_or_task_gives_one_warning(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator
     problems = agent.find_problems(project)
     for problem in problems:
         what, _, fix = problem.rpartition("; ")
-        yield Diagnosis("hooks", "problem", what, fix)
+        yield Diagnosis("hooks", "problem" if program else "note", what, fix)
     if program is None:
         yield diagnose_fine(
             "hooks", f"{agent.TITLE}: installed in {installed_in[0]}; it is not on this machine"

@@ -16,6 +16,7 @@ EPIC_DONE = "all its tasks are done"
 UNPROVEN = "unproven"  # the label of a task that was closed although its checks were not green
 
 _DIGITS = re.compile(r"(\d+)")
+_MOST_SUGGESTED = 3
 
 
 def sort_key(task: Task) -> tuple[str, list[str | int]]:
@@ -264,5 +265,14 @@ def _list_some(ids: list[TaskId], most: int = 5) -> str:
 def _suggest(task_id: str, tasks: Tasks) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(task_id, list(tasks), n=1)
-    return f"did you mean {close[0]!r}?" if close else "kedge task list shows all ids"
+    # 008-8.2 where two features have the number 008: 008-mooring-8.2
+    close = [one for one in tasks if _has_words(one, task_id)][:_MOST_SUGGESTED]
+    close = close or get_close_matches(task_id, list(tasks), n=1)
+    shown = " or ".join(map(repr, close))
+    return f"did you mean {shown}?" if close else "kedge task list shows all ids"
+
+
+def _has_words(task_id: str, wanted: str) -> bool:
+    """True if the id has all words of another one, in the same order."""
+    words = iter(task_id.split("-"))
+    return "-" in wanted and all(word in words for word in wanted.split("-"))
