@@ -41,6 +41,17 @@ def test_relative_links_point_to_files() -> None:
                 assert (page.parent / link).exists(), f"{page.relative_to(TOP)}: {link}"
 
 
+def test_the_readme_fits_one_screen() -> None:
+    """What it is, how to install it, two commands, the demo's picture, where to go on."""
+    text = (TOP / "README.md").read_text()
+    assert len(text.splitlines()) <= 64
+    for line in ("pipx install .", "uv tool install .", "pip install ."):
+        assert f"\n{line}\n" in text
+    assert re.findall(r"^kedge (\w+)", text, re.MULTILINE) == ["demo", "init"]
+    assert "$ kedge run " in text  # the picture, which tests/demo compares with the real demo
+    assert text.count("](docs/") > 10
+
+
 def console(page: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the kedge commands of a page, each with the output that the page shows."""
     for block in re.findall(r"```console\n(.*?)```", (TOP / page).read_text(), re.DOTALL):

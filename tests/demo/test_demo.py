@@ -176,7 +176,7 @@ def check_every_false_claim_was_found_out(kept: Kept) -> None:
         "overlap": ["failed-checks", "done"],
     }
     for task in ("boats", "overlap"):
-        assert "It said that all is complete, but" in kept.attempts(task)[0]["reason"]
+        assert "The agent said it was done, but" in kept.attempts(task)[0]["reason"]
     assert "weakened check" in kept.attempts("discount")[0]["reason"]
     assert "skip" not in (kept.root / "tests" / "test_fees.py").read_text()
     assert "steps strayed, at worst" in kept.kedge("log", "show", "discount").out

@@ -234,7 +234,7 @@ def test_a_failed_check_is_reported_within_the_call_and_in_the_next_prompt(
     assert "`sh check.sh quay.txt` did not pass since the last change" in requests[2].given
     assert "WHAT WENT WRONG" not in requests[2].given
     again = texts(model, 1, "user")
-    assert "It said that all is complete, but `sh check.sh quay.txt` failed" in again
+    assert "The agent said it was done, but `sh check.sh quay.txt` failed" in again
     assert "E: there is no quay.txt" in again
 
 

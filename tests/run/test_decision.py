@@ -106,9 +106,9 @@ def test_a_tree_without_changes_is_not_done() -> None:
 
 def test_a_promise_without_proof_is_held_against_the_agent() -> None:
     unchanged = decide(PROMISED, replace(GREEN, files=()))
-    assert unchanged.reason == "It said that all is complete, but nothing was changed"
+    assert unchanged.reason == "The agent said it was done, but nothing was changed"
     failed = decide(PROMISED, replace(GREEN, failed=(("make test", "log"),)))
-    assert failed.reason == "It said that all is complete, but `make test` failed"
+    assert failed.reason == "The agent said it was done, but `make test` failed"
 
 
 def test_files_outside_the_scope_are_named_up_to_five() -> None:

@@ -1,4 +1,4 @@
-"""`kedge demo`: an agent strays, claims and fails, and kedge notices; in a scratch repository."""
+"""`kedge demo`: in a scratch repository, an agent strays and kedge catches it."""
 
 from __future__ import annotations
 

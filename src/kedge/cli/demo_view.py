@@ -19,8 +19,8 @@ _MOST_COLUMNS = 110
 _BOLD, _FAINT, _GREEN, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
 _INTRODUCTION = (
     "kedge keeps coding agents on course: it tells them what matters, watches what they do, and"
-    " proves what they leave. Here an agent works that strays, claims and fails. Nothing is"
-    " staged: a $ is a command that runs now, a │ is what it prints, a ╰ is what that means."
+    " proves what they leave. Here an agent strays, and says it is done when it is not. Nothing is"
+    " staged: $ is a command that runs now, │ is what it prints, ╰ what that means."
 )
 
 
@@ -64,9 +64,11 @@ class DemoView:
 
     def end(self, path: str | None, report: str | None) -> None:
         self._say("")
-        self._wrap(f"That was all, in {time.monotonic() - self._begin:.0f} seconds.")
+        self._wrap(f"The end, after {time.monotonic() - self._begin:.0f} seconds.")
         if path is None:
-            self._wrap("Nothing of it is left. kedge demo --keep leaves the project and the page.")
+            self._wrap(
+                "Everything was removed again. kedge demo --keep keeps the project and the page."
+            )
         else:
             self._say(f"The project: {path}")
             self._say(f"The page:    {report}")

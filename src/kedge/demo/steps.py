@@ -84,7 +84,7 @@ _AGENTS = {
     "claude": ("claude", "It is Claude Code, with a model that plays a script: you need no key."),
     "codex": ("codex", "It is Codex, with a model that plays a script: you need no key."),
 }
-_CLAIMED = "It said that all is complete, but"
+_CLAIMED = "The agent said it was done, but"
 
 
 def _describe_run(client: str) -> Chapter:
@@ -104,20 +104,26 @@ def _describe_run(client: str) -> Chapter:
                     ),
                     Line(
                         "done: .*green on tree",
-                        "proven: kedge itself ran the check, on these very files",
+                        "proven: kedge ran the check itself, on exactly these files",
                     ),
                     Line("committed as"),
                     Line("^boats: "),
                     Line(f"no-change: {_CLAIMED}", "it claims to be done, and has done nothing"),
                     Line(f"failed-checks: {_CLAIMED}", "it claims it again, and the check fails"),
-                    Line("failed", "two attempts, then failed: no failure is sold as success"),
+                    Line(
+                        "failed",
+                        "two attempts and no proof: the task has failed, and kedge says so",
+                    ),
                     Line("unfinished work is saved"),
                     Line("^overlap: "),
                     Line(
                         f"failed-checks: {_CLAIMED}",
                         "a false claim again; the next prompt holds the log",
                     ),
-                    Line("done: .*green on tree", "with that, the second attempt is right: proven"),
+                    Line(
+                        "done: .*green on tree",
+                        "with that log, the second attempt is right: proven",
+                    ),
                     Line("committed as"),
                     Line("2 done, 1 failed"),
                 ],
@@ -142,12 +148,12 @@ _STRAYED = Chapter(
                 Line("limit .*data/", "what the task says, against what it did"),
                 Line(
                     "the user was asked|the call was denied",
-                    "asked for a Yes, and nobody was there to give it",
+                    "it needed your Yes, and nobody was there to give it",
                 ),
                 Line("told: "),
                 Line(r"edit berths/bookings\.py"),
                 Line("scope .*bookings", "a file of another task"),
-                Line("recovered: at step", "told at once, and back on course at that step"),
+                Line("recovered: at step", "corrected at once, and back on course by that step"),
                 Line("told: "),
                 Line(r"edit tests/test_fees\.py"),
                 Line(
@@ -199,7 +205,11 @@ _HANDOFF = Chapter(
         Command("sed -i.bak 's/10 %/50 %/' README.md && rm README.md.bak"),
         Command(
             "kedge context begin prices --agent reviewer",
-            [Line("README.md", "found: nobody reviews what the implementer did not leave")],
+            [
+                Line(
+                    "README.md", "found: the reviewer may only start from what the implementer left"
+                )
+            ],
             code=4,
         ),
         Command(

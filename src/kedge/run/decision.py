@@ -21,7 +21,7 @@ from kedge.run.outcomes import INTERRUPTED, StopCode
 
 _STOPPED = {
     StopCode.TIME: (Outcome.TIME_LIMIT, "the run's time limit was reached"),
-    "idle": (Outcome.SILENT, "the agent was silent for too long and was ended"),
+    "idle": (Outcome.SILENT, "the agent was silent for too long and was stopped"),
     StopCode.BUDGET: (Outcome.BUDGET, "the budget is used up"),
     StopCode.INTERRUPTED: (Outcome.INTERRUPTED, INTERRUPTED.text),
     "cancelled": (Outcome.INTERRUPTED, INTERRUPTED.text),
@@ -115,10 +115,11 @@ def decide_without_proof(finished: Finished, stopped: str | None) -> Decision | 
 
 def decide(finished: Finished, proof: Proof) -> Decision:
     """Decide what an implementer's call came to, after the agent ended normally."""
-    claim = "It said that all is complete, but " if claims.has_promise(finished.text) else ""
+    claim = "The agent said it was done, but " if claims.has_promise(finished.text) else ""
     tried = (shorten(redact(finished.text), 300),) if finished.text.strip() else ()
     if not proof.files:
-        return Decision(Outcome.NO_CHANGE, f"{claim}nothing was changed".capitalize(), tried)
+        reason = f"{claim}nothing was changed" if claim else "Nothing was changed"
+        return Decision(Outcome.NO_CHANGE, reason, tried)
     if proof.outside:
         paths = ", ".join(proof.outside[:_MOST_PATHS])
         more = len(proof.outside) - _MOST_PATHS
