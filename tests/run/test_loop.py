@@ -106,6 +106,7 @@ def test_a_failure_is_told_once(harness: RunHarness) -> None:
     assert harness.outcomes("t1") == ["no-change", "failed-checks", "done"]
     last = harness.prompts[2]
     assert last.count("`sh check.sh` failed") == 1
+    assert "Check failed: " not in last  # the reason says so
     assert last.count("Nothing was changed") == 1
     assert last.count("## PREVIOUS ATTEMPTS") == 1
     assert "Progress Notes" not in last

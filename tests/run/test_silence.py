@@ -64,3 +64,10 @@ def test_the_summary_names_all_changed_files(harness: RunHarness) -> None:
     summary = harness.events(harness.run("--json"))[-1]
     assert summary["files"] == ["no", "ok", "two"]
     assert [one["files"] for one in summary["results"]] == [["no", "ok"], ["two"]]
+
+
+def test_the_summary_in_a_pipe_names_the_changed_files(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.plays({"write": {"no": "x", "ok": "x"}})
+    ran = harness.run()
+    assert "\nchanged: no, ok\n" in ran.out + ran.err
