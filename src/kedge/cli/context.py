@@ -144,7 +144,7 @@ def begin(
         context = handoff.begin(
             check_agent_name(agent), target.find_task(), accept_stale=accept_stale, session=session
         )
-    return Reply(context.data(), f"{agent} is at work on {task}", handoff.warnings)
+    return Reply(context.data(), f"{agent} has started on {task}", handoff.warnings)
 
 
 @command.command()

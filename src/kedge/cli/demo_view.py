@@ -66,9 +66,7 @@ class DemoView:
         self._say("")
         self._wrap(f"The end, after {time.monotonic() - self._begin:.0f} seconds.")
         if path is None:
-            self._wrap(
-                "Everything was removed again. kedge demo --keep keeps the project."
-            )
+            self._wrap("Everything was removed again. kedge demo --keep keeps the project.")
         else:
             self._say(f"The project: {path}")
             self._say(f"The page:    {report}")

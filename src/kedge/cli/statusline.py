@@ -15,11 +15,9 @@ from kedge.errors import UsageError
     "--in-place-of",
     "instead",
     metavar="JSON",
-    help="Also run this command, which stood in the same settings.",
+    help="Also run this command, which was in the same settings before.",
 )
-@click.option(
-    "--beside", metavar="JSON", help="Also run this command, which stands in other settings."
-)
+@click.option("--beside", metavar="JSON", help="Also run this command, from other settings.")
 def command(_: Edge, instead: str | None, beside: str | None) -> Reply:
     """Print Claude Code's status line; called by Claude Code."""
     import sys

@@ -145,7 +145,7 @@ def _refuse(edge: Edge, task: Task, done: CheckProof, handoff: HandoffOperations
     names = ", ".join(f"`{one['command']}`" for one in done.failed)
     raise NotProven(
         f"{task.id} is not done: {names} failed",
-        hint=f"mend that and close it again, or `kedge task block {task.id}`; "
+        hint=f"fix it and close the task again, or `kedge task block {task.id}`; "
         "a person can close it with --unproven --reason WHY",
         data={"checks": [proof.summarise_check(one) for one in done.results]},
     )

@@ -216,7 +216,7 @@ _HANDOFF = Chapter(
             "kedge context resolve prices --revert --note 'nobody agreed to 50 %'",
             [Line("reverted", "the file is as it was, and the note is on record")],
         ),
-        Command("kedge context begin prices --agent reviewer", [Line("reviewer is at work")]),
+        Command("kedge context begin prices --agent reviewer", [Line("reviewer has started")]),
         Command("kedge context record-qa prices --agent reviewer", [Line("grep")]),
         Command("kedge task close prices", [Line("prices is done")]),
     ],
