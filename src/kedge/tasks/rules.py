@@ -266,8 +266,8 @@ def _suggest(task_id: str, tasks: Tasks) -> str:
     from difflib import get_close_matches
 
     # 008-8.2 where two features have the number 008: 008-mooring-8.2
-    close = [one for one in tasks if _has_words(one, task_id)][:_MOST_SUGGESTED]
-    close = close or get_close_matches(task_id, list(tasks), n=1)
+    same = [str(one) for one in tasks if _has_words(one, task_id)][:_MOST_SUGGESTED]
+    close = same or get_close_matches(task_id, list(tasks), n=1)
     shown = " or ".join(map(repr, close))
     return f"did you mean {shown}?" if close else "kedge task list shows all ids"
 
