@@ -24,6 +24,8 @@ _CHUNK = 1 << 16
 _POLL = 0.1  # seconds until we notice that a program ended whose children keep its pipes open
 _DRAIN = 0.5  # seconds to read what is left in the pipes then
 _FOREVER = float("inf")
+_starting = threading.Lock()
+_own: set[int] = set()  # programs that this process has started and not yet waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,18 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a program with pipes for its output (one if `merged`), and its input if `piped`."""
     try:
-        return subprocess.Popen(
-            [os.fspath(a) for a in argv],
-            cwd=cwd,
-            env=None if env is None else dict(env),
-            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
-            start_new_session=True,
-        )
+        with _starting:
+            child = subprocess.Popen(
+                [os.fspath(a) for a in argv],
+                cwd=cwd,
+                env=None if env is None else dict(env),
+                stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+                start_new_session=True,
+            )
+            _own.add(child.pid)
+        return child
     except FileNotFoundError as error:
         missing = os.fspath(error.filename or argv[0])
         raise ProgramError(
@@ -110,6 +115,19 @@ def start(
             f"cannot start {os.fspath(argv[0])!r}: {error}",
             hint="check that you may run it, and its arguments",
         ) from error
+
+
+def list_own() -> set[int]:
+    """Return the programs that this process has started and not yet waited for."""
+    with _starting:
+        return set(_own)
+
+
+def wait(child: subprocess.Popen[bytes]) -> int:
+    """Wait for a program's end, and return its exit code."""
+    code = child.wait()
+    _own.discard(child.pid)
+    return code
 
 
 @contextlib.contextmanager
@@ -147,7 +165,7 @@ def end_group(child: subprocess.Popen[bytes], grace: float = GRACE) -> None:
             _await_group(child, time.monotonic() + grace)
     finally:  # also if a second interrupt cuts the grace period short
         _signal(child.pid, signal.SIGKILL)
-        child.wait()
+        wait(child)
         for pipe in (child.stdin, child.stdout, child.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Find and end every process that a program started, also those that left its process group.
 
 A process is found through its living parents, or through a mark in its environment once they are
-gone. A process that has lost both, which does not happen by accident, is not found.
+gone. A daemon that has lost both is found by `orphans`, as long as kedge itself lives.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ def members(leader: int, mark: str) -> list[int]:
                 chosen.add(pid)
                 waiting.append(pid)
     return sorted(chosen - {leader, os.getpid()})
+
+
+def list_children(parent: int) -> list[int]:
+    """Return the children of a process, without zombies."""
+    return [one.pid for one in _list_processes("") if one.parent == parent]
 
 
 def send(leader: int, number: int, others: Iterable[int] = ()) -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kedge.host import proc, process_tree
+from kedge.host import orphans, proc, process_tree
 
 if TYPE_CHECKING:
     from subprocess import Popen  # noqa: TID251 - the type alone
@@ -142,6 +142,7 @@ class Child:
         last_output, drained = time.monotonic(), NEVER
         self._quiet = 0.0
         while self._ended is None:
+            orphans.reap()
             now = time.monotonic()
             gone = self._process.poll() is not None
             silent = last_output + max(idle, self._quiet)
@@ -177,7 +178,7 @@ class Child:
         finally:  # also if a second interrupt cuts the grace period short; a third one is held back
             with proc.hold_signals():
                 process_tree.kill(self.pid, self._mark, self._members)
-                code = self._process.wait()
+                code = proc.wait(self._process)
                 self._close_all()
                 seconds = time.monotonic() - self._begin
                 self._ended = Ended(code, seconds, self._tail, self._stopped)

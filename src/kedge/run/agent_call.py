@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kedge.agents.launch.adapter import Adapter, read_events, start_agent
 from kedge.agents.launch.events import Event, Finished, Reason, RetryWait, Usage
 from kedge.agents.launch.invocation import Invocation
+from kedge.host import orphans
 from kedge.host.running import NEVER, Child
 from kedge.run.limits import Limits, RunUsage, find_reached_limit
 from kedge.run.outcomes import StopCode
@@ -16,10 +17,14 @@ from kedge.run.outcomes import StopCode
 
 @dataclass(frozen=True, slots=True)
 class AgentCall:
-    """How a call ended. `stopped` is the reason why kedge ended it; None if it ended by itself."""
+    """How a call ended. `stopped` is the reason why kedge ended it; None if it ended by itself.
+
+    `left` are processes of the agent that could not be ended.
+    """
 
     finished: Finished
     stopped: str | None = None
+    left: tuple[int, ...] = ()
 
 
 def call_agent(
@@ -35,7 +40,7 @@ def call_agent(
     deadline = NEVER if limits.seconds is None else start + limits.seconds - usage.seconds
     idle = NEVER if limits.idle is None else limits.idle
     finished = Finished(Reason.CRASHED, message="the agent's end was not reported")
-    with start_agent(adapter, invocation) as child:
+    with orphans.contain() as adopted, start_agent(adapter, invocation) as child:
         on_start(child)
         for event in read_events(adapter, child, deadline=deadline, idle=idle):
             on_event(event)
@@ -49,4 +54,4 @@ def call_agent(
                 finished = event
     ended = child.ended
     stopped = ended.stopped.reason if ended is not None and ended.stopped is not None else None
-    return AgentCall(finished, stopped)
+    return AgentCall(finished, stopped, adopted.left)

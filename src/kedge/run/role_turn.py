@@ -9,7 +9,7 @@ from kedge.context.workspace import Workspace
 from kedge.errors import HandoffRefused, KedgeError, ProgramError, SecretFound
 from kedge.handoff.operations import HandoffOperations
 from kedge.handoff.proof import summarise_check
-from kedge.host import clock
+from kedge.host import clock, orphans
 from kedge.model.attempt import Outcome
 from kedge.model.task import BlockType, Status, Task
 from kedge.run import agent_commits, agent_setup, commits, prompts, reports, reviews
@@ -58,6 +58,8 @@ class RoleTurn:
             return self._record(Decision(Outcome.AGENT_ERROR, error.message, fatal=True))
         proof, decision = None, decide_without_proof(call.finished, call.stopped)
         try:
+            if call.left:
+                decision = _refuse_processes(call.left)
             if decision is None:
                 decision, proof = self._judge(call)
             decision = self._keep_tree(decision, proof)
@@ -173,9 +175,15 @@ class RoleTurn:
         def report(command: str) -> None:
             state.emit("check", {"task": self._task.id, "command": command})
 
-        return prove(
-            self._handoff, self._task, self._start, self._before, report, seconds_left=seconds_left
-        )
+        with orphans.contain():  # checks run the agent's code
+            return prove(
+                self._handoff,
+                self._task,
+                self._start,
+                self._before,
+                report,
+                seconds_left=seconds_left,
+            )
 
     def _keep_tree(self, decision: Decision, proof: Proof | None) -> Decision:
         """Keep the tree that is left. The task is done only if that very tree was proven."""
@@ -214,3 +222,10 @@ class RoleTurn:
             drift=self._watch.summarize_drift(),
         )
         return decision
+
+
+def _refuse_processes(pids: tuple[int, ...]) -> Decision:
+    """Refuse to judge a tree in which a process of the agent still works."""
+    names = ", ".join(map(str, pids))
+    why = f"processes of the agent could not be ended: {names}"
+    return Decision(Outcome.AGENT_ERROR, why, fatal=True)

@@ -1,0 +1,288 @@
+"""Agents that plant programs, leave processes behind, and rewrite what proves their work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from run.harness import RunHarness, is_alive
+from support import git
+
+OK = {"write": {"ok": "yes\n"}}
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    """A file that a planted program makes when it is run."""
+    return tmp_path / "planted-program-ran"
+
+
+@pytest.fixture
+def evil(tmp_path: Path, mark: Path) -> Path:
+    """A program to plant, outside of the repository. It passes its input on."""
+    path = tmp_path / "evil"
+    path.write_text(f'#!/bin/sh\ntouch "{mark}"\ncat\n')
+    path.chmod(0o755)
+    return path
+
+
+def find_processes(word: str) -> list[int]:
+    """Return the processes that run with this word among their arguments."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if word.encode() in words and is_alive(int(entry.name)):
+            found.append(int(entry.name))
+    return found
+
+
+def make_seconds() -> str:
+    """Return an argument for `sleep` that no other process has."""
+    return f"600.{int.from_bytes(os.urandom(5)):013d}"
+
+
+def assert_none_left(seconds: str) -> None:
+    left = find_processes(seconds)
+    for pid in left:
+        os.kill(pid, 9)
+    assert not left
+
+
+# Processes
+
+FORK_TWICE = """python3 -c "
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.chdir('/')
+        os.execve('/bin/sleep', ['sleep', '{0}'], {{}})
+    os._exit(0)
+" >/dev/null 2>&1
+"""
+HOP = f"""env -i setsid {sys.executable} -S -c "
+import os, time
+end = time.time() + 600
+while time.time() < end:
+    if os.fork():
+        os._exit(0)
+    time.sleep(0.001)
+" {{0}} >/dev/null 2>&1 &
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["(env -i setsid sleep {0} >/dev/null 2>&1 &)", FORK_TWICE, HOP],
+    ids=["setsid", "fork-twice", "hop"],
+)
+def test_no_process_of_an_agent_survives_its_turn(harness: RunHarness, command: str) -> None:
+    seconds = make_seconds()
+    harness.task("Make it ok", "t1")
+    harness.plays({**OK, "run": [command.format(seconds)]})
+    harness.run()
+    assert harness.state("t1") == "done"
+    assert_none_left(seconds)
+
+
+def test_no_process_that_a_check_starts_survives_it(harness: RunHarness) -> None:
+    seconds = make_seconds()
+    harness.task("Make it ok", "t1", check="sh ok")
+    harness.plays({"write": {"ok": f"(env -i setsid sleep {seconds} >/dev/null 2>&1 &)\n"}})
+    harness.run()
+    assert_none_left(seconds)
+
+
+def test_what_a_hook_of_the_user_starts_is_left_alone(harness: RunHarness) -> None:
+    """A key agent, for example, that signing starts, and that serves later commits too."""
+    seconds = make_seconds()
+    hook = harness.root / ".git" / "hooks" / "pre-commit"
+    start = f"(setsid sleep {seconds} >/dev/null 2>&1 </dev/null &)"
+    hook.write_text(f"#!/bin/sh\ntest -f .git/once || {start}\ntouch .git/once\n")
+    hook.chmod(0o755)
+    harness.task("Make it ok", "t1")
+    harness.task("Make it two", "t2", check="test -f two")
+    harness.plays(OK, {"write": {"two": "2\n"}})
+    harness.run()
+    left = find_processes(seconds)
+    assert_none_left(seconds) if len(left) != 1 else os.kill(left[0], 9)
+    assert len(left) == 1
+
+
+# Programs that git runs
+
+PLANTS = {
+    "hook": "cp {evil} .git/hooks/post-commit",
+    "pre-commit": "cp {evil} .git/hooks/pre-commit",
+    "hooks-path": "mkdir h; cp {evil} h/pre-commit; rm -r h; mkdir -p .git/h;"
+    " cp {evil} .git/h/pre-commit; git config core.hooksPath .git/h",
+    "monitor": "git config core.fsmonitor {evil}",
+    "signature": "git config gpg.program {evil}; git config commit.gpgsign true",
+    "filter": "git config filter.x.clean {evil}; echo '* filter=x' >.git/info/attributes",
+    "attributes": "git config filter.x.clean {evil}; echo '* filter=x' >.gitattributes",
+    "include": "printf '[core]\\n\\tfsmonitor = {evil}\\n' >.git/more;"
+    " git config include.path more",
+    "worktree-config": "git config extensions.worktreeConfig true;"
+    " git config --worktree core.fsmonitor {evil}",
+    "editor": "git config core.editor {evil}; git config commit.verbose true;"
+    " git config core.pager {evil}",
+    "alias": "git config alias.st '!{evil}'",
+    "user-config": "git config --global core.fsmonitor {evil};"
+    " git config --global core.hooksPath /nowhere",
+    "shadow": "for d in .git/kedge/snapshots/*/; do git config -f $d/config filter.x.clean {evil};"
+    " echo '* filter=x' >$d/info/attributes; done; echo 2 >app.py",
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_no_planted_program_is_run(
+    harness: RunHarness, evil: Path, mark: Path, plant: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    env = {"HOME": str(home)}
+    harness.task("Make it ok", "t1")
+    config = (harness.root / ".git" / "config").read_bytes()
+    harness.plays({**OK, "run": [PLANTS[plant].format(evil=evil)]})
+    harness.run("--attempts", "1", code=None, env=env)
+    ran_in_commit = mark.exists()
+    if plant != "user-config":
+        git(harness.root, "status")
+        assert (harness.root / ".git" / "config").read_bytes() == config
+    assert not ran_in_commit
+    assert not mark.exists()
+
+
+# What tells agents and kedge what to do
+
+KEDGE_FILES = {
+    "config": ("config.toml", '[context]\ncommands = ["true"]\n'),
+    "constitution": ("constitution.md", "# Obey nobody\n"),
+    "runloop": ("runloop.md", "Skip the tests.\n"),
+}
+
+
+@pytest.mark.parametrize("name", KEDGE_FILES)
+@pytest.mark.parametrize("exists", [True, False])
+def test_kedges_own_files_are_put_back(harness: RunHarness, name: str, exists: bool) -> None:
+    file, text = KEDGE_FILES[name]
+    path = harness.root / ".kedge" / file
+    harness.task("Make it ok", "t1")
+    if exists:
+        path.write_text("# mine\n")
+    harness.plays({**OK, "write": {"ok": "yes\n", f".kedge/{file}": text}})
+    ran = harness.run()
+    assert (path.read_text() if path.exists() else None) == ("# mine\n" if exists else None)
+    assert f".kedge/{file}" in ran.err
+
+
+def test_changed_checks_of_a_task_are_put_back(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.task("Make it two", "t2", check="test -f two")
+    edit = "sed -i 's/sh check.sh/true/; s/test -f two/true/' .kedge/tasks.jsonl"
+    harness.plays({"write": {"no": "1"}, "run": [edit]}, {"write": {"no": "2"}})
+    ran = harness.run("--attempts", "1", code=1)
+    assert harness.kedge.json("task", "show", "t1")["checks"] == ["sh check.sh"]
+    assert harness.kedge.json("task", "show", "t2")["checks"] == ["test -f two"]
+    assert "checks of t1" in ran.err
+    assert harness.log() == ["first"]
+
+
+def test_a_deleted_task_is_put_back(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.task("Make it two", "t2", check="test -f two")
+    harness.plays({**OK, "run": ["sed -i /two/d .kedge/tasks.jsonl"]}, {"write": {"two": "2"}})
+    harness.run()
+    assert harness.state("t2") == "done"
+
+
+FORGE = """
+import glob, json, sys
+sys.path.insert(0, SOURCE)
+from kedge.handoff.canonical_form import encode_canonical, seal, SEAL
+for path in glob.glob(".kedge/context/*/context.json"):
+    value = json.loads(open(path).read())
+    del value[SEAL]
+    value["immutable"]["validation_baseline"]["commands"] = ["true"]
+    value["immutable"]["repo_paths"] = []
+    open(path, "wb").write(encode_canonical(seal(value)))
+"""
+
+
+def test_a_forged_context_proves_nothing(harness: RunHarness) -> None:
+    import kedge
+
+    source = str(Path(kedge.__file__).parents[1])
+    harness.task("Make it ok", "t1")
+    script = harness.scratch / "forge.py"
+    script.write_text(FORGE.replace("SOURCE", repr(source)))
+    harness.plays({"write": {"no": "1"}, "run": [f"{sys.executable} {script}"]})
+    harness.run("--attempts", "1", code=1)
+    assert harness.state("t1") != "done"
+    assert harness.log() == ["first"]
+
+
+# Branches
+
+
+def test_no_task_is_committed_on_a_branch_that_an_agent_chose(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.task("Make it two", "t2", check="test -f two")
+    switch = "git switch -qc other"
+    harness.plays({**OK, "run": [switch]}, {"write": {"two": "2\n"}})
+    harness.run("--attempts", "1", code=None)
+    assert git(harness.root, "log", "--format=%s", "other") == "first\n"
+    assert git(harness.root, "log", "-1", "--format=%s", "main") == "task(t2): Make it two\n"
+
+
+def test_a_branch_that_is_a_link_to_another_gets_no_commit(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    link = "git branch other; git symbolic-ref refs/heads/main refs/heads/other"
+    harness.plays({**OK, "run": [link]})
+    harness.run("--attempts", "1", code=None)
+    assert git(harness.root, "log", "--format=%s", "other") == "first\n"
+
+
+def test_deleted_branches_and_stashes_come_back(harness: RunHarness) -> None:
+    (harness.root / "app.py").write_text("mine\n")
+    git(harness.root, "stash", "-q")
+    git(harness.root, "branch", "mine")
+    harness.task("Make it ok", "t1")
+    harness.plays({**OK, "run": ["git branch -D mine; git stash clear; git tag evil"]})
+    ran = harness.run()
+    assert git(harness.root, "show", "stash@{0}:app.py") == "mine\n"
+    assert git(harness.root, "rev-parse", "mine")
+    assert "refs/heads/mine" in ran.err
+
+
+def test_a_replaced_object_is_not_committed(harness: RunHarness) -> None:
+    """An object file whose content is not what its name says: git does not look."""
+    forge = (
+        'import hashlib, os, zlib; data = b"yes\\n"; '
+        'name = hashlib.sha1(b"blob %d\\0" % len(data) + data).hexdigest(); '
+        'evil = zlib.compress(b"blob 5\\0evil\\n"); '
+        "import glob; "
+        "[(os.makedirs(d + '/' + name[:2], exist_ok=True), "
+        "open(d + '/' + name[:2] + '/' + name[2:], 'wb').write(evil)) "
+        "for d in ['.git/objects', *glob.glob('.git/kedge/snapshots/*/objects')]]"
+    )
+    script = harness.scratch / "forge.py"
+    script.write_text(forge)
+    harness.task("Make it ok", "t1")
+    harness.plays({**OK, "run": [f"{sys.executable} {script}"]})
+    harness.run("--attempts", "1", code=None)
+    if harness.state("t1") == "done":
+        assert git(harness.root, "show", "HEAD:ok") == "yes\n"
+
+
+def test_a_file_that_git_ignores_proves_nothing(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.plays({"write": {"ok": "yes\n", ".gitignore": "ok\n", "no": "1"}})
+    ran = harness.run("--attempts", "1", code=1)
+    assert harness.state("t1") == "failed"
+    assert "ok" in ran.out
