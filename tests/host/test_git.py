@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from support import Kedge, assert_clear, git
+from support import Kedge, assert_clear, git, wait_for_aside
 
 from kedge.errors import BareRepository, GitError, NoRepository
 from kedge.host import git as host
@@ -665,8 +666,8 @@ def test_a_hanging_git_is_stopped(
     found = host.find(repo)
     _replace_git(tmp_path, "exec sleep 300", monkeypatch)
     with pytest.raises(GitError) as caught:
-        found.git("status", timeout=0.2)
-    assert caught.value.message == "git status took more than 0.2 s and was stopped"
+        found.git("log", timeout=0.2)
+    assert caught.value.message == "git log took more than 0.2 s and was stopped"
     assert caught.value.hint
     monkeypatch.setattr(host, "TIMEOUT", 0.2)
     with pytest.raises(GitError, match="took more than"):
@@ -731,3 +732,64 @@ def test_git_answers_also_where_signals_of_children_are_ignored(repo: Path) -> N
     done = subprocess.run([sys.executable, "-c", code], cwd=repo, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert (repo / ".kedge" / "map.md").exists()
+
+
+# Programs that a repository names
+
+LOOKING = (
+    *("map", "anchor", "init", "doctor", "task list", "knowledge list --diff", "retro"),
+    *("context brief", "update --check", "drift status"),
+)
+
+
+def _plant_filter(settings: Path, mark: Path) -> None:
+    for name in ("filter.x.clean", "filter.x.smudge", "core.fsmonitor", "filter.y.process"):
+        program = f"touch '{mark}'; cat"
+        subprocess.run(["git", "config", "--file", settings, name, program], check=True)
+
+
+@pytest.mark.parametrize("command", LOOKING)
+def test_no_program_that_a_repository_names_is_run(
+    kedge: Kedge, repo: Path, tmp_path: Path, command: str
+) -> None:
+    mark = tmp_path / "ran"
+    _commit(repo, "a.py", "def f(): pass\n")
+    _plant_filter(repo / ".git" / "config", mark)
+    (repo / ".gitattributes").write_text("* filter=x\n*.md filter=y\n")
+    (repo / "a.py").write_text("def g(): pass\n")
+    kedge(*command.split(), code=None)
+    assert not mark.exists()
+    subprocess.run(["git", "status"], cwd=repo, capture_output=True, timeout=60)
+    assert mark.exists()  # git itself runs them
+
+
+def test_a_hook_runs_no_program_that_a_repository_names(
+    kedge: Kedge, repo: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ran"
+    _commit(repo, "a.py", "def f(): pass\n")
+    _plant_filter(repo / ".git" / "config", mark)
+    (repo / ".gitattributes").write_text("* filter=x\n*.md filter=y\n")
+    (repo / "a.py").write_text("def g(): pass\n")
+    about = {"session_id": "s", "cwd": str(repo), "transcript_path": str(tmp_path / "none")}
+    call = {"tool_name": "Bash", "tool_input": {"command": "git checkout -- a.py; git clean -fd"}}
+    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"):
+        value = {**about, "hook_event_name": event, "prompt": "Improve g", "source": "startup"}
+        kedge("hook", "claude", input=json.dumps({**value, **call}), code=None)
+    wait_for_aside(repo / ".git" / "kedge")
+    assert not mark.exists()
+
+
+def test_no_program_that_a_submodule_names_is_run(kedge: Kedge, repo: Path, tmp_path: Path) -> None:
+    mark, other = tmp_path / "ran", tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    _commit(other, "b.py", "def f(): pass\n")
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
+    git(repo, "commit", "-qm", "sub")
+    _plant_filter(repo / ".git" / "modules" / "sub" / "config", mark)
+    (repo / "sub" / ".gitattributes").write_text("* filter=x\n")
+    (repo / "sub" / "b.py").write_text("def g(): pass\n")
+    kedge("anchor")
+    kedge("map")
+    assert not mark.exists()

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 TIMEOUT = 60.0
 HOOKS_TIMEOUT = 1800.0  # for commands that run the user's hooks, which may run tests
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
+# Commands that convert files between the work tree and git, and run the filters for that.
+_CONVERTING = frozenset(
+    ("add", "blame", "checkout-index", "describe", "diff", "diff-files", "diff-index")
+).union(("hash-object", "ls-files", "merge", "reset", "status", "update-index", "worktree"))
+_FILTERS = r"^filter\..*\.(clean|smudge|process)$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,13 @@ class Repo:
         input: bytes | None = None,  # noqa: A002 - the word subprocess uses
         env: Mapping[str, str] | None = None,
         timeout: float = TIMEOUT,
+        filters: bool = False,
     ) -> bytes:
-        """Run a git command in the work tree and return its output. Raises GitError on failure."""
-        return run(self.root, args, input=input, env=env, timeout=timeout)
+        """Run a git command in the work tree and return its output. Raises GitError on failure.
+
+        With `filters` it runs the filters of the user's settings, which may be programs.
+        """
+        return run(self.root, args, input=input, env=env, timeout=timeout, filters=filters)
 
     def as_user(
         self,
@@ -114,9 +123,10 @@ def run(
     input: bytes | None = None,  # noqa: A002 - the word subprocess uses
     env: Mapping[str, str] | None = None,
     timeout: float = TIMEOUT,
+    filters: bool = False,
 ) -> bytes:
     """Run a git command in a directory and return its output. Raises GitError on failure."""
-    return _check(args, _start(cwd, args, input, env, timeout)).stdout
+    return _check(args, _start(cwd, args, input, env, timeout, filters=filters)).stdout
 
 
 def run_with_messages(
@@ -130,19 +140,6 @@ def run_with_messages(
     done = _check(args, _start(cwd, args, None, env, timeout))
     messages = done.stderr.decode("utf-8", "surrogateescape")
     return done.stdout, [line for line in messages.splitlines() if line.strip()]
-
-
-def disable_filters(cwd: Path, timeout: float = TIMEOUT) -> list[str]:
-    """Return the options with which git runs none of the filters that its settings name."""
-    names = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$")
-    done = _start(cwd, names, None, None, timeout)
-    if done.code not in (0, 1):
-        raise _failure(names, done)
-    words = []
-    for key in split_z(done.stdout):
-        name = key.rpartition(".")[0]
-        words += [f"{name}.clean=", f"{name}.process=", f"{name}.required=false"]
-    return [word for setting in words for word in ("-c", setting)]
 
 
 def is_directory(path: Path) -> bool:
@@ -161,13 +158,17 @@ def _start(
     env: Mapping[str, str] | None,
     timeout: float,
     options: Sequence[str] = OPTIONS,
+    *,
+    filters: bool = False,
 ) -> proc.ProgramResult:
     from kedge.host import proc
 
+    words = [*options, *args]
+    own = env is not None and "GIT_DIR" in env  # a private repository, which names no filter
+    if options and not filters and not own and _find_command(args) in _CONVERTING:
+        words = [*options, *_disable_filters(cwd, timeout), *args]
     try:
-        done = proc.run(
-            ["git", *options, *args], cwd=cwd, env=environment(env), input=data, timeout=timeout
-        )
+        done = proc.run(["git", *words], cwd=cwd, env=environment(env), input=data, timeout=timeout)
     except ProgramError as error:
         if not is_directory(cwd):
             raise GitError(f"no directory {cwd}", hint="go to an existing directory") from error
@@ -180,6 +181,44 @@ def _start(
             hint="check whether another git is running, or the disk is slow",
         )
     return done
+
+
+def _find_command(args: Sequence[str]) -> str:
+    """Return git's command: the first word after settings."""
+    at = 0
+    while at < len(args) and args[at] == "-c":
+        at += 2
+    return args[at] if at < len(args) else ""
+
+
+def _disable_filters(cwd: Path, timeout: float) -> list[str]:
+    """Return the options with which git runs none of the filters that settings name.
+
+    Git asks submodules for their state, which have settings of their own.
+    """
+    names = []
+    for file in ((), *(("--includes", "--file", path) for path in _list_module_settings(cwd))):
+        words = ("config", *file, "-z", "--name-only", "--get-regexp", _FILTERS)
+        done = _start(cwd, words, None, None, timeout)
+        if done.code not in (0, 1):
+            raise _failure(words, done)
+        names += split_z(done.stdout)
+    values = []
+    for name in dict.fromkeys(key.rpartition(".")[0] for key in names):
+        values += [f"{name}.{key}" for key in ("clean=", "smudge=", "process=", "required=false")]
+    return [word for value in values for word in ("-c", value)]
+
+
+def _list_module_settings(cwd: Path) -> list[str]:
+    """Return the settings files of the submodules that git keeps in its directory."""
+    found = []
+    _, *folders = plain_repo.find(str(cwd)) or ("",)
+    for folder in dict.fromkeys(folders):
+        for here, inner, names in os.walk(os.path.join(folder, "modules")):  # noqa: PTH118
+            inner[:] = [one for one in inner if one not in ("objects", "refs", "logs", "hooks")]
+            if "HEAD" in names and "config" in names:
+                found.append(os.path.join(here, "config"))  # noqa: PTH118
+    return sorted(found)
 
 
 def _check(args: Sequence[str], done: proc.ProgramResult) -> proc.ProgramResult:

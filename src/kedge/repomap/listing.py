@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kedge.host.digest import blob, digest
-from kedge.host.git import disable_filters
 from kedge.host.project import Project
 from kedge.repomap.files import (
     MAX_BYTES,
@@ -129,9 +128,7 @@ def _ask_git(repo: Repo) -> tuple[bytes, list[bytes]]:
     """The lines of git's index, and the paths of files that may differ from it."""
     # A tracked file is `H mode blob stage<tab>path`, repeated with `C` if it changed; an untracked
     # one is `? path`. Other letters mark files in conflict, or that git is told not to compare.
-    # Filters may be programs that an agent planted; without them a file at most looks changed.
-    unfiltered = disable_filters(repo.root)
-    raw = repo.git(*unfiltered, "ls-files", "-z", "-v", *_TRACKED, *_UNTRACKED)
+    raw = repo.git("ls-files", "-z", "-v", *_TRACKED, *_UNTRACKED)
     names: list[bytes] = []
     if extra := re.findall(rb"(?<![^\0])[?Cc] [^\0]*\0", raw):
         raw = re.sub(rb"(?<![^\0])[?Cc] [^\0]*\0", b"", raw)

@@ -175,7 +175,7 @@ def list_changes(project: Project, paths: Sequence[str] = ()) -> list[str]:
     With `paths`, only those at or below them.
     """
     options = ("--porcelain", "--no-renames", "-uall", "-z")
-    listed = _repo(project).git("status", *options, "--", *paths)
+    listed = _repo(project).git("status", *options, "--", *paths, filters=True)
     return [entry[3:] for entry in split_z(listed)]
 
 
@@ -216,7 +216,7 @@ def _add_worktree(main: Project, task: str) -> tuple[Project, bool]:
     is_new = _find_commit(repo, _ref(task)) is None
     what = ("-b", name, str(path), "HEAD") if is_new else (str(path), name)
     try:
-        repo.git("worktree", "add", "--quiet", *what, timeout=_TIMEOUT)
+        repo.git("worktree", "add", "--quiet", *what, timeout=_TIMEOUT, filters=True)
         return Project(path, git.find(path)), is_new
     except GitError as error:
         if is_new:
@@ -238,7 +238,7 @@ def _complete(main: Project, worktree: Project, task: str) -> None:
     ):  # of that git, which is dead: nobody else has worked here
         (repo.git_dir / name).unlink(missing_ok=True)
     snapshots.take(worktree, snapshots.make_ref(worktree, task, "half-made"))
-    repo.git("reset", "--quiet", "--hard", timeout=_TIMEOUT)
+    repo.git("reset", "--quiet", "--hard", timeout=_TIMEOUT, filters=True)
     _repo(main).git("worktree", "unlock", str(worktree.root))
 
 
@@ -254,8 +254,8 @@ def _merge(repo: Repo, names: Sequence[str]) -> None:
         except GitError as error:
             paths = split_z(repo.git("diff", "--name-only", "--diff-filter=U", "-z"))
             if (repo.git_dir / "MERGE_HEAD").exists():
-                repo.git("merge", "--abort")
-            repo.git("reset", "--quiet", "--keep", before)
+                repo.git("merge", "--abort", filters=True)
+            repo.git("reset", "--quiet", "--keep", before, filters=True)
             if not paths:
                 raise WorktreeRefused(f"{shown} cannot be merged: {error.message}") from error
             conflicts = ", ".join(paths[:_MOST_PATHS])

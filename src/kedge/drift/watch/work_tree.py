@@ -76,18 +76,12 @@ class WorkTree:
 
     def read_status(self) -> dict[str, str] | None:
         """Return what git says about each path that differs from HEAD; None if it does not say."""
-        from kedge.errors import GitError
-        from kedge.host import git
+        from kedge.host.git import split_z
 
-        try:
-            options = git.disable_filters(self._path(), _SECONDS)
-        except GitError as error:
-            self.fault = error.message
-            return None
-        output = self._git(*options, *_STATUS)
+        output = self._git(*_STATUS)
         if output is None:
             return None
-        entries = git.split_z(output)
+        entries = split_z(output)
         if len(entries) > _MOST:
             self.fault = f"more than {_MOST} files differ from HEAD"
             return None

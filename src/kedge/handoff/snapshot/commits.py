@@ -14,7 +14,7 @@ from kedge.handoff.snapshot import nested, shadow_git, tree_changes, working_tre
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId, check_object_id
 from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
 from kedge.handoff.task_context import WORKTREE_MARK
-from kedge.host import files, git
+from kedge.host import files
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.model.ids import RULE, is_id
@@ -209,8 +209,7 @@ def _find_changed(shadow: ShadowGit, commit: str) -> set[bytes]:
     options = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"]
     options += ["--ignore-submodules=dirty", commit, "--"]
     with _index_copy(shadow) as env:
-        filters = git.disable_filters(shadow.repo.root)
-        out = shadow.repo.git(*filters, "diff", *options, env=env)
+        out = shadow.repo.git("diff", *options, env=env)
     return {path for path in out.split(b"\0") if path and not path.startswith(b".kedge/")}
 
 
