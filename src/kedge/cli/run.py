@@ -22,7 +22,7 @@ from kedge.host.project import Project
 from kedge.host.redact import redact
 from kedge.knowledge.bank.bank import Bank
 from kedge.knowledge.retro import subject as works
-from kedge.run import commits, loop, recovery, task_choice, worktrees
+from kedge.run import commits, loop, recovery, task_choice, turn_guard, worktrees
 from kedge.run.journal import Journal, list_interrupted
 from kedge.run.options import RunOptions
 from kedge.run.outcomes import RunEnd, TaskOutcome
@@ -155,6 +155,7 @@ def _run(edge: Edge, project: Project, settings: Settings, journal: Journal) -> 
     )
     view.show_start(journal.record.id, journal.options, project.root)
     with contextlib.closing(view), _on_interrupt(state), _on_parent_signals(state):
+        state.baseline = turn_guard.open_baseline(project, journal)
         try:
             recovery.recover(state)
             end = loop.run(state)

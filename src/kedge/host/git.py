@@ -27,7 +27,8 @@ _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 # Commands that convert files between the work tree and git, and run the filters for that.
 _CONVERTING = frozenset(
     ("add", "blame", "checkout-index", "describe", "diff", "diff-files", "diff-index")
-).union(("hash-object", "ls-files", "merge", "reset", "status", "update-index", "worktree"))
+).union(("hash-object", "merge", "reset", "status", "update-index", "worktree"))
+_RECURSING, _IGNORE = ("diff", "status"), "--ignore-submodules"
 _FILTERS = r"^filter\..*\.(clean|smudge|process)$"
 
 
@@ -165,8 +166,8 @@ def _start(
 
     words = [*options, *args]
     own = env is not None and "GIT_DIR" in env  # a private repository, which names no filter
-    if options and not filters and not own and _find_command(args) in _CONVERTING:
-        words = [*options, *_disable_filters(cwd, timeout), *args]
+    if options and not filters and not own and _is_converting(args):
+        words = [*options, *_guard(cwd, args, timeout)]
     try:
         done = proc.run(["git", *words], cwd=cwd, env=environment(env), input=data, timeout=timeout)
     except ProgramError as error:
@@ -183,6 +184,12 @@ def _start(
     return done
 
 
+def _is_converting(args: Sequence[str]) -> bool:
+    """True if git compares or converts files of the work tree for this command."""
+    command = _find_command(args)
+    return command in _CONVERTING or (command == "ls-files" and "--modified" in args)
+
+
 def _find_command(args: Sequence[str]) -> str:
     """Return git's command: the first word after settings."""
     at = 0
@@ -191,34 +198,23 @@ def _find_command(args: Sequence[str]) -> str:
     return args[at] if at < len(args) else ""
 
 
-def _disable_filters(cwd: Path, timeout: float) -> list[str]:
-    """Return the options with which git runs none of the filters that settings name.
+def _guard(cwd: Path, args: Sequence[str], timeout: float) -> list[str]:
+    """Return the arguments with which git runs none of the filters that settings name.
 
-    Git asks submodules for their state, which have settings of their own.
+    Git would ask submodules for changed files, too, with the settings and filters of each.
     """
-    names = []
-    for file in ((), *(("--includes", "--file", path) for path in _list_module_settings(cwd))):
-        words = ("config", *file, "-z", "--name-only", "--get-regexp", _FILTERS)
-        done = _start(cwd, words, None, None, timeout)
-        if done.code not in (0, 1):
-            raise _failure(words, done)
-        names += split_z(done.stdout)
+    words = ("config", "-z", "--name-only", "--get-regexp", _FILTERS)
+    done = _start(cwd, words, None, None, timeout)
+    if done.code not in (0, 1):
+        raise _failure(words, done)
     values = []
-    for name in dict.fromkeys(key.rpartition(".")[0] for key in names):
+    for name in dict.fromkeys(key.rpartition(".")[0] for key in split_z(done.stdout)):
         values += [f"{name}.{key}" for key in ("clean=", "smudge=", "process=", "required=false")]
-    return [word for value in values for word in ("-c", value)]
-
-
-def _list_module_settings(cwd: Path) -> list[str]:
-    """Return the settings files of the submodules that git keeps in its directory."""
-    found = []
-    _, *folders = plain_repo.find(str(cwd)) or ("",)
-    for folder in dict.fromkeys(folders):
-        for here, inner, names in os.walk(os.path.join(folder, "modules")):  # noqa: PTH118
-            inner[:] = [one for one in inner if one not in ("objects", "refs", "logs", "hooks")]
-            if "HEAD" in names and "config" in names:
-                found.append(os.path.join(here, "config"))  # noqa: PTH118
-    return sorted(found)
+    guarded = [word for value in values for word in ("-c", value)] + [*args]
+    command = _find_command(args)
+    if command in _RECURSING and not any(one.startswith(_IGNORE) for one in args):
+        guarded.insert(guarded.index(command) + 1, f"{_IGNORE}=dirty")
+    return guarded
 
 
 def _check(args: Sequence[str], done: proc.ProgramResult) -> proc.ProgramResult:

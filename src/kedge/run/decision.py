@@ -7,7 +7,7 @@ stop or escalate the work, never complete it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -80,6 +80,14 @@ class Decision:
         count = "1 tool call was" if len(denied) == 1 else f"{len(denied)} tool calls were"
         avoid = tuple(f"what was denied: {one}" for one in denied)
         return replace(self, reason=f"{self.reason}; {count} denied", avoid=(*self.avoid, *avoid))
+
+    def add_put_back(self, changed: Iterable[str]) -> Decision:
+        """Say what the agent changed and kedge put back: the next attempt must leave it alone."""
+        names = ", ".join(changed)
+        if not names:
+            return self
+        avoid = f"changing {names}: it is put back after each attempt"
+        return replace(self, reason=f"{self.reason}; put back: {names}", avoid=(*self.avoid, avoid))
 
     def redact(self) -> Decision:
         """Return the decision without secrets: it is printed, stored and given to agents."""

@@ -63,6 +63,7 @@ class RunRecord:
     at: Checkpoint | None = None
     results: tuple[dict[str, Any], ...] = ()
     checks: dict[str, list[str]] = field(default_factory=dict)  # of each task at the run's start
+    baseline: str = ""  # the hash of what is guarded in the repository, as it was at the start
 
 
 class Journal:
@@ -103,6 +104,7 @@ class Journal:
             status=RUNNING,
             why="",
             results=results,
+            baseline=record.baseline if record.status == RUNNING else "",
         )
         journal = cls(project, record)
         journal._write()
@@ -126,6 +128,11 @@ class Journal:
                         hint="wait for it, or use kedge run --worktree",
                     ) from error
             yield
+
+    @property
+    def baseline_path(self) -> Path:
+        """Where the run notes what is guarded in the repository."""
+        return _folder(self._project) / f"{self.record.id}.baseline"
 
     @property
     def options(self) -> RunOptions:
@@ -216,4 +223,5 @@ def _prune(project: Project) -> None:
     for path in sorted(_folder(project).glob("r*.json"))[:-_MOST_RUNS]:
         if not _is_alive(project, path.stem):
             path.unlink(missing_ok=True)
-            path.with_suffix(".lock").unlink(missing_ok=True)
+            for suffix in (".lock", ".baseline"):
+                path.with_suffix(suffix).unlink(missing_ok=True)

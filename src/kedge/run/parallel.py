@@ -16,7 +16,14 @@ from kedge.handoff import lifecycle
 from kedge.host.project import Project
 from kedge.model.ids import TaskId
 from kedge.model.task import Block, Status, Task
-from kedge.run import ignored_files, task_choice, worktree_command, worktrees
+from kedge.run import (
+    ignored_files,
+    repository_guard,
+    task_choice,
+    turn_guard,
+    worktree_command,
+    worktrees,
+)
 from kedge.run import journal as journals
 from kedge.run.journal import Journal, RunRecord
 from kedge.run.limits import RunUsage, find_reached_limit
@@ -29,6 +36,7 @@ from kedge.run.outcomes import (
     StopReason,
     TaskOutcome,
 )
+from kedge.run.repository_guard import Baseline
 from kedge.run.run_state import Emit
 from kedge.run.worktree_run import LineQueue, WorktreeRun
 from kedge.run.worktrees import WorktreeRefused
@@ -74,6 +82,7 @@ class ParallelRun:
         self._begun = 0
         self._interrupts = 0
         self._kill_time = float("inf")
+        self._baseline: Baseline | None = None
 
     def run(self) -> RunEnd:
         """Keep `width` tasks at work until none is ready or a limit is reached."""
@@ -81,6 +90,7 @@ class ParallelRun:
         if any(not path.startswith(".kedge/") for path in changes):
             text = "work starts from HEAD: your uncommitted changes are not in it"
             self.emit("warning", {"text": text})
+        self._baseline = turn_guard.open_baseline(self.project, self.journal)
         try:
             while True:
                 stop = self.find_stop()
@@ -186,7 +196,10 @@ class ParallelRun:
         if worktree.repo is not None:
             ignored_files.note_before_run(worktree.repo)
         argv = [*worktree_command.KEDGE_RUN, *arguments, *limits]
+        # What an agent at work has changed by this moment is not what the next one starts from.
+        noted = f"{self.journal.record.baseline}:{self.journal.baseline_path}"
         env = {**os.environ, **worktree_command.make_environment(main, self.settings)}
+        env[repository_guard.VARIABLE] = noted
         self._runs[task.id] = WorktreeRun(
             task, worktree, argv, env, before, iterations, self._lines
         )
@@ -242,6 +255,7 @@ class ParallelRun:
         if run.worktree.repo is not None:
             with contextlib.suppress(KedgeError):  # without the note, everything there stays
                 ignored_files.note_after_run(run.worktree.repo)
+        self._put_back(run.task.id)
         done = row["state"] == TaskOutcome.DONE
         self._ended_usage = self._sum([self._ended_usage, run.usage])
         del self._runs[run.task.id]
@@ -249,6 +263,14 @@ class ParallelRun:
             self._failures = self.limits.failures
         row |= {"branch": worktrees.branch(run.task.id) if done else None}
         self._add_result({**row, "worktree": self._remove_worktree(run, done=done)})
+
+    def _put_back(self, task: str) -> None:
+        """Put back what an agent changed if its run could not."""
+        assert self._baseline is not None  # noqa: S101 - the run has begun
+        report = repository_guard.check(self.project, self._baseline)
+        if report:
+            names = ", ".join((*report.put_back, *report.refused))
+            self.emit("warning", {"task": task, "text": f"an agent changed {names}"})
 
     def _remove_worktree(self, run: WorktreeRun, *, done: bool) -> str | None:
         """Remove the work tree of a run; return its path if it stays."""

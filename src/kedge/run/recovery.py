@@ -8,7 +8,7 @@ from kedge.errors import KedgeError
 from kedge.handoff.snapshot import snapshots
 from kedge.model.attempt import Outcome
 from kedge.model.task import Status
-from kedge.run import agent_commits, commits
+from kedge.run import agent_commits, commits, repository_guard
 from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
 from kedge.run.outcomes import StopCode
@@ -18,6 +18,7 @@ from kedge.run.run_state import RunState
 def abandon(state: RunState) -> None:
     """End the run after a second interrupt or an error: record what was under way."""
     checkpoint = state.journal.record.at
+    _put_back(state)
     if checkpoint is not None:
         _record_interrupted(state, checkpoint)
         _take_back_commits(state, checkpoint)
@@ -43,6 +44,20 @@ def recover(state: RunState) -> None:
         )
         checkpoint = replace(checkpoint, commit=now.commit, branch=now.branch)
     state.journal.change(at=checkpoint.between_calls())
+
+
+def _put_back(state: RunState) -> None:
+    """Put back what the interrupted agent has changed in the repository."""
+    if state.baseline is None:
+        return
+    try:
+        report = repository_guard.check(state.project, state.baseline)
+    except KedgeError as error:
+        state.warn(error.message)
+        return
+    if report:
+        names = ", ".join((*report.put_back, *report.refused))
+        state.warn(f"the agent changed, and kedge put back where it could: {names}")
 
 
 def _take_back_commits(state: RunState, checkpoint: Checkpoint) -> None:

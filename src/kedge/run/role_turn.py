@@ -21,6 +21,7 @@ from kedge.run.outcomes import INTERRUPTED, StopCode
 from kedge.run.proof import prove
 from kedge.run.run_state import RunState
 from kedge.run.session_watch import SessionWatch
+from kedge.run.turn_guard import TurnGuard
 
 _MOST_FILES = 200  # in a record
 
@@ -41,6 +42,8 @@ class RoleTurn:
         self._began = clock.now()
         self._session = str(uuid.uuid4())
         self._watch = SessionWatch(state, task, role, self._session)
+        self._guard: TurnGuard | None = None
+        self._changed: dict[str, None] = {}  # by the agent, and put back
 
     def take(self, last: Decision | None) -> Decision:
         """Take the turn. Its attempt is in the ledger when this returns.
@@ -60,8 +63,10 @@ class RoleTurn:
         try:
             if call.left:
                 decision = _refuse_processes(call.left)
+            decision = self._put_back() or decision
             if decision is None:
                 decision, proof = self._judge(call)
+                decision = self._put_back() or decision  # checks run the agent's code
             decision = self._keep_tree(decision, proof)
         except KedgeError as error:  # the agent damaged the repository, or kedge's files
             why = f"kedge cannot inspect what the agent left: {error.message}"
@@ -70,7 +75,27 @@ class RoleTurn:
             else:
                 self._state.warn(why)
         self._take_back_commits(decision)
-        return self._record(decision.add_denials(self._watch.denied).redact(), call, proof)
+        decision = decision.add_denials(self._watch.denied).add_put_back(self._changed)
+        return self._record(decision.redact(), call, proof)
+
+    def _put_back(self) -> Decision | None:
+        """Put back what an agent must not change; return a refusal if that is not possible."""
+        assert self._guard is not None  # noqa: S101 - the turn has begun
+        report = self._guard.check()
+        for path in report.put_back:
+            self._changed.setdefault(path)
+        if report.put_back:
+            kept = f"; the changed versions are in {report.aside}" if report.aside else ""
+            names = ", ".join(report.put_back)
+            self._state.warn(f"{self._task.id}: put back what the agent changed: {names}{kept}")
+        if not report.refused:
+            return None
+        names = ", ".join(report.refused)
+        return Decision(
+            Outcome.AGENT_ERROR,
+            f"it changed what decides which programs git runs: {names}",
+            fatal=True,
+        )
 
     def _take_back_commits(self, decision: Decision) -> None:
         """Take what must not stay off the branch, and say how to get it.
@@ -98,6 +123,10 @@ class RoleTurn:
         verified = self._handoff.verified_tree if is_fresh else None
         self._before = verified or self._handoff.read_tree()
         self._turn_head = commits.find_head(self._state.project)
+        assert self._state.baseline is not None  # noqa: S101 - the run has noted it at its start
+        self._guard = TurnGuard(
+            self._state.board(), self._handoff, self._task, self._state.baseline
+        )
         journal = self._state.journal
         if journal.record.at is not None:
             checkpoint = replace(

@@ -26,6 +26,7 @@ from kedge.run.outcomes import (
     TaskOutcome,
     TaskResult,
 )
+from kedge.run.repository_guard import Baseline
 from kedge.settings import Settings
 from kedge.tasks import choose
 from kedge.tasks.board import Board
@@ -53,6 +54,7 @@ class RunState:
         self.options = journal.options
         self.limits = self.options.limits
         self.attempts = RunAttempts(project, settings, self.options, self.id)
+        self.baseline: Baseline | None = None  # what is guarded in the repository
         self.child: Child | None = None  # the agent that runs
         self.is_checking = False  # a check runs, which only an exception ends
         self.unfinished: Checkpoint | None = None  # the task whose changes are still in the tree

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from kedge.errors import GitError, KedgeError
 from kedge.handoff import lifecycle
-from kedge.handoff.snapshot import snapshots
+from kedge.handoff.snapshot import nested, snapshots
 from kedge.host import files, git
 from kedge.host.git import Repo, split_z
 from kedge.host.project import Project
@@ -174,9 +174,15 @@ def list_changes(project: Project, paths: Sequence[str] = ()) -> list[str]:
 
     With `paths`, only those at or below them.
     """
-    options = ("--porcelain", "--no-renames", "-uall", "-z")
-    listed = _repo(project).git("status", *options, "--", *paths, filters=True)
-    return [entry[3:] for entry in split_z(listed)]
+    repo = _repo(project)
+    words = ("status", "--porcelain", "--no-renames", "-uall", "-z", "--ignore-submodules=dirty")
+    changed = [entry[3:] for entry in split_z(repo.git(*words, "--", *paths))]
+    if changed:  # to git without filters, a file with one may look changed
+        listed = split_z(repo.git(*words, "--", *paths, filters=True))
+        really = {entry[3:] for entry in listed}
+        changed = [one for one in changed if one in really]
+    inside = [one for one in nested.list_dirty(repo) if one not in changed]
+    return changed + [one for one in inside if not paths]
 
 
 def list_branches_to_merge(main: Project, tasks: Iterable[str]) -> list[str]:

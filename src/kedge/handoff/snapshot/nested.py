@@ -17,6 +17,7 @@ from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId
 from kedge.host import files, git
 from kedge.host.project import Project
 
+_LINK = "160000 "  # how git lists a nested repository in its index
 _AUTHOR = "kedge <kedge@localhost> 0 +0000"
 _MARK = b"\nauthor kedge <kedge@localhost> 0 +0000\n"
 _QUIET = ("-c", "core.logAllRefUpdates=false", "-c", f"core.hooksPath={os.devnull}")
@@ -58,10 +59,7 @@ def release(project: Project, paths: Iterable[bytes], ref: str) -> None:
 
 def open_repo(project: Project, path: bytes) -> git.Repo | None:
     """Return the repository that is checked out at the path; None if there is none."""
-    try:
-        return find_repo(project.root / Path(os.fsdecode(path)))
-    except (KedgeError, OSError):
-        return None
+    return _find_checkout(project.root / Path(os.fsdecode(path)))
 
 
 def find_parent(repo: git.Repo, commit: str) -> str | None:
@@ -115,5 +113,28 @@ def find_repo(root: Path) -> git.Repo | None:
 
 
 def is_dirty(repo: git.Repo) -> bool:
-    """True if a nested repository has uncommitted changes."""
-    return bool(repo.git("status", "--porcelain", "-z", "--untracked-files=normal"))
+    """True if a nested repository, or one inside it, has uncommitted changes."""
+    options = ("--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
+    return bool(repo.git("status", *options) or list_dirty(repo))
+
+
+def list_dirty(repo: git.Repo) -> list[str]:
+    """Return the submodules with uncommitted changes.
+
+    `git status` would ask each with its own settings, and run the filters that they name.
+    """
+    found = []
+    for line in git.split_z(repo.git("ls-files", "--stage", "-z")):
+        facts, _, path = line.partition("\t")
+        if facts.startswith(_LINK):
+            inner = _find_checkout(repo.root / path)
+            if inner is not None and is_dirty(inner):
+                found.append(path)
+    return found
+
+
+def _find_checkout(path: Path) -> git.Repo | None:
+    try:
+        return find_repo(path)
+    except (KedgeError, OSError):
+        return None

@@ -55,6 +55,17 @@ _CONFIG = """\
 [extensions]
 \tobjectFormat = {format}
 """
+_VALUES = {"{version}": "[01]", "{shared}": r"\w+", "{format}": r"\w+"}
+_CONFIG_PATTERN = re.compile(
+    re.sub(
+        r"\\\{\w+\\\}",
+        lambda found: _VALUES[found[0].replace("\\", "")],
+        re.escape(_CONFIG.partition("[extensions]")[0])
+        + "(?:"
+        + re.escape("[extensions]" + _CONFIG.partition("[extensions]")[2])
+        + ")?",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +171,7 @@ class ShadowGit:
 
     def _create(self) -> None:
         (self.path / "index.lock").unlink(missing_ok=True)  # left by a killed process
-        if (self.path / "config").is_file():
+        if self._is_intact():
             self._create_objects()
             if (self.path / "distrusted").exists():
                 self.forget_index()
@@ -182,6 +193,13 @@ class ShadowGit:
             text = text.partition("[extensions]")[0]
         # The last file marks the directory as complete.
         files.write_atomic(self.path / "config", text.encode())
+
+    def _is_intact(self) -> bool:
+        """True if the directory is as kedge made it, without filters that somebody added."""
+        if (files.read_bytes(self.path / "info" / "attributes") or b"") != _ATTRIBUTES:
+            return False
+        data = (files.read_bytes(self.path / "config") or b"").decode("utf-8", "replace")
+        return _CONFIG_PATTERN.fullmatch(data) is not None
 
     def _create_objects(self) -> None:
         for name in ("pack", "info"):
