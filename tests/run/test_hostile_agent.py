@@ -252,6 +252,17 @@ def test_a_branch_that_is_a_link_to_another_gets_no_commit(harness: RunHarness) 
     assert git(harness.root, "log", "--format=%s", "other") == "first\n"
 
 
+def test_a_branch_that_lost_its_commits_gets_no_other(harness: RunHarness) -> None:
+    (harness.root / "more").write_text("more\n")
+    git(harness.root, "add", ".")
+    git(harness.root, "commit", "-qm", "second")
+    harness.task("Make it ok", "t1")
+    harness.plays({**OK, "run": ["git reset -q --soft HEAD~1"]})
+    ran = harness.run("--attempts", "1", code=1)
+    assert "the commits from before the task are gone" in ran.out
+    assert harness.log() == ["second", "first"]
+
+
 def test_deleted_branches_and_stashes_come_back(harness: RunHarness) -> None:
     (harness.root / "app.py").write_text("mine\n")
     git(harness.root, "stash", "-q")
@@ -262,6 +273,7 @@ def test_deleted_branches_and_stashes_come_back(harness: RunHarness) -> None:
     assert git(harness.root, "show", "stash@{0}:app.py") == "mine\n"
     assert git(harness.root, "rev-parse", "mine")
     assert "refs/heads/mine" in ran.err
+    assert "refs/heads/mine" in harness.attempts("t1")[0]["reason"]
 
 
 def test_a_replaced_object_is_not_committed(harness: RunHarness) -> None:
@@ -278,10 +290,11 @@ def test_a_replaced_object_is_not_committed(harness: RunHarness) -> None:
     script = harness.scratch / "forge.py"
     script.write_text(forge)
     harness.task("Make it ok", "t1")
-    harness.plays({**OK, "run": [f"{sys.executable} {script}"]})
-    harness.run("--attempts", "1", code=None)
-    if harness.state("t1") == "done":
-        assert git(harness.root, "show", "HEAD:ok") == "yes\n"
+    forged = {**OK, "run": [f"{sys.executable} {script}"]}
+    harness.plays(forged, {"write": {"ok": "yes\n", "more": "x"}})
+    harness.run("--attempts", "2")
+    assert git(harness.root, "show", "HEAD:ok") == "yes\n"
+    git(harness.root, "fsck", "--full")
 
 
 def test_a_file_that_git_ignores_proves_nothing(harness: RunHarness) -> None:
@@ -290,3 +303,78 @@ def test_a_file_that_git_ignores_proves_nothing(harness: RunHarness) -> None:
     ran = harness.run("--attempts", "1", code=1)
     assert harness.state("t1") == "failed"
     assert "ok" in ran.out
+
+
+# What the user has set up before
+
+SIGN = """#!/bin/sh
+echo "[GNUPG:] SIG_CREATED " >&2
+echo "-----BEGIN PGP SIGNATURE-----"
+echo "$PWD" | cksum >/dev/null
+echo "-----END PGP SIGNATURE-----"
+cat >/dev/null
+"""
+
+
+def test_hooks_filters_and_signing_of_the_user_apply(harness: RunHarness, tmp_path: Path) -> None:
+    signer, hook = tmp_path / "signer", harness.root / ".git" / "hooks" / "commit-msg"
+    signer.write_text(SIGN)
+    hook.write_text('#!/bin/sh\necho "Reviewed-by: me" >>"$1"\n')
+    for path in (signer, hook):
+        path.chmod(0o755)
+    git(harness.root, "config", "gpg.program", str(signer))
+    git(harness.root, "config", "commit.gpgSign", "true")
+    git(harness.root, "config", "filter.up.clean", "tr a-z A-Z")
+    (harness.root / ".gitattributes").write_text("*.up filter=up\n")
+    git(harness.root, "-c", "commit.gpgSign=false", "add", ".")
+    git(harness.root, "-c", "commit.gpgSign=false", "commit", "-qm", "attributes")
+    harness.task("Make it ok", "t1")
+    harness.plays({"write": {"ok": "yes\n", "x.up": "loud\n"}})
+    harness.run()
+    assert git(harness.root, "show", "HEAD:x.up") == "LOUD\n"
+    raw = git(harness.root, "cat-file", "commit", "HEAD")
+    assert "gpgsig -----BEGIN PGP SIGNATURE-----" in raw
+    assert "Reviewed-by: me" in raw
+
+
+def test_what_is_put_back_can_be_found(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.plays({**OK, "run": ["echo mine >.git/hooks/pre-push; git config a.b c"]})
+    ran = harness.run()
+    assert "put back what the agent changed: .git/config, .git/hooks/pre-push" in ran.err
+    kept = sorted((harness.root / ".git" / "kedge" / "put-back").glob("*/*"))
+    assert "mine\n" in [one.read_text() for one in kept]
+    (one,) = harness.attempts("t1")
+    assert ".git/hooks/pre-push" in one["reason"]
+
+
+def test_a_filter_that_the_agent_names_is_out_of_scope(harness: RunHarness) -> None:
+    git(harness.root, "config", "filter.up.clean", "tr a-z A-Z")
+    harness.task("Make it ok", "t1")
+    harness.plays({"write": {"ok": "yes\n", ".gitattributes": "ok filter=up\n"}})
+    ran = harness.run("--attempts", "1", code=1)
+    assert harness.outcomes("t1") == ["out-of-scope"]
+    assert ".gitattributes" in ran.out
+
+
+def test_a_task_may_name_attributes_as_its_scope(harness: RunHarness) -> None:
+    git(harness.root, "config", "filter.up.clean", "tr a-z A-Z")
+    harness.task("Make it ok", "t1", "--scope", "ok", "--scope", ".gitattributes")
+    harness.plays({"write": {"ok": "yes\n", ".gitattributes": "ok filter=up\n"}})
+    harness.run()
+    assert git(harness.root, "show", "HEAD:ok") == "YES\n"
+
+
+def test_hooks_in_the_work_tree_are_out_of_scope(harness: RunHarness, evil: Path) -> None:
+    hook = harness.root / "hooks" / "pre-commit"
+    hook.parent.mkdir()
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    git(harness.root, "add", ".")
+    git(harness.root, "commit", "-qm", "hooks")
+    git(harness.root, "config", "core.hooksPath", "hooks")
+    harness.task("Make it ok", "t1")
+    harness.plays({**OK, "run": [f"cp {evil} hooks/pre-commit"]})
+    ran = harness.run("--attempts", "1", code=1)
+    assert harness.outcomes("t1") == ["out-of-scope"]
+    assert "hooks/pre-commit" in ran.out

@@ -13,21 +13,23 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kedge.errors import GitError
 from kedge.handoff.snapshot import nested, shadow_git, snapshots
 from kedge.handoff.snapshot.listing import display_path
+from kedge.handoff.snapshot.shadow_git import ShadowGit
 from kedge.handoff.snapshot.tree_changes import LINK
 from kedge.host import files
+from kedge.host.digest import blob
 from kedge.host.git import Repo, split_z
 from kedge.host.own_edits import OwnEdits
 from kedge.host.project import Project
 from kedge.host.text import shorten
 from kedge.model.task import Task
-from kedge.run import worktrees
+from kedge.run import git_objects, worktrees
 
 _MOST_TITLE = 100  # characters
 _UNFINISHED = {
@@ -126,22 +128,18 @@ def commit(
             hint=f"git switch {began.branch or began.commit}",
         )
     _refuse_unfinished(repo)
+    _refuse_rewritten(repo, began, now)
     every = {*paths, *_list_committed(repo, began.commit, now.commit)}
-    with _scratch_directory(repo) as scratch:
-        env = {"GIT_INDEX_FILE": str(scratch / "index"), "GIT_DIR": str(repo.git_dir)}
-        repo.as_user("read-tree", *([now.commit] if now.commit else ["--empty"]), env=env)
-        _enter_proven(project, scratch, env, proven, every)
-        _enter_records(project, env, records)
-        tree = repo.as_user("write-tree", env=env).decode().strip()
+    with _build_index(project, now, proven, every, records) as (index, tree):
         if now.commit and tree == _find_tree(repo, now.commit):
             return None  # the agent has committed it
         message = f"{task.type}({task.id}): {shorten(task.title, _MOST_TITLE)}\n\n{why}\n"
-        index = {"GIT_INDEX_FILE": env["GIT_INDEX_FILE"]}
-        repo.as_user("commit", "--quiet", "--message", message, env=index)
+        repo.as_user("commit", "--quiet", "--message", message, env={"GIT_INDEX_FILE": str(index)})
     made = repo.head()
     if made is None or made == now.commit:
         raise GitError("git made no commit", hint="git status may tell more")
     _check(repo, made, tree, now)
+    _refuse_other_branch(repo, made, now)
     try:
         update_index(repo, now.commit, made)
     except GitError as error:  # the commit is made
@@ -154,6 +152,57 @@ def _refuse_unfinished(repo: Repo) -> None:
     for name, what in _UNFINISHED.items():
         if (repo.git_dir / name).exists():
             raise GitError(f"a {what} is not finished", hint=f"git {what} --abort, or finish it")
+
+
+def _refuse_rewritten(repo: Repo, began: Head, now: Head) -> None:
+    """Refuse a branch that lost commits since the task began, or that is a link to another."""
+    ref = f"refs/heads/{now.branch}"
+    if now.branch is not None and repo.ask("symbolic-ref", "--quiet", ref):
+        raise GitError(f"{now.branch} is a link to another branch", hint=f"git symbolic-ref {ref}")
+    if began.commit is None:
+        return
+    words = ("merge-base", "--is-ancestor", began.commit, now.commit or "HEAD")
+    if now.commit is None or repo.ask(*words) is None:
+        raise GitError(
+            f"{_describe(now)} the commits from before the task are gone",
+            hint=f"git reset {began.commit[:12]} brings them back",
+        )
+
+
+@contextlib.contextmanager
+def _build_index(
+    project: Project, now: Head, proven: str, paths: Collection[str], records: Sequence[str]
+) -> Iterator[tuple[Path, str]]:
+    """Yield an index with the proven paths and the records on top of HEAD, and its tree."""
+    repo = project.repo
+    assert repo is not None  # noqa: S101 - the caller has one
+    with _scratch_directory(repo) as scratch:
+        for number in range(2):
+            folder = scratch / str(number)
+            folder.mkdir()
+            env = {"GIT_INDEX_FILE": str(folder / "index"), "GIT_DIR": str(repo.git_dir)}
+            repo.as_user("read-tree", *([now.commit] if now.commit else ["--empty"]), env=env)
+            _enter_proven(project, folder, env, proven, paths)
+            _enter_records(project, env, records)
+            tree = repo.as_user("write-tree", env=env).decode().strip()
+            forged = git_objects.find_forged(repo, now.commit, tree)
+            if not forged:
+                break
+            git_objects.remove_loose(repo, forged)  # git stores them again
+        else:
+            raise GitError(
+                f"object {forged[0]} is not what its name says", hint="git fsck shows more"
+            )
+        yield folder / "index", tree
+
+
+def _refuse_other_branch(repo: Repo, made: str, before: Head) -> None:
+    """Take back a commit that is not on the branch on which HEAD was just before."""
+    now = repo.branch()
+    if now == before.branch:
+        return
+    move_head(repo, made, before.commit, "kedge: on another branch")
+    raise GitError(f"HEAD went to {now or 'no branch'} in the same moment", hint="git reflog")
 
 
 def _check(repo: Repo, made: str, tree: str, before: Head) -> None:
@@ -272,6 +321,7 @@ def _enter_proven(
     work.mkdir()
     shadow.git("update-index", "-z", "--index-info", input=lines, index=index)
     shadow.git("checkout-index", "--all", f"--prefix={work}/", index=index)
+    _refuse_forged(shadow, work, {path: one for path, one in found.items() if path not in links})
     for path in sorted(wanted):
         _refuse_nested(project, path, held)
     names = b"\0".join(sorted(wanted - links.keys()))
@@ -282,6 +332,19 @@ def _enter_proven(
     if links:
         lines = b"".join(b"160000 %s\t%s\0" % (one[2], path) for path, one in links.items())
         repo.as_user("update-index", "-z", "--index-info", input=lines, env=env)
+
+
+def _refuse_forged(shadow: ShadowGit, work: Path, proven: Mapping[bytes, Sequence[bytes]]) -> None:
+    """Refuse objects of the snapshot whose content is not what was read from the work tree."""
+    for path, facts in proven.items():
+        full, oid = work / os.fsdecode(path), facts[2].decode()
+        data = os.fsencode(full.readlink()) if full.is_symlink() else full.read_bytes()
+        if blob(data, oid) != oid:
+            shadow.remove_object(oid)
+            raise GitError(
+                f"somebody replaced the object with the content of {display_path(path)}",
+                hint="it is removed; let another attempt store it again",
+            )
 
 
 def _refuse_nested(project: Project, path: bytes, held: dict[bytes, list[bytes]]) -> None:

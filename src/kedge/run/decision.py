@@ -38,7 +38,8 @@ class Proof:
     `before` and `after` are the trees around the attempt, `base` is the tree the task started on.
     `outside` lists changed files out of scope. `failed` pairs each failed check with the end of
     its log. `strayed` says where the change goes against the task, with evidence. `definition` has
-    the files that define the checks, with their hashes; `moved` are those that were changed.
+    the files that define the checks, with their hashes; `moved` are those that were changed, and
+    `planted` those that decide which programs git runs.
     """
 
     before: str
@@ -50,6 +51,7 @@ class Proof:
     failed: tuple[tuple[str, str], ...] = ()
     strayed: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+    planted: tuple[str, ...] = ()
     definition: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -145,6 +147,14 @@ def decide(finished: Finished, proof: Proof) -> Decision:
             f"it changed what defines the checks: {paths}",
             tried,
             (f"changing {paths}: take that back; the checks must stay what they were",),
+        )
+    if proof.planted:
+        paths = ", ".join(proof.planted[:_MOST_PATHS])
+        return Decision(
+            Outcome.OUT_OF_SCOPE,
+            f"it changed which programs git runs: {paths}",
+            tried,
+            (f"changing {paths}: take that back, or ask for it as the scope of a task",),
         )
     if proof.strayed:
         return Decision(

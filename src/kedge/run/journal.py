@@ -15,7 +15,7 @@ from kedge.host import clock, files, process_tree
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.model.ids import is_id
-from kedge.run.commits import Head
+from kedge.run.commits import Head, find_head
 from kedge.run.limits import RunUsage, parse_usage
 from kedge.run.options import RunOptions, parse_options
 from kedge.run.outcomes import StopCode, TaskOutcome
@@ -63,6 +63,7 @@ class RunRecord:
     at: Checkpoint | None = None
     results: tuple[dict[str, Any], ...] = ()
     checks: dict[str, list[str]] = field(default_factory=dict)  # of each task at the run's start
+    branch: str | None = None  # on which the run started; all of its commits go there
     baseline: str = ""  # the hash of what is guarded in the repository, as it was at the start
 
 
@@ -78,7 +79,13 @@ class Journal:
         now = clock.now()
         name = f"r{now[2:19].translate({ord(sign): None for sign in '-:T'})}-{os.getpid()}"
         record = RunRecord(
-            name, str(project.root), options.data(), now, os.getpid(), _mark_process()
+            name,
+            str(project.root),
+            options.data(),
+            now,
+            os.getpid(),
+            _mark_process(),
+            branch=find_head(project).branch,
         )
         journal = cls(project, record)
         journal._write()
@@ -96,6 +103,7 @@ class Journal:
             )
         if record.mark:  # processes that a killed run left behind
             process_tree.end_marked(record.mark)
+        killed = record.status == RUNNING
         results = tuple(one for one in record.results if one.get("state") != TaskOutcome.LEFT)
         record = replace(
             record,
@@ -104,7 +112,8 @@ class Journal:
             status=RUNNING,
             why="",
             results=results,
-            baseline=record.baseline if record.status == RUNNING else "",
+            branch=record.branch if killed else find_head(project).branch,
+            baseline=record.baseline if killed else "",
         )
         journal = cls(project, record)
         journal._write()
@@ -133,6 +142,10 @@ class Journal:
     def baseline_path(self) -> Path:
         """Where the run notes what is guarded in the repository."""
         return _folder(self._project) / f"{self.record.id}.baseline"
+
+    def is_elsewhere(self, head: Head) -> bool:
+        """True if HEAD is not on the branch on which the run started."""
+        return head.branch != self.record.branch
 
     @property
     def options(self) -> RunOptions:

@@ -20,7 +20,7 @@ from kedge.handoff.scope import scopes
 from kedge.handoff.snapshot import snapshots
 from kedge.knowledge.log.file_check import is_bookkeeping
 from kedge.model.task import Task
-from kedge.run import check_definition
+from kedge.run import check_definition, git_programs
 from kedge.run.decision import Proof
 from kedge.run.options import IMPLEMENTER
 
@@ -55,8 +55,11 @@ def prove(
     # The task itself may name a script as its scope; a directory above it does not.
     changed = check_definition.find_moved(defined, now)
     moved = tuple(path for path in changed if path not in task.scope_in)
-    proof = Proof(before, tree, start, files, outside, moved=moved, definition=defined)
-    if not files or outside or moved:
+    planted = git_programs.find_planted(handoff.project, task, start, tree, files)
+    proof = Proof(
+        before, tree, start, files, outside, moved=moved, planted=planted, definition=defined
+    )
+    if not files or outside or moved or planted:
         return proof
     if strayed := _find_violations(handoff, task, start, tree):
         return replace(proof, strayed=strayed)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from kedge.errors import GitError, HandoffRefused
+from kedge.errors import GitError, HandoffRefused, KedgeError
 from kedge.handoff import immutable_block, lifecycle
 from kedge.handoff.foreign_changes import drop_own, list_foreign
 from kedge.handoff.operations import HandoffOperations
@@ -14,7 +14,7 @@ from kedge.host.redact import redact
 from kedge.host.text import clean, shorten
 from kedge.model.attempt import Outcome
 from kedge.model.task import Block, BlockType, Status, Task
-from kedge.run import agent_setup, commits, worktrees
+from kedge.run import agent_commits, agent_setup, commits, worktrees
 from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
 from kedge.run.options import IMPLEMENTER
@@ -95,10 +95,21 @@ class TaskWork:
             refused = Decision(Outcome.FAILED_CHECKS, why)
             state.attempts.record(task.id, IMPLEMENTER, refused)
             state.count_failure(refused)
+            self._take_back_commits()
             return refused
         if commit:
             state.emit("commit", {"task": task.id, "commit": commit})
         return done
+
+    def _take_back_commits(self) -> None:
+        """Put HEAD back to where the task began: what the agent committed is not done."""
+        try:
+            taken = agent_commits.take_back(self._state.project, self._task.id, self._begin.head)
+        except KedgeError as error:
+            self._state.warn(f"what the attempt has committed stays: {error.message}")
+            return
+        if taken is not None:
+            self._state.emit("uncommitted", {"task": self._task.id, **asdict(taken)})
 
     def _warn_of_user_changes(self, paths: set[str]) -> None:
         """Name the files that the user had changed before: those changes are committed, too."""
@@ -113,7 +124,13 @@ class TaskWork:
         journal, task = self._state.journal, self._task
         checkpoint = journal.record.at
         if checkpoint is None or checkpoint.task != task.id:
-            start, head = _keep_start(self._state, task), commits.find_head(self._state.project)
+            head = commits.find_head(self._state.project)
+            if journal.is_elsewhere(head):
+                raise GitError(
+                    f"HEAD is on {head.branch or 'no branch'}, not where the run started",
+                    hint=f"git switch {journal.record.branch}",
+                )
+            start = _keep_start(self._state, task)
             checkpoint = Checkpoint(task.id, start, commit=head.commit, branch=head.branch)
             journal.change(at=checkpoint)
         return checkpoint

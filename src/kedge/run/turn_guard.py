@@ -12,6 +12,7 @@ from kedge.host import files
 from kedge.host.project import Project
 from kedge.model.task import Task, replace_fields
 from kedge.run import ref_guard, repository_guard
+from kedge.run.commits import find_head
 from kedge.run.journal import Journal
 from kedge.run.repository_guard import Baseline, GuardReport
 from kedge.tasks.backend import TaskChange
@@ -33,6 +34,12 @@ def open_baseline(project: Project, journal: Journal) -> Baseline:
         return baseline
     os.environ.pop(repository_guard.VARIABLE, None)
     baseline = repository_guard.load(path, journal.record.baseline)
+    head = find_head(project)
+    if journal.is_elsewhere(head):
+        raise InvalidValue(
+            f"HEAD is on {head.branch or 'no branch'}, not where the run started",
+            hint=f"git switch {journal.record.branch or 'there'}, or start a new run: kedge run",
+        )
     changed = repository_guard.find_changes(project, baseline)
     if changed:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""

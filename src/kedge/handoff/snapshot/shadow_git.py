@@ -148,6 +148,12 @@ class ShadowGit:
         """Make the next holder of the lock forget the index."""
         (self.path / "distrusted").touch()
 
+    def remove_object(self, oid: str) -> None:
+        """Remove an object whose content is not what its id says, here and in the repository."""
+        for objects in (self.path / "objects", self.user_objects):
+            (objects / oid[:2] / oid[2:]).unlink(missing_ok=True)
+        self.distrust_index()
+
     def prepare(self) -> ShadowGit:
         """Create the directory if needed and return self, for commands that only read objects."""
         if not (self.path / "config").is_file():
