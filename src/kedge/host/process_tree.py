@@ -58,6 +58,11 @@ def list_children(parent: int) -> list[int]:
     return [one.pid for one in _list_processes("") if one.parent == parent]
 
 
+def find_git() -> list[int]:
+    """Return the processes that are a git."""
+    return [one.pid for one in _list_processes("") if _is_git(one)]
+
+
 def send(leader: int, number: int, others: Iterable[int] = ()) -> None:
     """Send a signal to the leader's group and to the others, except those that have ended."""
     for kill, pid in ((os.killpg, leader), *((os.kill, pid) for pid in others)):

@@ -73,6 +73,7 @@ class Journal:
     def __init__(self, project: Project, record: RunRecord) -> None:
         self._project = project
         self.record = record
+        self._is_new = False
 
     @classmethod
     def begin(cls, project: Project, options: RunOptions) -> Journal:
@@ -88,13 +89,14 @@ class Journal:
             branch=find_head(project).branch,
         )
         journal = cls(project, record)
+        journal._is_new = True
         journal._write()
         _prune(project)
         return journal
 
     @classmethod
     def resume(cls, project: Project, name: str | None) -> Journal:
-        """Resume the named run, or the latest one."""
+        """Resume the named run, or the latest one, of those that were killed if there are any."""
         record = _find(project, name)
         if _is_alive(project, record.id):
             raise InvalidValue(
@@ -132,11 +134,17 @@ class Journal:
                 try:
                     locks.enter_context(files.lock(_lock(self._project, name), timeout=0.0))
                 except LockTimeout as error:
+                    if self._is_new:  # nobody should resume it
+                        self._path.unlink(missing_ok=True)
                     raise InvalidValue(
                         "another run is at work in this tree",
                         hint="wait for it, or use kedge run --worktree",
                     ) from error
             yield
+
+    @property
+    def _path(self) -> Path:
+        return _folder(self._project) / f"{self.record.id}.json"
 
     @property
     def baseline_path(self) -> Path:
@@ -168,8 +176,9 @@ class Journal:
         self._write()
 
     def _write(self) -> None:
-        path = _folder(self._project) / f"{self.record.id}.json"
-        files.write_atomic(path, json.dumps(asdict(self.record), indent=1).encode(), mode=0o600)
+        files.write_atomic(
+            self._path, json.dumps(asdict(self.record), indent=1).encode(), mode=0o600
+        )
 
 
 def list_interrupted(project: Project) -> list[RunRecord]:
@@ -198,7 +207,9 @@ def _find(project: Project, name: str | None) -> RunRecord:
     if not runs:
         message = f"there is no run {name!r}" if name else "there is no run to resume"
         raise InvalidValue(message, hint="kedge run starts one")
-    return runs[-1]
+    # An agent may have started a run of its own since.
+    killed = [one for one in runs if one.status == RUNNING and not _is_alive(project, one.id)]
+    return (killed or runs)[-1]
 
 
 def _read_all(project: Project) -> list[RunRecord]:

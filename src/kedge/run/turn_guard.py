@@ -8,10 +8,10 @@ from pathlib import Path
 from kedge.errors import InvalidValue, KedgeError
 from kedge.handoff.operations import HandoffOperations
 from kedge.handoff.snapshot import shadow_git
-from kedge.host import files
+from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.model.task import Task, replace_fields
-from kedge.run import ref_guard, repository_guard
+from kedge.run import git_locks, ref_guard, repository_guard
 from kedge.run.commits import find_head
 from kedge.run.journal import Journal
 from kedge.run.repository_guard import Baseline, GuardReport
@@ -33,6 +33,8 @@ def open_baseline(project: Project, journal: Journal) -> Baseline:
         journal.change(baseline=repository_guard.store(path, baseline))
         return baseline
     os.environ.pop(repository_guard.VARIABLE, None)
+    if project.repo is not None:
+        git_locks.clear_since(project.repo, clock.parse(journal.record.started_at))
     baseline = repository_guard.load(path, journal.record.baseline)
     head = find_head(project)
     if journal.is_elsewhere(head):
@@ -62,6 +64,7 @@ class TurnGuard:
         self._baseline = _leave_scope(baseline, self._project, task)
         repo = self._project.repo
         self._refs = ref_guard.read(repo) if repo is not None else None
+        self._locks = git_locks.find(repo) if repo is not None else {}
         self._tasks = board.tasks()
         self._records = self._read_records()
         self._immutable = handoff.read().immutable
@@ -71,12 +74,14 @@ class TurnGuard:
 
     def check(self) -> GuardReport:
         """Put back what has changed. Raises KedgeError where that cannot be done."""
+        repo = self._project.repo
+        locks = git_locks.clear(repo, self._locks) if repo is not None else []
         report = repository_guard.check(self._project, self._baseline)
         if report.refused:
             return report
-        changed = list(report.put_back)
-        if self._refs is not None and self._project.repo is not None:
-            changed += ref_guard.put_back(self._project.repo, self._refs)
+        changed = [*report.put_back, *locks]
+        if self._refs is not None and repo is not None:
+            changed += ref_guard.put_back(repo, self._refs)
         changed += self._put_back_records()
         changed += self._put_back_tasks()
         changed += self._put_back_context()
