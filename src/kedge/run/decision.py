@@ -39,7 +39,8 @@ class Proof:
     `outside` lists changed files out of scope. `failed` pairs each failed check with the end of
     its log. `strayed` says where the change goes against the task, with evidence. `definition` has
     the files that define the checks, with their hashes; `moved` are those that were changed, and
-    `planted` those that decide which programs git runs.
+    `planted` those that decide which programs git runs. `hidden` are files without which the checks
+    fail, and which no commit will hold.
     """
 
     before: str
@@ -52,6 +53,7 @@ class Proof:
     strayed: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
     planted: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     definition: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -166,7 +168,10 @@ def decide(finished: Finished, proof: Proof) -> Decision:
     if proof.failed:
         names = ", ".join(f"`{command}`" for command, _ in proof.failed)
         detail = "\n\n".join(f"`{name}` ended with:\n\n{log}" for name, log in proof.failed)
-        return Decision(Outcome.FAILED_CHECKS, f"{claim}{names} failed", tried, detail=detail)
+        without = ", ".join(proof.hidden[:_MOST_PATHS])
+        why = f" without files that git ignores ({without})" if without else ""
+        reason = f"{claim}{names} failed{why}"
+        return Decision(Outcome.FAILED_CHECKS, reason, tried, detail=detail)
     if not proof.checks:
         return Decision(Outcome.DONE, "changed in scope; there was no check to run")
     names = ", ".join(f"`{one['command']}`" for one in proof.checks)

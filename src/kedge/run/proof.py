@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +20,11 @@ from kedge.handoff.scope import scopes
 from kedge.handoff.snapshot import snapshots
 from kedge.knowledge.log.file_check import is_bookkeeping
 from kedge.model.task import Task
-from kedge.run import check_definition, git_programs
+from kedge.run import check_definition, git_programs, hidden_files
 from kedge.run.decision import Proof
 from kedge.run.options import IMPLEMENTER
 
+_MOST_HIDDEN = 5  # paths that are named
 _MOST_DIFF = 2_000_000  # characters of a diff that are judged
 _LEAST_WEIGHT = 4  # of ten: what a rule must take away to stand in the way
 _REMOVALS = ("tests removed", "tests deleted", "assertions removed")
@@ -37,12 +38,14 @@ def prove(
     before: str,
     report: Callable[[str], None],
     *,
+    hidden: dict[str, str],
     seconds_left: float | None = None,
 ) -> Proof:
     """Compare the tree with the start, judge the change, and run the checks if all is well so far.
 
     `start` is the tree the task started on, `before` the tree before this attempt. `report` is
-    called with each check before it runs. No check may take longer than `seconds_left`.
+    called with each check before it runs. No check may take longer than `seconds_left`. `hidden`
+    are the files that no commit will hold, as of the task's start; those of checks are added.
     """
     tree = handoff.read_tree()
     changes = snapshots.compare(handoff.project, start, tree)
@@ -71,12 +74,40 @@ def prove(
         report(command)
         return checking.run_recorded(handoff, IMPLEMENTER, command)
 
+    repo = handoff.project.repo
+    there = hidden_files.read(repo) if repo is not None and commands else {}
     done = checking.prove_checks(commands, tree, run)
+    if repo is not None and commands:
+        after = hidden_files.read(repo)
+        hidden.update({path: one for path, one in after.items() if there.get(path) != one})
+        made = [path for path, one in there.items() if hidden.get(path) != one]
+        failed: tuple[tuple[str, str], ...] = ()
+        if made and not done.failed:
+            failed = _check_without(handoff, done.tree, commands, run, made)
+        if failed:
+            results = replace(proof, after=done.tree, checks=done.results)
+            return replace(results, failed=failed, hidden=tuple(made))
     failed = tuple(
         (str(one["command"]), checking.explain_failure(one, done.tree, handoff))
         for one in done.failed
     )
     return replace(proof, after=done.tree, checks=done.results, failed=failed)
+
+
+def _check_without(
+    handoff: HandoffOperations,
+    tree: str,
+    commands: Sequence[str],
+    run: Callable[[str], dict[str, Any]],
+    made: Sequence[str],
+) -> tuple[tuple[str, str], ...]:
+    """Return the checks that fail without files that the agent made and no commit will hold."""
+    assert handoff.project.repo is not None  # noqa: S101 - it has such files
+    with hidden_files.taken_away(handoff.project.repo, made):
+        done = checking.prove_checks(commands, tree, run)
+    names = ", ".join(made[:_MOST_HIDDEN]) + (" …" if len(made) > _MOST_HIDDEN else "")
+    why = f"    (green only with files that git ignores, which no commit will hold: {names})"
+    return tuple((str(one["command"]), why) for one in done.failed)
 
 
 def _find_definition(handoff: HandoffOperations, tree: str) -> dict[str, str]:

@@ -20,17 +20,23 @@ _ASIDE = "refs/kedge/set-aside/refs"
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """Where the refs point to, and the list of stashes, which only a log has."""
+    """Where the refs point to, and the list of stashes, which only a log has.
+
+    `links` are refs that stand for another ref.
+    """
 
     commits: dict[str, str]
+    links: dict[str, str]
     stashes: bytes
 
 
 def read(repo: Repo) -> Refs:
-    out = repo.git("for-each-ref", "--format=%(objectname) %(refname)").decode("utf-8", "replace")
-    pairs = (line.split(" ", 1) for line in out.splitlines())
-    commits = {name: commit for commit, name in pairs if not name.startswith(_OWN)}
-    return Refs(commits, files.read_bytes(_log(repo)) or b"")
+    out = repo.git("for-each-ref", "--format=%(objectname) %(refname) %(symref)")
+    rows = [line.split(" ") for line in out.decode("utf-8", "replace").splitlines()]
+    rows = [row for row in rows if not row[1].startswith(_OWN)]
+    commits = {name: commit for commit, name, _ in rows}
+    links = {name: target for _, name, target in rows if target}
+    return Refs(commits, links, files.read_bytes(_log(repo)) or b"")
 
 
 def put_back(repo: Repo, before: Refs) -> list[str]:
@@ -39,6 +45,11 @@ def put_back(repo: Repo, before: Refs) -> list[str]:
     The old commits of a ref that was rewritten are kept under a ref of their own.
     """
     now, changed = read(repo), []
+    for name in sorted(now.links.keys() - before.links.keys()):
+        if name in before.commits:  # what is committed on it would go to another branch
+            repo.git("update-ref", "--no-deref", name, before.commits[name])
+            changed.append(name)
+    now = read(repo) if changed else now
     for name, commit in before.commits.items():
         current = now.commits.get(name)
         if name == _STASH or current == commit or not _exists(repo, commit):

@@ -30,13 +30,20 @@ class RoleTurn:
     """One call of the agent in a role, and what comes of it. `begin` is where the task started."""
 
     def __init__(
-        self, state: RunState, handoff: HandoffOperations, task: Task, role: str, begin: Checkpoint
+        self,
+        state: RunState,
+        handoff: HandoffOperations,
+        task: Task,
+        role: str,
+        begin: Checkpoint,
+        hidden: dict[str, str],
     ) -> None:
         self._state = state
         self._handoff = handoff
         self._task = task
         self._role = role
         self._start = begin.start
+        self._hidden = hidden  # files that no commit will hold
         self._head = self._turn_head = begin.head
         self._before = ""  # the tree before this turn
         self._began = clock.now()
@@ -211,6 +218,7 @@ class RoleTurn:
                 self._start,
                 self._before,
                 report,
+                hidden=self._hidden,
                 seconds_left=seconds_left,
             )
 

@@ -14,7 +14,7 @@ from kedge.host.redact import redact
 from kedge.host.text import clean, shorten
 from kedge.model.attempt import Outcome
 from kedge.model.task import Block, BlockType, Status, Task
-from kedge.run import agent_commits, agent_setup, commits, worktrees
+from kedge.run import agent_commits, agent_setup, commits, hidden_files, worktrees
 from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
 from kedge.run.options import IMPLEMENTER
@@ -48,6 +48,8 @@ class TaskWork:
         except HandoffRefused as error:
             raise TaskRefused(error.message, BlockType.SPEC_UNCLEAR, hint=error.hint) from error
         self._begin = self._checkpoint()
+        repo = state.project.repo
+        self._hidden = hidden_files.read(repo) if repo is not None else {}
         self._pass_on_warnings()
         checks = self._handoff.read().immutable["validation_baseline"]["commands"]
         state.emit("task", {"task": task.id, "title": task.title, "checks": list(checks)})
@@ -63,7 +65,8 @@ class TaskWork:
         return self._commit(decision) if self._state.options.commit else decision
 
     def _take_turn(self, role: str, last: Decision | None) -> Decision:
-        decision = RoleTurn(self._state, self._handoff, self._task, role, self._begin).take(last)
+        turn = RoleTurn(self._state, self._handoff, self._task, role, self._begin, self._hidden)
+        decision = turn.take(last)
         self._state.count_failure(decision)
         self._pass_on_warnings()
         event = {"outcome": decision.outcome.value, "reason": decision.reason}

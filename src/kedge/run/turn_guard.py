@@ -11,7 +11,7 @@ from kedge.handoff.snapshot import shadow_git
 from kedge.host import clock, files
 from kedge.host.project import Project
 from kedge.model.task import Task, replace_fields
-from kedge.run import git_locks, ref_guard, repository_guard
+from kedge.run import git_locks, hidden_files, ref_guard, repository_guard
 from kedge.run.commits import find_head
 from kedge.run.journal import Journal
 from kedge.run.repository_guard import Baseline, GuardReport
@@ -28,6 +28,8 @@ def open_baseline(project: Project, journal: Journal) -> Baseline:
     Raises InvalidValue if something has changed since the run was killed: whoever did that.
     """
     path = journal.baseline_path
+    if project.repo is not None:
+        hidden_files.put_back(project.repo)  # of a run that was killed
     if not journal.record.baseline:
         baseline = repository_guard.capture_for_run(project)
         journal.change(baseline=repository_guard.store(path, baseline))
