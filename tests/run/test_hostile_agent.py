@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from run.harness import RunHarness, is_alive
+from run.harness import RunHarness, is_alive, wait_until
 from support import git
 
 OK = {"write": {"ok": "yes\n"}}
@@ -378,3 +379,107 @@ def test_hooks_in_the_work_tree_are_out_of_scope(harness: RunHarness, evil: Path
     ran = harness.run("--attempts", "1", code=1)
     assert harness.outcomes("t1") == ["out-of-scope"]
     assert "hooks/pre-commit" in ran.out
+
+
+# Killed programs, and killed runs
+
+
+def find_locks(root: Path) -> list[str]:
+    found = (root / ".git").rglob("*.lock")
+    return [one.name for one in found if "kedge" not in one.parts]
+
+
+def test_locks_of_dead_programs_are_cleared(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    lock = "touch .git/index.lock .git/HEAD.lock .git/refs/heads/main.lock .git/config.lock"
+    harness.plays({**OK, "run": [lock]})
+    harness.run()
+    assert find_locks(harness.root) == []
+    assert harness.status() == []
+
+
+def test_a_lock_of_a_living_git_stays(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    fifo, go = harness.root / ".git" / "fifo", harness.root / ".git" / "go"
+    os.mkfifo(fifo)
+    harness.plays({**OK, "run": ["while ! test -f .git/go; do sleep 0.05; done"]})
+    process = harness.start()
+    words = f"exec git update-index --index-info <{fifo}"
+    mine = subprocess.Popen(["sh", "-c", words], cwd=harness.root)
+    with fifo.open("w"):
+        wait_until(lambda: find_locks(harness.root))
+        go.touch()
+        _, err = process.communicate(timeout=120)
+        assert find_locks(harness.root) == ["index.lock"]
+    assert mine.wait() == 0
+    assert b"git's index is not up to date" in err
+    assert find_locks(harness.root) == []
+
+
+KILL = "kill -9 $(cat .git/pid); sleep 0.2"
+
+
+def run_until_killed(harness: RunHarness, *args: str) -> None:
+    process = harness.start(*args)
+    (harness.root / ".git" / "pid").write_text(str(process.pid))
+    process.communicate(timeout=120)
+    assert process.returncode == -9
+
+
+def test_a_killed_run_is_not_resumed_on_planted_settings(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.plays({"run": [f"git config core.fsmonitor evil; {KILL}"]}, OK)
+    run_until_killed(harness)
+    ran = harness.kedge("run", "--resume", code=1)
+    assert "since the run was interrupted, .git/config changed" in ran.err
+    git(harness.root, "config", "--unset", "core.fsmonitor")
+    harness.kedge("run", "--resume")
+    assert harness.state("t1") == "done"
+
+
+def test_a_killed_run_leaves_neither_locks_nor_processes(harness: RunHarness) -> None:
+    seconds = make_seconds()
+    harness.task("Make it ok", "t1")
+    lock = "touch .git/index.lock .git/refs/heads/main.lock"
+    daemon = f"(setsid sleep {seconds} >/dev/null 2>&1 &)"
+    harness.plays({"run": [f"{lock}; {daemon}; {KILL}"]}, OK)
+    run_until_killed(harness)
+    harness.kedge("run", "--resume")
+    assert harness.state("t1") == "done"
+    assert find_locks(harness.root) == []
+    assert_none_left(seconds)
+
+
+def test_a_killed_run_is_not_resumed_on_another_branch(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.plays({"run": [f"git switch -qc other; {KILL}"]}, OK)
+    run_until_killed(harness)
+    ran = harness.kedge("run", "--resume", code=1)
+    assert "HEAD is on other, not where the run started" in ran.err
+    assert harness.log() == ["first"]
+
+
+def test_a_run_that_an_agent_started_is_not_the_one_to_resume(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    again = f"{sys.executable} -m kedge run --task t1 --command true"
+    harness.plays({"run": [f"{again}; {KILL}"]}, OK)
+    run_until_killed(harness)
+    harness.kedge("run", "--resume")
+    assert harness.state("t1") == "done"
+
+
+def test_a_work_tree_that_is_half_merged_is_completed(harness: RunHarness) -> None:
+    harness.task("First", "t1", check="test -f one")
+    harness.task("Second", "t2", "--depends", "t1", check="test -f one && test -f two")
+    hook = harness.root / ".git" / "hooks" / "post-merge"
+    once = "test -f $(git rev-parse --git-common-dir)/once && exit 0"
+    pid = "$(cat $(git rev-parse --git-common-dir)/pid)"
+    hook.write_text(
+        f"#!/bin/sh\n{once}\ntouch $(git rev-parse --git-common-dir)/once\nrm one\nkill -9 {pid}\n"
+    )
+    hook.chmod(0o755)
+    harness.plays({"write": {"one": "1\n"}}, {"write": {"two": "2\n"}})
+    run_until_killed(harness, "--worktree")
+    harness.kedge("run", "--resume")
+    assert harness.state("t2") == "done"
+    assert git(harness.root, "show", "kedge/t2:one") == "1\n"

@@ -420,15 +420,15 @@ def test_padding_does_not_hide_a_weakened_test(harness: RunHarness) -> None:
     assert harness.outcomes("t1") == ["drifted"]
 
 
-def test_a_task_whose_checks_an_agent_changed_is_blocked(harness: RunHarness) -> None:
+def test_checks_that_an_agent_changed_are_put_back(harness: RunHarness) -> None:
     harness.task("First", "t1", check="test -f a")
     harness.task("Second", "t2", "--depends", "t1", check="test -f b")
     change = f"{sys.executable} -m kedge task update t2 --check true"
     harness.plays({"write": {"a": "x"}, "run": [change]}, {"write": {"c": "x"}})
-    harness.run(code=1)
-    task = harness.kedge("task", "show", "t2", "--json").data
-    assert task["status"] == "blocked"
-    assert "its checks were changed while the run went on" in task["blocked"]["reason"]
+    ran = harness.run("--attempts", "1", code=1)
+    assert "put back what the agent changed: checks of t2" in ran.err
+    assert harness.kedge("task", "show", "t2", "--json").data["checks"] == ["test -f b"]
+    assert harness.outcomes("t2") == ["failed-checks"]
 
 
 def test_a_check_that_pipes_into_a_shell_does_not_allow_the_shell(harness: RunHarness) -> None:

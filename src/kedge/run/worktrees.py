@@ -98,7 +98,7 @@ def find_worktree(main: Project, task: str) -> Project | None:
             f"{shown} is not a work tree on the branch {branch(task)}",
             hint="check that branch out in it, or move it away",
         )
-    if (repo.git_dir / "MERGE_HEAD").exists():
+    if (repo.git_dir / "MERGE_HEAD").exists() and not _unfinished(repo).exists():
         raise WorktreeRefused(
             f"a merge in {shown} is not finished", hint=f"git -C {shown} merge --abort, or commit"
         )
@@ -233,24 +233,39 @@ def _add_worktree(main: Project, task: str) -> tuple[Project, bool]:
 
 
 def _complete(main: Project, worktree: Project, task: str) -> None:
-    """Complete a work tree that git was killed in the middle of making: it says so in a file."""
+    """Complete a work tree that git was killed in the middle of making, or of merging into."""
     repo = _repo(worktree)
-    lock = files.read_bytes(repo.git_dir / "locked") or b""
-    if lock.strip() != b"initializing":
+    is_new = (files.read_bytes(repo.git_dir / "locked") or b"").strip() == b"initializing"
+    before = files.read_bytes(_unfinished(repo))
+    if not is_new and before is None:
         return
-    for name in (
-        "index.lock",
-        "HEAD.lock",
-    ):  # of that git, which is dead: nobody else has worked here
+    for name in ("index.lock", "HEAD.lock"):  # of that git, which is dead
         (repo.git_dir / name).unlink(missing_ok=True)
     snapshots.take(worktree, snapshots.make_ref(worktree, task, "half-made"))
-    repo.git("reset", "--quiet", "--hard", timeout=_TIMEOUT, filters=True)
-    _repo(main).git("worktree", "unlock", str(worktree.root))
+    commit = (before or b"HEAD").decode()
+    repo.git("reset", "--quiet", "--hard", commit, "--", timeout=_TIMEOUT, filters=True)
+    _unfinished(repo).unlink(missing_ok=True)
+    if is_new:
+        _repo(main).git("worktree", "unlock", str(worktree.root))
 
 
 def _merge(repo: Repo, names: Sequence[str]) -> None:
     """Merge what is not there yet, all of it or nothing."""
+    missing = [name for name in names if not _contains(repo, "HEAD", name)]
+    if not missing:
+        return
     before = repo.head() or "HEAD"
+    files.write_atomic(_unfinished(repo), before.encode())
+    _merge_each(repo, missing, before)
+    _unfinished(repo).unlink()
+
+
+def _unfinished(repo: Repo) -> Path:
+    """The file that says from which commit a merge began that has not ended."""
+    return repo.git_dir / "kedge" / "merging"
+
+
+def _merge_each(repo: Repo, names: Sequence[str], before: str) -> None:
     for name in names:
         if _contains(repo, "HEAD", name):
             continue
@@ -262,6 +277,7 @@ def _merge(repo: Repo, names: Sequence[str]) -> None:
             if (repo.git_dir / "MERGE_HEAD").exists():
                 repo.git("merge", "--abort", filters=True)
             repo.git("reset", "--quiet", "--keep", before, filters=True)
+            _unfinished(repo).unlink(missing_ok=True)
             if not paths:
                 raise WorktreeRefused(f"{shown} cannot be merged: {error.message}") from error
             conflicts = ", ".join(paths[:_MOST_PATHS])
