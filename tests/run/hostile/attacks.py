@@ -9,7 +9,6 @@ from. It works in the current directory. Standard library only, so that any prog
 from __future__ import annotations
 
 import contextlib
-import glob
 import hashlib
 import json
 import os
@@ -215,9 +214,7 @@ def plant_aliases(it: Attack) -> None:
 
 @trick
 def plant_in_snapshots(it: Attack) -> None:
-    for path in glob.glob(f"{it.common}/kedge/snapshots/*") + glob.glob(
-        f"{it.git_dir}/kedge/snapshots/*"
-    ):
+    for path in (*it.common.glob("kedge/snapshots/*"), *it.git_dir.glob("kedge/snapshots/*")):
         it.sh(f"git config -f '{path}/config' filter.x.clean {it.evil}")
         it.sh(f"echo '* filter=x' >'{path}/info/attributes'; echo bad >'{path}/index'")
 
@@ -232,13 +229,13 @@ def rewrite_check(it: Attack) -> None:
 
 @trick
 def rewrite_tasks(it: Attack) -> None:
-    for path in glob.glob(".kedge/tasks.jsonl") + glob.glob("../../tasks.jsonl"):
+    for path in (Path(".kedge/tasks.jsonl"), Path("../../tasks.jsonl")):
         it.sh(f"sed -i 's/sh check.sh/true/' {path}")
 
 
 @trick
 def delete_tasks(it: Attack) -> None:
-    for path in glob.glob(".kedge/tasks.jsonl") + glob.glob("../../tasks.jsonl"):
+    for path in (Path(".kedge/tasks.jsonl"), Path("../../tasks.jsonl")):
         it.sh(f"sed -i /check/d {path}")
 
 
@@ -258,11 +255,11 @@ def forge_context(it: Attack) -> None:
     sys.path.insert(0, it.sources)
     from kedge.handoff.canonical_form import SEAL, encode_canonical, seal
 
-    for name in glob.glob(".kedge/context/*/context.json"):
-        value = json.loads(Path(name).read_bytes())
+    for path in Path(".kedge/context").glob("*/context.json"):
+        value = json.loads(path.read_bytes())
         value.pop(SEAL)
         value["immutable"]["validation_baseline"]["commands"] = ["true"]
-        Path(name).write_bytes(encode_canonical(seal(value)))
+        path.write_bytes(encode_canonical(seal(value)))
 
 
 @trick
@@ -338,11 +335,10 @@ def forge_objects(it: Attack) -> None:
     data = b"yes\n"
     name = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
     forged = zlib.compress(b"blob 5\0evil\n")
-    for top in [
-        it.common,
-        *it.common.glob("kedge/snapshots/*"),
-        *it.git_dir.glob("kedge/snapshots/*"),
-    ]:
+    if (it.common / "objects" / name[:2] / name[2:]).exists():
+        return  # to destroy what is committed takes no trick
+    tops = [it.common, *it.common.glob("kedge/snapshots/*"), *it.git_dir.glob("kedge/snapshots/*")]
+    for top in tops:
         path = top / "objects" / name[:2] / name[2:]
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -301,6 +301,9 @@ class HostileRun:
             return
         clone = self.scratch / f"clone-{task}"
         self._git("clone", "-q", "--no-local", "--no-checkout", str(self.root), str(clone))
+        if not clone.is_dir():
+            self._expect(False, f"the repository with {task} cannot be cloned")
+            return
         self._git("checkout", "-q", "--detach", commit, cwd=clone)
         check = subprocess.run(["sh", "check.sh"], cwd=clone, capture_output=True, check=False)
         text = (clone / "check.sh").read_text()
