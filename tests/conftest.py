@@ -20,6 +20,10 @@ _MARK = "TESTS_OF_KEDGE"
 
 _RAM_DISK = Path("/dev/shm")
 _ENOUGH = 4 << 30  # bytes
+_OF_THE_USER = (
+    "GIT_", "KEDGE_", "XDG_", "ANTHROPIC_", "OPENAI_", "CLAUDE", "CODEX_", "GEMINI_", "OPENCODE",
+    "AI_AGENT", "COPILOT_", "CURSOR_",
+)  # fmt: skip
 _LAST_WORK = 10.0  # seconds for what the last hooks started aside
 
 
@@ -48,8 +52,9 @@ if _MARK not in os.environ:
     os.environ["HOME"] = str(_top / "home")
     os.environ["NO_COLOR"] = "1"
     for _name in list(os.environ):
-        if _name.startswith(("GIT_", "KEDGE_", "XDG_", "ANTHROPIC_", "OPENAI_", "CLAUDE")):
+        if _name.startswith(_OF_THE_USER):
             del os.environ[_name]
+    os.environ["XDG_STATE_HOME"] = str(_top / "state")
     for _who in ("AUTHOR", "COMMITTER"):
         os.environ[f"GIT_{_who}_NAME"] = "Tess"
         os.environ[f"GIT_{_who}_EMAIL"] = "tess@example.org"

@@ -6,16 +6,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kedge.errors import ConfigError
 from kedge.host import files
 from kedge.host.project import HOME_VARIABLE, Project
 from kedge.host.text import shorten
 from kedge.settings import Settings
+
+if TYPE_CHECKING:
+    from kedge.host.approvals import Item
 
 PROJECT_FILE = (".kedge", "config.toml")
 _BOM = "\ufeff"
@@ -47,10 +50,34 @@ class Key:
     choices: tuple[str, ...]
     check: Callable[[Any], str | None] | None
     user_only: bool
+    tighten_only: bool
+    runs: bool
 
     @property
     def variable(self) -> str:
         return "KEDGE_" + self.name.upper().replace(".", "_")
+
+    def is_weaker(self, value: Any, base: Any) -> bool:
+        """True if a project may not set the value, because `base` is stricter."""
+        if not self.tighten_only:
+            return False
+        order = self.choices or (False, True)
+        return order.index(value) < order.index(base)
+
+    def describe(self, value: Any) -> str:
+        """Return the setting with its value, as one approves it."""
+        import json
+
+        return f"{self.name} = {json.dumps(value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A project's value that does not count, and why."""
+
+    value: Any
+    where: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +87,8 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, Origin]
     warnings: tuple[str, ...]
+    ignored: Mapping[str, Ignored]
+    weaker: tuple[Item, ...]  # what the project sets weaker than the default, for approval
 
 
 def list_keys() -> dict[str, Key]:
@@ -74,15 +103,16 @@ def list_keys() -> dict[str, Key]:
 
 
 def user_file() -> Path:
-    base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    """Return the user's settings file. The environment names it: without $HOME there is none, even
+    if the system knows a home directory of the user."""
+    base, home = Path(os.environ.get("XDG_CONFIG_HOME", "")), Path(os.environ.get("HOME", ""))
     if not base.is_absolute():  # the XDG specification says to ignore relative paths
-        try:
-            base = Path.home() / ".config"
-        except RuntimeError as error:
+        if not home.is_absolute():
             raise ConfigError(
                 "cannot find the user's settings: no home directory",
                 hint="set $HOME or $XDG_CONFIG_HOME",
-            ) from error
+            )
+        base = home / ".config"
     return base / "kedge" / "config.toml"
 
 
@@ -96,23 +126,24 @@ def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loa
     values: dict[str, Any] = {}
     origins = {name: Origin("default") for name in known}
     warnings = list(_warn_of_unknown_variables(known))
-    layers: list[tuple[str, Path]] = []
+    own = None
     with contextlib.suppress(ConfigError):  # without a home directory there is no user's file
-        layers.append(("user", user_file()))
+        own = user_file()
+    for key, value, where in _read_file(own, known):
+        values[key.name] = validate(key, value, where)
+        origins[key.name] = Origin("user", where)
+    weaker: list[Item] = []
+    ignored: dict[str, Ignored] = {}
     if project is not None:
-        layers.append(("project", project_file(project)))
-    for kind, path in layers:
-        text = read_text(path)
-        for names, value in _flatten(parse_toml(path, text)):
-            where = _locate(path, text, names)
-            key = _find_key(_join_names(names), known, where)
-            if key.user_only and kind == "project":
-                warnings.append(
-                    f"{where}: {key.name} is ignored: it can only be set in the user's file"
-                )
-                continue
-            values[key.name] = validate(key, value, where)
-            origins[key.name] = Origin(kind, where)
+        for key, found, where in _read_file(project_file(project), known, warnings):
+            value = found if key.user_only else validate(key, found, where)
+            why = _find_objection(project, key, value, values, weaker)
+            if why:
+                ignored[key.name] = Ignored(value, where, why)
+                warnings.append(f"{where}: {key.name} is ignored: {why}")
+            else:
+                values[key.name] = value
+                origins[key.name] = Origin("project", where)
     for key in known.values():
         variable = os.environ.get(key.variable)
         if variable is not None:
@@ -122,11 +153,64 @@ def load(project: Project | None, flags: Mapping[str, Any] | None = None) -> Loa
         if value is not None:
             values[name] = validate(known[name], value, "the command line")
             origins[name] = Origin("flag")
-    return Loaded(_build(values), origins, tuple(warnings))
+    return Loaded(_build(values), origins, tuple(warnings), ignored, tuple(weaker))
 
 
-def find_key(name: str) -> Key:
-    return _find_key(name, list_keys(), None)
+def _read_file(
+    path: Path | None, known: Mapping[str, Key], warnings: list[str] | None = None
+) -> Iterator[tuple[Key, Any, str]]:
+    """Yield the settings of a file with their places.
+
+    One that is not known is added to the warnings, where a list is given: a project's file is
+    shared with people whose kedge is newer or older. In the user's own it is a mistake.
+    """
+    text = "" if path is None else read_text(path)
+    if path is None or not text:
+        return
+    for names, value in _flatten(parse_toml(path, text)):
+        where, name = _locate(path, text, names), _join_names(names)
+        if name in known or warnings is None:
+            yield find_key(name, where), value, where
+        else:
+            near = _find_near(name, known)
+            advice = f": did you mean {near!r}?" if near else ""
+            warnings.append(f"{where}: unknown setting {name!r} is ignored{advice}")
+
+
+def _find_objection(
+    project: Project, key: Key, value: Any, users: Mapping[str, Any], weaker: list[Item]
+) -> str:
+    """Return why a project may not set the value: what the user set can only be made stricter,
+    and so can the default, unless the user approved the value for this repository."""
+    if key.user_only:
+        return "it can only be set in the user's file"
+    if key.name in users:
+        mine = users[key.name]
+        why = f"yours is {_describe(mine)}, and a project can only be stricter"
+        return why if key.is_weaker(value, mine) else ""
+    if not key.is_weaker(value, key.default):
+        return ""
+    from kedge.host.approvals import SETTING, Approvals, Item
+
+    weaker.append(Item(SETTING, key.describe(value), key.name))
+    if Approvals(project).has(SETTING, key.describe(value)):
+        return ""
+    return f"it is weaker than {_describe(key.default)}, and you have not approved it (kedge trust)"
+
+
+def _describe(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def find_key(name: str, where: str | None = None) -> Key:
+    known = list_keys()
+    if name not in known:
+        near = _find_near(name, known)
+        raise ConfigError(
+            f"{f'{where}: ' if where else ''}unknown setting {name!r}",
+            hint=f"did you mean {near!r}?" if near else "kedge config show lists all settings",
+        )
+    return known[name]
 
 
 def parse_value(key: Key, text: str, where: str) -> Any:
@@ -218,18 +302,10 @@ def _join_names(names: tuple[str, ...]) -> str:
     return ".".join(f'"{name}"' if "." in name else name for name in names)
 
 
-def _find_key(name: str, known: Mapping[str, Key], where: str | None) -> Key:
-    key = known.get(name)
-    if key is None:
-        from difflib import get_close_matches
+def _find_near(name: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
 
-        near = get_close_matches(name, list(known), n=1, cutoff=0.5)
-        prefix = f"{where}: " if where else ""
-        raise ConfigError(
-            f"{prefix}unknown setting {name!r}",
-            hint=f"did you mean {near[0]!r}?" if near else "kedge config show lists all settings",
-        )
-    return key
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.5)), None)
 
 
 def _locate(path: Path, text: str, names: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@
     │   ├── LockTimeout         another process holds the lock
     │   └── BrokenSection       markers that do not form one managed section
     ├── SecretFound             text to be written seems to contain a secret
+    ├── NotApproved             a command of the repository that the user has not approved
     ├── ProgramError            a program is missing, failed or took too long
     ├── GitError                git refused or failed
     │   ├── NoRepository        not in a git work tree
@@ -87,6 +88,13 @@ class BrokenSection(FileError):
 
 class SecretFound(KedgeError):
     code = "secret"
+
+
+class NotApproved(KedgeError):
+    code = "not-approved"
+    usual_hint = (
+        "kedge trust shows and approves the repository's commands; in a script, add --trust"
+    )
 
 
 class ProgramError(KedgeError):

@@ -19,11 +19,24 @@ def _setting(
     choices: tuple[str, ...] = (),
     check: Callable[[Any], str | None] | None = None,
     user_only: bool = False,
+    tighten_only: bool = False,
+    runs: bool = False,
 ) -> Any:
-    """Declare a setting. `check` returns what is wrong with a value, or None."""
+    """Declare a setting. `check` returns what is wrong with a value, or None.
+
+    `user_only` is not a project's to set. With `tighten_only` a project can make it stricter than
+    the user has it; later choices, and true, are stricter. What `runs` are commands.
+    """
     return field(
         default=default,
-        metadata={"help": help, "choices": choices, "check": check, "user_only": user_only},
+        metadata={
+            "help": help,
+            "choices": choices,
+            "check": check,
+            "user_only": user_only,
+            "tighten_only": tighten_only,
+            "runs": runs,
+        },
     )
 
 
@@ -128,11 +141,14 @@ class PromptSettings:
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
     require_citations: bool = _setting(
-        False, "whether a task's context needs citations from .kedge/standards.toml"
+        False,
+        "whether a task's context needs citations from .kedge/standards.toml",
+        tighten_only=True,
     )
     commands: tuple[str, ...] = _setting(
         (),
         "checks for tasks that have none; empty for the commands that kedge detects in the project",
+        runs=True,
     )
     check_timeout: float = _setting(1800.0, "seconds that a check may take", check=_check_positive)
 
@@ -179,6 +195,7 @@ class DriftSettings:
         "off; observe to record only; advise to correct, and to ask before something forbidden; "
         "enforce to deny what strays too far",
         choices=("off", "observe", "advise", "enforce"),
+        tighten_only=True,
     )
     judge: str = _setting(
         "",
@@ -188,7 +205,9 @@ class DriftSettings:
         user_only=True,
     )
     agent_limits: bool = _setting(
-        True, "whether agents are told to record the limits that the user sets"
+        True,
+        "whether agents are told to record the limits that the user sets",
+        tighten_only=True,
     )
 
 

@@ -296,3 +296,49 @@ def test_a_question_can_be_answered_or_interrupted(
     assert "Delete the context of t-1? [y/N]: " in done.stderr
     assert says in done.stdout + done.stderr
     assert [row["task"] for row in kedge("--json", "context", "list").data] == ["t-1"]
+
+
+BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def read_terminal(directory: Path, *args: str) -> str:
+    """Return what a command shows on a terminal, on both of its streams."""
+    import pty
+
+    reader, writer = pty.openpty()
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "kedge", *args],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=writer,
+            stderr=writer,
+            timeout=60,
+        )
+        os.set_blocking(reader, False)
+        return os.read(reader, 1 << 20).decode()
+    finally:
+        os.close(writer)
+        os.close(reader)
+
+
+def test_signs_that_turn_the_direction_of_text_do_not_reach_the_terminal(
+    repo: Path, kedge: Kedge
+) -> None:
+    """With them, a terminal shows the letters of a command or a path in another order."""
+    for number, sign in enumerate(BIDI):
+        kedge("task", "add", f"paint{sign}it", "--id", f"t-{number}", "--description", f"a{sign}b")
+    (repo / f"a{BIDI}b.py").write_text("def f(): ...\n")
+    commands = [("task", "list"), ("task", "show", "t-7"), ("prompt", "--task", "t-7")]
+    commands += [
+        ("prompt", "t-7"),
+        ("map",),
+        ("map", "--print"),
+        ("anchor",),
+        ("task", "show", BIDI),
+    ]
+    for command in commands:
+        shown = read_terminal(repo, *command)
+        assert shown
+        assert not set(shown) & set(BIDI), (command, shown)
+    assert "paint\\u202eit" in read_terminal(repo, "task", "list")

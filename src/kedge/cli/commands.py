@@ -19,6 +19,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "uninstall": "Remove what kedge wrote and keep your own text.",
         "doctor": "Check that agents receive what kedge set up.",
         "config": "Show and change settings.",
+        "trust": "Approve the commands that the repository names.",
         "statusline": "Print Claude Code's status line; called by Claude Code.",
     },
     "Tell": {

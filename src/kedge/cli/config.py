@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kedge import config
+from kedge.cli import approval
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.errors import BareRepository, ConfigError, NoRepository, UsageError
 from kedge.host import files
+from kedge.host.agent_session import is_user
 from kedge.host.project import Project
 from kedge.host.toml_edit import TomlEditError, set_value
 
@@ -33,7 +37,7 @@ def show(edge: Edge, key: str | None) -> Reply:
         if wanted not in (None, name):
             continue
         section, _, last = name.partition(".")
-        origin = loaded.origins[name]
+        origin, ignored = loaded.origins[name], loaded.ignored.get(name)
         rows.append(
             {
                 "key": name,
@@ -42,6 +46,7 @@ def show(edge: Edge, key: str | None) -> Reply:
                 "default": item.default,
                 "choices": list(item.choices),
                 "user_only": item.user_only,
+                "ignored": ignored and asdict(ignored),
                 "help": item.help,
             }
         )
@@ -69,7 +74,25 @@ def set_(edge: Edge, key: str, value: str | None, user: bool, unset: bool) -> Re
     parsed = None if value is None else config.parse_value(item, value, "the command line")
     parsed = list(parsed) if isinstance(parsed, tuple) else parsed
     _change(path, lock, item.name, parsed)
+    if project is not None and parsed is not None:
+        _approve(edge, project, item, parsed)
     return Reply({"key": item.name, "value": parsed, "file": str(path)})
+
+
+def _approve(edge: Edge, project: Project, item: config.Key, value: Any) -> None:
+    """Approve what the user typed: commands, or a setting that is weaker than the default."""
+    if item.runs:
+        approval.approve_typed(edge, project, value, item.name)
+    if not item.tighten_only:
+        return
+    loaded = config.load(project)
+    if is_user(os.environ) and loaded.weaker:
+        from kedge.host.approvals import Approvals
+
+        Approvals(project).approve([one for one in loaded.weaker if one.source == item.name])
+        loaded = config.load(project)
+    if item.name in loaded.ignored:
+        edge.warn(f"{item.name} is ignored here: {loaded.ignored[item.name].why}")
 
 
 @command.command()
@@ -115,6 +138,9 @@ def _table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         origin = row["origin"]
         where = f"{origin['kind']} ({origin['where']})" if origin["where"] else origin["kind"]
+        if row["ignored"]:
+            value = _format(row["ignored"]["value"])
+            where += f"; the project's {value} is ignored: {row['ignored']['why']}"
         cells.append((row["key"], _format(row["value"]), where, row["help"]))
     return table(("setting", "value", "from", "what it is for"), cells)
 

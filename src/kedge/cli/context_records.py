@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 
 import click
 
-from kedge.cli import options
+from kedge.cli import approval, options
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.context_task import (
     ContextTask,
@@ -20,6 +22,8 @@ from kedge.cli.plain import clean
 from kedge.errors import UsageError
 from kedge.handoff.evidence_records import attach_evidence, record_check, record_log
 from kedge.handoff.transitions import check_agent_name
+from kedge.host.agent_session import is_user
+from kedge.host.approvals import COMMAND, Item
 
 
 @click.command(cls=KedgeCommand)
@@ -32,6 +36,7 @@ from kedge.handoff.transitions import check_agent_name
 @click.option("--exit-code", type=int, help="With --from: the exit code of the run.")
 @actor_option
 @options.allow_secret
+@approval.trust_option
 @click.argument("check", nargs=-1)
 def record_qa(
     edge: Edge,
@@ -42,6 +47,7 @@ def record_qa(
     exit_code: int | None,
     actor: str | None,
     allow: tuple[str, ...],
+    trust: bool,
     check: tuple[str, ...],
 ) -> Reply:
     """Run a check and record its result. Without CHECK, run all checks of the context. Exit code 0
@@ -57,9 +63,14 @@ def record_qa(
     if log is not None:
         records = [record_log(handoff, name, edge.directory / log, exit_code, allow, named)]
     elif check:
+        if is_user(os.environ):
+            typed = check[0] if len(check) == 1 else shlex.join(check)
+            approval.approve_typed(edge, handoff.project, [typed], f"task {handoff.task}")
         records = [record_check(handoff, name, list(check), allow, watch)]
     else:
         frozen = handoff.read().immutable["validation_baseline"]["commands"]
+        items = [Item(COMMAND, one, f"task {handoff.task}") for one in frozen]
+        approval.require(edge, handoff.project, items, trust=trust)
         records = [record_check(handoff, name, [one], allow, watch) for one in frozen]
     if not records:
         raise UsageError(

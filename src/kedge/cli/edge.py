@@ -21,6 +21,7 @@ from kedge.cli.commands import root, usage_error
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
 from kedge.host.project import Project
+from kedge.host.text import clean_direction
 
 if TYPE_CHECKING:
     from kedge.cli.progress import Progress
@@ -86,9 +87,14 @@ class Edge:
             write(json.dumps(data) + "\n")
             self.out.flush()
 
+    @property
+    def can_ask(self) -> bool:
+        """True if there is a terminal to ask the user on."""
+        return not self.json and sys.stdin is not None and sys.stdin.isatty()
+
     def confirm(self, question: str, refusal: str, hint: str, details: str = "") -> bool:
         """Ask the user a yes-or-no question; raise if there is no terminal to ask on."""
-        if self.json or not sys.stdin.isatty():
+        if not self.can_ask:
             raise KedgeError(refusal, hint=hint)
         if details:
             tell(details + "\n")
@@ -235,7 +241,8 @@ def write(text: str | bytes) -> None:
         stream.write(text if isinstance(text, str) else text.decode("utf-8", "backslashreplace"))
         return
     if isinstance(text, str):
-        text = text.encode(stream.encoding, "backslashreplace")
+        shown = clean_direction(text) if stream.isatty() else text
+        text = shown.encode(stream.encoding, "backslashreplace")
     try:
         stream.flush()
         left = memoryview(text)

@@ -12,9 +12,10 @@ import click
 
 from kedge import config
 from kedge.agents.launch import registry
-from kedge.cli import retro, run_options
+from kedge.cli import approval, retro, run_approval, run_options
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
+from kedge.cli.run_approval import RunCommands
 from kedge.cli.run_view import View, summarise
 from kedge.errors import KedgeError
 from kedge.host import files
@@ -76,6 +77,7 @@ AGENTS = ("claude", "codex", "gemini", "opencode", "command")
     "--parallel", type=click.IntRange(1, 16), metavar="N", help="Run this many tasks at once."
 )
 @click.option("--full-access", is_flag=True, help="Let the agent do anything that you can do.")
+@approval.trust_option
 @click.option("--dry-run", is_flag=True, help="Show what the run would do.")
 @click.option(
     "--resume",
@@ -91,11 +93,12 @@ def command(edge: Edge, /, **given: Any) -> Reply:
     if given["feature"]:
         settings = run_options.use_feature_docs(settings)
     resume = given.pop("resume")
-    dry_run = given.pop("dry_run")
+    dry_run, trust = given.pop("dry_run"), given.pop("trust")
     if resume is not None:
         run_options.check_resume(given, dry_run=dry_run)
         journal = Journal.resume(project, resume or None)
         wanted = run_options.change_limits(journal.options, given)
+        run_approval.approve_program(edge, project, wanted, typed=False)
         width = given["parallel"] or journal.record.wanted.get("parallel", 1)
     else:
         wanted = run_options.make_options(project, settings, given, dry_run=dry_run)
@@ -106,16 +109,18 @@ def command(edge: Edge, /, **given: Any) -> Reply:
             return _plan_reply(edge, project, settings, wanted)
         if wanted.commit:
             commits.check_identity(project)
+        run_approval.approve_program(edge, project, wanted, typed=True)
+    applied = run_options.apply_options(settings, wanted)
+    commands = run_approval.approve(edge, project, applied, wanted, trust=trust)
+    if resume is None:
         _warn_of_interrupted(edge, project)
         journal = Journal.begin(project, wanted)
     with journal.hold_lock():
         journal.change(wanted={**wanted.data(), "parallel": width})
         journal.save_usage(replace(journal.usage, failures=0))
         if wanted.worktree:
-            return _run_in_worktrees(
-                edge, project, run_options.apply_options(settings, wanted), journal, width
-            )
-        return _run(edge, project, run_options.apply_options(settings, wanted), journal)
+            return _run_in_worktrees(edge, project, applied, journal, width, commands)
+        return _run(edge, project, applied, journal, commands)
 
 
 def _warn_of_interrupted(edge: Edge, project: Project) -> None:
@@ -148,12 +153,14 @@ def _plan_reply(edge: Edge, project: Project, settings: Settings, wanted: RunOpt
     return Reply(data, "\n".join(lines))
 
 
-def _run(edge: Edge, project: Project, settings: Settings, journal: Journal) -> Reply:
+def _run(
+    edge: Edge, project: Project, settings: Settings, journal: Journal, commands: RunCommands
+) -> Reply:
     view = View(edge)
     state = RunState(
         project, settings, journal, registry.find_adapter(journal.options.agent), view.tell
     )
-    view.show_start(journal.record.id, journal.options, project.root)
+    view.show_start(journal.record.id, journal.options, project.root, commands)
     with contextlib.closing(view), _on_interrupt(state), _on_parent_signals(state):
         state.baseline = turn_guard.open_baseline(project, journal)
         try:
@@ -167,12 +174,17 @@ def _run(edge: Edge, project: Project, settings: Settings, journal: Journal) -> 
 
 
 def _run_in_worktrees(
-    edge: Edge, project: Project, settings: Settings, journal: Journal, width: int
+    edge: Edge,
+    project: Project,
+    settings: Settings,
+    journal: Journal,
+    width: int,
+    commands: RunCommands,
 ) -> Reply:
     """Run each task in its own work tree."""
     view = View(edge, many=width > 1)
     parallel = ParallelRun(project, settings, journal, width, view.tell)
-    view.show_start(journal.record.id, journal.options, project.root)
+    view.show_start(journal.record.id, journal.options, project.root, commands)
     with contextlib.closing(view), _on_interrupt(parallel):
         try:
             end = parallel.run()

@@ -6,11 +6,13 @@ import shutil
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from kedge.cli.edge import Edge, tell, write
 from kedge.cli.plain import clean
+from kedge.cli.run_approval import RunCommands
 from kedge.host.text import count_noun, shorten
 from kedge.run.options import RunOptions
 from kedge.run.outcomes import RunEnd, TaskOutcome
@@ -45,9 +47,9 @@ class View:
                 if self._now and not self._ended.is_set():
                     self._draw()
 
-    def show_start(self, run: str, wanted: RunOptions, root: Path) -> None:
-        """Show who works where, and what the agent may do."""
-        data = {"event": "run", "run": run, "wanted": wanted.data()}
+    def show_start(self, run: str, wanted: RunOptions, root: Path, commands: RunCommands) -> None:
+        """Show who works where, what the agent may do, and what kedge runs."""
+        data = {"event": "run", "run": run, "wanted": wanted.data(), **asdict(commands)}
         if self._edge.json:
             self._edge.stream(data)
             return
@@ -60,7 +62,10 @@ class View:
         elif wanted.full_access:
             self._say("it may do anything that you can do (--full-access): use a container")
         else:
-            self._say("it may edit files here and run the checks and the project's own commands")
+            more = "".join(f", `{one}`" for one in commands.allowed if one not in commands.checks)
+            self._say(f"it may edit files here and run the checks{more}")
+        if commands.checks:
+            self._say(f"checks: {', '.join(f'`{one}`' for one in commands.checks)}")
 
     def tell(self, event: str, data: dict[str, Any]) -> None:
         if self._edge.json:

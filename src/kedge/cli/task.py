@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kedge.cli import task_close, task_options, task_view, text_input
+from kedge.cli import approval, task_close, task_options, task_view, text_input
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
@@ -124,9 +124,11 @@ def show(edge: Edge, id_: str) -> Reply:
 def add(edge: Edge, /, title: str, id_: str | None, **given: Any) -> Reply:
     """Add a task and print its id."""
     draft = Task(id=TaskId("") if id_ is None else task_id(id_), title=title)
-    result = ProjectTasks(edge).board.add(
+    project_tasks = ProjectTasks(edge)
+    result = project_tasks.board.add(
         task_options.set_fields(draft, given), allow=given["allow_secret"]
     )
+    _approve_checks(project_tasks, result.task, given["check"])
     for line in task_view.describe_epics(result):  # scripts read the id alone
         edge.say(line)
     return Reply(result.task.data(), result.task.id, result.warnings)
@@ -172,10 +174,18 @@ def update(
             after = replace(after, title=title)
         return replace(after, **{name: empty for name, empty in _CLEARED.items() if name in clear})
 
-    return task_view.task_reply(
-        ProjectTasks(edge).board.update(task_id(id_), change, allow=given["allow_secret"]),
-        f"{id_} changed",
-    )
+    project_tasks = ProjectTasks(edge)
+    result = project_tasks.board.update(task_id(id_), change, allow=given["allow_secret"])
+    _approve_checks(project_tasks, result.task, given["check"])
+    return task_view.task_reply(result, f"{id_} changed")
+
+
+def _approve_checks(project_tasks: ProjectTasks, task: Task, typed: tuple[str, ...]) -> None:
+    """Approve the checks that were typed, which are all that a task has then."""
+    if typed:
+        approval.approve_typed(
+            project_tasks.edge, project_tasks.project, task.checks, f"task {task.id}"
+        )
 
 
 @command.command()

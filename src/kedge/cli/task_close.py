@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kedge.cli import task_options, task_view
+from kedge.cli import approval, task_options, task_view
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.project_tasks import ProjectTasks, record_attempt
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Close without running the task's checks; needs --reason, and labels the task.",
 )
+@approval.trust_option
 @task_options.lesson_options
 def close(
     edge: Edge,
@@ -40,6 +41,7 @@ def close(
     reason: str | None,
     failed: bool,
     unproven: bool,
+    trust: bool,
     tried: tuple[str, ...],
     avoid: tuple[str, ...],
     allow_secret: tuple[str, ...],
@@ -69,7 +71,7 @@ def close(
     checks: tuple[Check, ...] = ()
     if task.checks and not task.finished and not failed and not unproven:
         rules.close(tasks, task, reason, "")  # refuses at once what no check can change
-        checks = _prove(project_tasks, task)
+        checks = _prove(project_tasks, task, trust=trust)
     result = project_tasks.board.close(
         task_id(id_), reason, failed=failed, unproven=unproven, allow=allow_secret
     )
@@ -81,12 +83,13 @@ def close(
     return task_view.task_reply(result, text)
 
 
-def _prove(project_tasks: ProjectTasks, task: Task) -> tuple[Check, ...]:
+def _prove(project_tasks: ProjectTasks, task: Task, *, trust: bool) -> tuple[Check, ...]:
     """Run the checks of a task, and return what the ledger keeps of them; NotProven if one is red.
 
     With a context, the checks are those that were frozen there.
     """
     from kedge.handoff import proof
+    from kedge.host.approvals import COMMAND, Item
 
     project, edge = project_tasks.project, project_tasks.edge
     if proof.is_inside_check(project.root):
@@ -98,12 +101,14 @@ def _prove(project_tasks: ProjectTasks, task: Task) -> tuple[Check, ...]:
     tree = proof.read_tree(project)
     fresh = {} if handoff is None else proof.find_fresh(handoff, tree)
     commands = _list_commands(handoff, task)
+    items = [Item(COMMAND, one, f"task {task.id}") for one in commands if one not in fresh]
+    approval.require(edge, project, items, trust=trust)
     timeout = project_tasks.all_settings.context.check_timeout
 
     def run(command: str) -> Check:
         edge.say(f"running `{command}` …")
         if handoff is None:
-            return proof.run_unrecorded(project, command, timeout)
+            return proof.run_unrecorded(project, task.id, command, timeout)
         return proof.run_recorded(handoff, "implementer", command)
 
     for command in commands:

@@ -63,14 +63,14 @@ def build_block(
     cited = citations.find_citations(project, task.area, task.priority, _overrides(task))
     paths = scopes.expand(project, [*task.scope_in, *(f"!{one}" for one in task.scope_out)])
     _refuse_gaps(settings, task, cited, brief)
-    run, run_origin = _choose_commands(settings, task, commands)
+    named, why_none = choose_commands(settings, task, commands)
     warnings = [f"a citation cannot be resolved: {one}" for one in cited.missing]
     warnings += [f"the scope names {one}, which is not a known macro" for one in paths.unknown]
     warnings += [f"{one!r} in the scope is not a path and matches nothing" for one in paths.prose]
     fields: dict[str, Any] = {
         "task_snapshot": freeze_task(task),
         "standards_citations": [asdict(one) for one in cited.items],
-        "validation_baseline": {"commands": run},
+        "validation_baseline": {"commands": [one for one, _ in named]},
         "repo_paths": list(paths.paths),
     }
     warnings += _find_large(fields["task_snapshot"], task)
@@ -78,11 +78,14 @@ def build_block(
     fields["sources"] = read
     standards = {f"{one.file}#{one.section}": one.content_sha for one in cited.items}
     sources = {f"task {task.id}": hash_task(task), **read, **standards}
-    named = dict.fromkeys([*cited.sources, *(one.file for one in cited.items)])
+    files_cited = dict.fromkeys([*cited.sources, *(one.file for one in cited.items)])
     origins = (
         ("task_snapshot", f"task {task.id}"),
-        ("standards_citations", _count_citations(cited, named)),
-        ("validation_baseline.commands", run_origin),
+        ("standards_citations", _count_citations(cited, files_cited)),
+        (
+            "validation_baseline.commands",
+            ", ".join(dict.fromkeys(at for _, at in named)) or why_none,
+        ),
         ("repo_paths", ", ".join([f"scope of {task.id}", *paths.sources])),
     )
     return ImmutableBlock(seal(fields), origins, dict(sorted(sources.items())), tuple(warnings))
@@ -158,21 +161,22 @@ def _refuse_gaps(settings: Settings, task: Task, cited: citations.Citations, bri
         )
 
 
-def _choose_commands(settings: Settings, task: Task, commands: Commands) -> tuple[list[str], str]:
-    """Return the commands that validate the task, and their origin.
+def choose_commands(
+    settings: Settings, task: Task, commands: Commands
+) -> tuple[list[tuple[str, str]], str]:
+    """Return the commands that validate the task, each with its origin; and why there is none.
 
     They are its own checks, or those of the settings, or those the project's configuration names.
     """
     if task.checks:
-        return list(task.checks), f"checks of {task.id}"
+        return [(one, f"task {task.id}") for one in task.checks], ""
     if settings.context.commands:
-        return list(settings.context.commands), "context.commands"
+        return [(one, "context.commands") for one in settings.context.commands], ""
     try:
         detected = [one for one in commands() if one["kind"] in _CHECKED]
     except KedgeError:
         return [], "none: the project's own commands cannot be read"
-    where = ", ".join(dict.fromkeys(str(one["source"]) for one in detected))
-    return [str(one["command"]) for one in detected], where or "none"
+    return [(str(one["command"]), str(one["source"])) for one in detected], "none"
 
 
 def _overrides(task: Task) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kedge.errors import KedgeError, SecretFound
+from kedge.handoff import approval
 from kedge.handoff.checks.check_result import make_result
 from kedge.handoff.checks.runner import CHECKED, run_check
 from kedge.handoff.evidence_records import record_check
@@ -65,7 +66,11 @@ def prove_checks(
 
 
 def run_recorded(handoff: HandoffOperations, agent: str, command: str) -> Check:
-    """Run a check and record it in the context; one whose output has a secret proves nothing."""
+    """Run a check and record it in the context; one whose output has a secret proves nothing.
+
+    Raises NotApproved for a command that the user has not approved.
+    """
+    approval.require(handoff.project, [command], handoff.task)
     try:
         return record_check(handoff, agent, [command], (), None)
     except SecretFound as error:
@@ -78,8 +83,9 @@ def run_recorded(handoff: HandoffOperations, agent: str, command: str) -> Check:
         }
 
 
-def run_unrecorded(project: Project, command: str, timeout: float) -> Check:
-    """Run a check of a task without a context."""
+def run_unrecorded(project: Project, task: str, command: str, timeout: float) -> Check:
+    """Run a check of a task without a context. Raises NotApproved as `run_recorded` does."""
+    approval.require(project, [command], task)
     ran = run_check(command, project.root, timeout=timeout, root=project.root)
     result = make_result(ran, str(project.root))
     log = redact(ran.log.decode("utf-8", "replace"))

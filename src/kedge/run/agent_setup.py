@@ -11,7 +11,9 @@ from kedge.agents.settings import hooks
 from kedge.context import agent_hooks, anchor_sources
 from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError
+from kedge.handoff import approval
 from kedge.handoff.operations import HandoffOperations
+from kedge.host.approvals import COMMAND, Item
 from kedge.host.project import Project
 from kedge.knowledge.recall import reminder
 from kedge.model.task import Task
@@ -19,7 +21,6 @@ from kedge.run.options import IMPLEMENTER
 from kedge.run.run_state import RunState
 from kedge.settings import Settings
 
-_ALLOWED_KINDS = ("build", "test", "lint", "format", "typecheck")  # of detected commands
 _LEAST_MONEY = 0.01  # dollars; agents refuse a budget of zero
 
 
@@ -88,15 +89,18 @@ def build_invocation(
 def _list_commands(
     state: RunState, handoff: HandoffOperations, task: Task, workspace: Workspace
 ) -> tuple[str, ...]:
-    """Return what the agent may run without asking: the task's checks and detected commands."""
+    """Return what the agent may run without asking: the task's checks and detected commands, as far
+    as the user approved them."""
     frozen = handoff.read().immutable["validation_baseline"]["commands"]
     try:
         detected = workspace.map_data["commands"]
-        own = [one["command"] for one in detected if one["kind"] in _ALLOWED_KINDS]
+        own = [one["command"] for one in detected if one["kind"] in approval.ALLOWED_KINDS]
     except KedgeError as error:
         state.warn(f"the project's commands could not be detected: {error.message}")
         own = []
-    return tuple(dict.fromkeys((*frozen, *task.checks, *own)))
+    named = [Item(COMMAND, one, "") for one in dict.fromkeys((*frozen, *task.checks, *own))]
+    approved = approval.examine(state.project, named)
+    return tuple(one.command for one in approved if one.approved)
 
 
 def _list_hooks(state: RunState, role: str) -> tuple[hooks.Hook, ...]:

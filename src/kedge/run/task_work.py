@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from kedge.errors import GitError, HandoffRefused, KedgeError
-from kedge.handoff import immutable_block, lifecycle
+from kedge.errors import GitError, HandoffRefused, KedgeError, NotApproved
+from kedge.handoff import approval, immutable_block, lifecycle
 from kedge.handoff.foreign_changes import drop_own, list_foreign
 from kedge.handoff.operations import HandoffOperations
 from kedge.handoff.snapshot import snapshots
@@ -52,6 +53,7 @@ class TaskWork:
         self._hidden = hidden_files.read(repo) if repo is not None else {}
         self._pass_on_warnings()
         checks = self._handoff.read().immutable["validation_baseline"]["commands"]
+        _refuse_unapproved(state, task, checks)
         state.emit("task", {"task": task.id, "title": task.title, "checks": list(checks)})
 
     def make_attempt(self, last: Decision | None) -> Decision:
@@ -177,6 +179,16 @@ def _refuse_changed_checks(state: RunState, task: Task) -> None:
             BlockType.TOOLING,
             hint=f"look at kedge task show {task.id}, then start another run",
         )
+
+
+def _refuse_unapproved(state: RunState, task: Task, checks: Sequence[str]) -> None:
+    """Refuse checks that came up while the run went on, from an agent's own tasks for example."""
+    try:
+        approval.require(state.project, checks, task.id)
+    except NotApproved as error:
+        raise TaskRefused(
+            f"{error.message}; kedge trust shows and approves them", BlockType.TOOLING
+        ) from error
 
 
 def _set_aside(state: RunState) -> None:

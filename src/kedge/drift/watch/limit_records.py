@@ -24,20 +24,13 @@ from kedge.drift.limits.limit import Limit, parse
 from kedge.drift.limits.options import describe
 from kedge.drift.watch import session_log
 from kedge.errors import InvalidValue
+from kedge.host.agent_session import SESSION_IDS
 from kedge.host.redact import redact
 from kedge.host.text import shorten
 from kedge.store import sessions
 from kedge.store.sqlite import FILE
 
 _LONGEST = 80  # characters of a quote in an error
-# set by agents for the programs that they start; the first ones hold the session's id
-SESSION_IDS = ("CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID")
-_AGENTS = (*SESSION_IDS, "CLAUDECODE", "CODEX_CI", "AI_AGENT", "GEMINI_CLI", "OPENCODE")
-
-
-def is_agent(environment: Mapping[str, str]) -> bool:
-    """True if an agent started this process, as far as its environment tells."""
-    return any(environment.get(name) for name in _AGENTS)
 
 
 def find_own_session(db: sqlite3.Connection, environment: Mapping[str, str]) -> str | None:

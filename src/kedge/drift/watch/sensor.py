@@ -109,6 +109,7 @@ class _Context:
         return self._load_drift().agent_limits
 
     def _load_drift(self) -> DriftSettings:
+        from kedge import config
         from kedge.errors import KedgeError
         from kedge.settings import DriftSettings
 
@@ -116,7 +117,9 @@ class _Context:
             return self._load_settings().drift
         except KedgeError as error:
             self._report(error.message)
-            return DriftSettings()
+        with suppress(KedgeError):  # a project's broken file must not weaken what the user set
+            return config.load(None).settings.drift
+        return DriftSettings()
 
     def find_task(self, row: dict[str, Any], since: str) -> SessionTask | None:
         """Return the task of a session; None if the tasks cannot be read."""
