@@ -71,7 +71,7 @@ def describe(given: dict[str, Any]) -> str:
 def _read_session(home: str, session: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Return the session and its last step, as far as they are recorded."""
     path = os.path.join(home, "kedge.db")
-    if not os.path.exists(path):
+    if not os.path.exists(path) or os.path.islink(path):
         return None, None
     import _sqlite3 as sqlite3
 

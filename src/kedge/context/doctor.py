@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import ModuleType
@@ -14,6 +15,8 @@ from kedge.context.probe import probe
 from kedge.errors import KedgeError
 from kedge.host.project import Project
 from kedge.settings import Settings
+
+_DAMAGED = "repair the database first"
 
 
 def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
@@ -44,6 +47,8 @@ def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "check", "problem", error.message, error.hint or "fix it and run kedge doctor again"
             )
+        except sqlite3.DatabaseError as error:  # `check_database` says which file and what to do
+            yield Diagnosis("check", "note", f"the database cannot be read: {error}", _DAMAGED)
 
 
 def repair(diagnoses: list[Diagnosis]) -> list[Diagnosis]:

@@ -209,8 +209,8 @@ def check_repeated_lines(project: Project) -> Iterator[Diagnosis]:
 def check_database(project: Project) -> Iterator[Diagnosis]:
     home = project.home()
     path = home / "kedge.db"
-    for name in sorted(home.glob("kedge.db.broken-*")):
-        yield Diagnosis("database", "note", f"{name} is a damaged database", f"rm {name}")
+    for name in sorted(home.glob("kedge.db.broken-*Z")):
+        yield Diagnosis("database", "note", f"{name} is a damaged database", f"rm {name}*")
     if not path.exists():
         return
     try:

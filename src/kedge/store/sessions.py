@@ -19,6 +19,12 @@ FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
 _LISTS = ("scope", "limits", "keywords", "files", "folders", "rules", "recalled", "evidence",
           "lacks", "asked", "unread")  # fmt: skip
 _BOOLEANS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
+_NUMBERS = frozenset(("number", "revision", "score", "escalation", "steps", "position", "drift_score",
+                      "turn"))  # fmt: skip
+_OBJECTS = ("summary", "content")
+_TIMES = ("started_at", "checked_at")
+_LEVELS = ("none", "nudge", "correct", "intervene", "halt")
+_OPTIONAL = ("task", "ended_at", "lifted", "summary")
 _COLUMNS = (
     "id, agent, project, task, bound, policy, goal, scope, limits, keywords, score, course,"
     " escalation, steps, status, transcript, needs_review, started_at, checked_at, ended_at,"
@@ -201,20 +207,39 @@ def _one(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> dict[st
 
 
 def select(db: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[dict[str, Any]]:
-    """Return the rows of a query by column, with lists and booleans decoded."""
+    """Return the rows of a query by column, with lists and booleans decoded.
+
+    Raises sqlite3.DatabaseError for a cell that does not hold what its column says.
+    """
     cursor = db.execute(query, values)
     names = [column[0] for column in cursor.description]
-    return [_decode(dict(zip(names, row, strict=True))) for row in cursor]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor]
+    for row in rows:
+        for name, value in row.items():
+            try:
+                row[name] = _decode(name, value)
+            except (ValueError, TypeError, RecursionError) as error:
+                raise db.DatabaseError(f"the column {name} of a record is damaged") from error
+    return rows
 
 
-def _decode(row: dict[str, Any]) -> dict[str, Any]:
-    for name in _LISTS:
-        if name in row:
-            row[name] = json.loads(row[name])
-    for name in _BOOLEANS:
-        if row.get(name) is not None:
-            row[name] = bool(row[name])
-    for name in ("summary", "content"):
-        if row.get(name):
-            row[name] = json.loads(row[name])
-    return row
+def _decode(name: str, value: Any) -> Any:
+    """Return the value of a cell; raise ValueError or TypeError if its column cannot hold it."""
+    wanted: type | tuple[type, ...] = str
+    if name in _LISTS:
+        value, wanted = json.loads(value), list
+    elif name in _BOOLEANS:
+        return None if value is None else bool(value)
+    elif name in _NUMBERS:
+        wanted = (int, float)
+    elif name in _TIMES and (value[4:5] != "-" or value[10:11] != "T"):
+        raise ValueError(name)
+    elif name == "level" and value not in _LEVELS:
+        raise ValueError(name)
+    elif name in _OBJECTS:
+        value, wanted = json.loads(value) if value else None, dict
+    if value is None and name in _OPTIONAL:
+        return None
+    if not isinstance(value, wanted):
+        raise TypeError(name)
+    return value

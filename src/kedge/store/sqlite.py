@@ -12,32 +12,32 @@ from kedge.store.migrations import migrate
 
 FILE = "kedge.db"
 BUSY_SECONDS = 10.0
+_LOGS = ("-wal", "-shm")
 
 
 def connect(home: str | os.PathLike[str]) -> tuple[sqlite3.Connection, list[str]]:
     """Open the database in `home`, creating or migrating it; return it with warnings.
 
-    A damaged database is renamed, never deleted, and a new one is created.
+    A damaged database is renamed with its log, never deleted, and a new one is created. A link in
+    its place is refused: it would lead the writes elsewhere.
     """
     path = os.path.join(home, FILE)
     try:
         os.makedirs(home, exist_ok=True)
-        return _open(path), []
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise _file_error(path, error) from error
-        broken = f"{path}.broken-{clock.now().replace(':', '')}"
+        _refuse_links(path)
         try:
-            os.rename(path, broken)
-            for tail in ("-wal", "-shm"):
-                if os.path.lexists(path + tail):
-                    os.unlink(path + tail)
-            name = os.path.basename(broken)
-            return _open(path), [f"{path} was damaged ({error}) and is now {name}"]
-        except (sqlite3.Error, OSError) as second:
-            raise _file_error(path, second) from second
-    except OSError as error:
+            return _open(path), []
+        except _Damaged as error:
+            moved = f"{path} was damaged ({error}) and is now {error.kept_as}"
+            return _open(path), [moved]
+    except (sqlite3.Error, OSError, _Damaged) as error:
         raise _file_error(path, error) from error
+
+
+class _Damaged(Exception):
+    """A database that cannot be used, and its name since it was moved aside."""
+
+    kept_as = ""
 
 
 def _open(path: str) -> sqlite3.Connection:
@@ -46,10 +46,38 @@ def _open(path: str) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         migrate(db)
+    except sqlite3.DatabaseError as error:
+        try:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            damaged = _Damaged(str(error))
+            damaged.kept_as = _move_aside(path)  # before it is closed, which would remove its log
+            raise damaged from error
+        finally:
+            db.close()
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _move_aside(path: str) -> str:
+    """Rename a database and its log, and return its name."""
+    broken = f"{path}.broken-{clock.now().replace(':', '')}"
+    for tail in _LOGS:  # first, so that a new database never meets the log of an old one
+        if os.path.lexists(path + tail):
+            os.rename(path + tail, broken + tail)
+    os.rename(path, broken)
+    return os.path.basename(broken)
+
+
+def _refuse_links(path: str) -> None:
+    for name in (path, *(path + tail for tail in _LOGS)):
+        if os.path.islink(name):
+            raise FileError(
+                f"{name} is a link",
+                hint="remove it: kedge follows no link to its database, which it makes anew",
+            )
 
 
 def _file_error(path: str, error: Exception) -> FileError:
