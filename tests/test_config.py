@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import Kedge, assert_clear, git
+from support import Kedge, assert_clear, git, wait_for_aside
 
 from kedge import config
 from kedge.errors import ConfigError
@@ -268,6 +269,16 @@ def test_a_user_without_a_home_directory_is_reported(
     assert caught.value.hint
 
 
+def test_without_home_no_settings_are_written_to_the_password_databases_home(
+    files: SettingsFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.delenv("HOME")
+    for args in (["set", "--user", "tasks.prefix", "p"], ["path", "--user"]):
+        assert_clear(files.kedge("config", *args, code=1), code=1, says="no home directory")
+    assert files.show("tasks.prefix") == ("k", "default", None)
+
+
 def test_outside_a_repository_only_the_users_settings_apply(
     files: SettingsFiles, tmp_path: Path
 ) -> None:
@@ -336,13 +347,19 @@ def test_an_unknown_setting_in_a_file_is_reported_with_its_line(
 ) -> None:
     path: Path = getattr(files, layer)
     path.write_text(text)
+    if layer == "project":  # colleagues have different versions of kedge
+        loaded = config.load(project.find(files.root))
+        (warning,) = loaded.warnings
+        assert warning.startswith(f"{path}:{line}: unknown setting {name!r} is ignored")
+        assert near is None or warning.endswith(f": did you mean {near!r}?")
+        return
     with pytest.raises(ConfigError) as caught:
         config.load(project.find(files.root))
     assert caught.value.message == f"{path}:{line}: unknown setting {name!r}"
     assert caught.value.hint
     if near:
         assert caught.value.hint == f"did you mean {near!r}?"
-    if layer == "user" and near:
+    if near:
         ran = files.kedge("task", "list", code=1)
         assert_clear(ran, code=1, says=caught.value.message)
 
@@ -636,3 +653,84 @@ def test_any_file_is_parsed_or_refused_with_its_line(tmp_path: Path, content: st
     else:
         for key in parsed:
             assert toml_edit.line_of(text.removeprefix("\ufeff"), (key,))
+
+
+# A project may only make the user's policy stricter
+
+STRICTER = [
+    ("drift.policy", "off", "observe"),
+    ("drift.policy", "observe", "advise"),
+    ("drift.policy", "advise", "enforce"),
+    ("drift.agent_limits", False, True),
+    ("context.require_citations", False, True),
+]
+
+
+def write_setting(path: Path, name: str, value: object) -> None:
+    section, _, key = name.partition(".")
+    path.write_text(f"[{section}]\n{key} = {json.dumps(value)}\n")
+
+
+@pytest.mark.parametrize(("name", "weak", "strict"), STRICTER)
+def test_a_project_cannot_weaken_what_the_user_set(
+    files: SettingsFiles, name: str, weak: object, strict: object
+) -> None:
+    write_setting(files.user, name, strict)
+    write_setting(files.project, name, weak)
+    ran = files.kedge("config", "show", name, "--json").document
+    assert ran["data"]["value"] == strict
+    assert ran["data"]["origin"]["kind"] == "user"
+    assert ran["data"]["ignored"]["value"] == weak
+    assert "a project can only be stricter" in ran["data"]["ignored"]["why"]
+    assert any(f"{files.project}:2: {name} is ignored" in one for one in ran["warnings"])
+    listed = files.kedge("config", "show").out
+    assert "is ignored: yours is" in next(x for x in listed.splitlines() if x.startswith(name))
+    files.kedge("trust")  # no approval changes that
+    assert files.show(name)[0] == strict
+
+
+@pytest.mark.parametrize(("name", "weak", "strict"), STRICTER)
+def test_a_project_can_be_stricter(
+    files: SettingsFiles, name: str, weak: object, strict: object
+) -> None:
+    write_setting(files.user, name, weak)
+    write_setting(files.project, name, strict)
+    assert files.show(name)[:2] == (strict, "project")
+
+
+def test_a_fresh_clone_cannot_weaken_the_default(files: SettingsFiles) -> None:
+    write_setting(files.project, "drift.policy", "off")
+    ran = files.kedge("config", "show", "drift.policy")
+    assert ran.out == "advise\n"
+    assert "weaker than advise, and you have not approved it (kedge trust)" in ran.err
+    assert 'drift.policy = "off"' in files.kedge("trust", "--list").out
+    files.kedge("trust")
+    assert files.show("drift.policy")[:2] == ("off", "project")
+    write_setting(files.project, "drift.policy", "observe")
+    assert files.show("drift.policy")[0] == "advise"
+
+
+def test_a_weaker_policy_that_the_user_types_holds_in_this_repository(files: SettingsFiles) -> None:
+    files.kedge("config", "set", "drift.policy", "off")
+    assert files.show("drift.policy")[:2] == ("off", "project")
+    files.kedge("config", "set", "drift.policy", "observe", env={"CLAUDECODE": "1"})
+    assert files.show("drift.policy")[0] == "advise"
+    files.kedge("config", "set", "--user", "drift.policy", "enforce")
+    ran = files.kedge("config", "set", "drift.policy", "off")
+    assert "drift.policy is ignored here: yours is enforce" in ran.err
+    assert files.show("drift.policy")[0] == "enforce"
+    assert files.show("drift.policy", KEDGE_DRIFT_POLICY="off")[0] == "off"  # the user's own
+
+
+def test_a_broken_projects_file_does_not_weaken_a_hook(files: SettingsFiles) -> None:
+    write_setting(files.user, "drift.policy", "enforce")
+    event: dict[str, Any] = {"session_id": "s", "cwd": str(files.root)}
+    before = {**event, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "1"}
+    before["tool_input"] = {"command": "kedge config set drift.policy off"}
+    prompt = {**event, "hook_event_name": "UserPromptSubmit", "prompt": "Fix the lexer"}
+    for text in ("[drift]\npolicy = 7\n", "[drift\n", '[drift]\npolicy = "of"\n', "\udcff"):
+        files.project.write_bytes(text.encode("utf-8", "surrogateescape"))
+        files.kedge("hook", "claude", input=json.dumps(prompt))
+        answer = files.kedge("hook", "claude", input=json.dumps(before)).out
+        assert json.loads(answer)["hookSpecificOutput"]["permissionDecision"] == "deny", text
+    wait_for_aside(files.root / ".git" / "kedge")

@@ -38,6 +38,35 @@ def test_the_first_commit_of_a_repository_can_come_from_a_run(harness: RunHarnes
     assert harness.committed() == ["ok"]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "rm -rf .kedge",
+        "rm -rf .kedge; touch .kedge",
+        "rm -rf .git/kedge",
+        "rm -rf .git",
+        "echo '{oops' >.kedge/tasks.jsonl",
+    ],
+)
+def test_json_ends_with_a_summary_whatever_an_agent_removes(
+    harness: RunHarness, damage: str
+) -> None:
+    harness.task("Make it ok", "t1")
+    harness.task("Make it better", "t2")
+    harness.plays({**OK, "run": [damage]})
+    ran = harness.run("--json", code=None)
+    events = harness.events(ran)
+    summary = events[-1]
+    assert summary["event"] == "summary", ran
+    assert ran.code == 1
+    assert summary["why"]
+    assert summary["results"][0]["task"] == "t1"
+    assert (summary["results"][0]["state"] == "done") == (damage == "rm -rf .git/kedge")
+    assert summary["spent"]["iterations"]
+    text = harness.run(code=None).err
+    assert "a bug in kedge" not in ran.err + text
+
+
 def test_a_run_on_a_detached_head_moves_no_branch(harness: RunHarness) -> None:
     git(harness.root, "checkout", "-q", "--detach")
     harness.task("Make it ok", "t1")

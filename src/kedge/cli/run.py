@@ -33,7 +33,7 @@ from kedge.settings import Settings
 from kedge.tasks import choose, rules
 from kedge.tasks.board import Board
 
-_CUT_SHORT = ("budget", "time", "iterations", "failures", "agent-error")
+_CUT_SHORT = ("budget", "time", "iterations", "failures", "agent-error", "error")
 AGENTS = ("claude", "codex", "gemini", "opencode", "command")
 
 
@@ -166,6 +166,8 @@ def _run(
         try:
             recovery.recover(state)
             end = loop.run(state)
+        except KedgeError as error:
+            end = recovery.end_after(state, error)
         except BaseException:
             recovery.abandon(state)
             raise
@@ -188,6 +190,8 @@ def _run_in_worktrees(
     with contextlib.closing(view), _on_interrupt(parallel):
         try:
             end = parallel.run()
+        except KedgeError as error:
+            end = parallel.end_after(error)
         except BaseException:
             parallel.abandon()
             raise

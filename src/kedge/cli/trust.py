@@ -25,16 +25,16 @@ from kedge.tasks import choose, rules
 from kedge.tasks.board import Board
 
 
-@click.command(cls=KedgeCommand)
+@click.command(
+    cls=KedgeCommand,
+    epilog="These are checks of tasks, context.commands, and detected build and test commands. "
+    "kedge runs none of them until you have approved it, once for all work trees of the "
+    "repository, and again when it changes. What you type through kedge is approved by that.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Show them, and approve nothing.")
 @click.option("--revoke", is_flag=True, help="Forget what you have approved in this repository.")
 def command(edge: Edge, only_list: bool, revoke: bool) -> Reply:
-    """Approve the commands that the repository names: checks of tasks, context.commands, detected
-    build and test commands.
-
-    kedge runs nothing that a repository names until you have approved it, once for all work trees
-    of the repository, and again when it changes. What you type through kedge is approved by that.
-    """
+    """Approve the commands that the repository names."""
     if only_list and revoke:
         raise UsageError("--list cannot be combined with --revoke", hint="leave out one of them")
     project = edge.project()

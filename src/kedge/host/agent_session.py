@@ -1,14 +1,12 @@
 """Tell whether an agent started this process: what it types is not the user's word.
 
 Only the environment is asked. An agent that clears it passes for the user, as it could do anything
-else that the user can; its hooks see the command before it runs. Hook path.
+else that the user can; its hooks see the command before it runs.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 # set by agents for the programs that they start; the first ones hold the session's id
 SESSION_IDS = ("CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID")

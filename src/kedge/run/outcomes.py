@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from kedge.errors import KedgeError
 from kedge.model.task import BlockType
 
 
@@ -46,6 +47,7 @@ class StopCode(StrEnum):
     ITERATIONS = "iterations"
     FAILURES = "failures"
     AGENT_ERROR = "agent-error"
+    ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,12 @@ class StopReason:
 
     code: StopCode
     text: str
+
+
+def stop_after(error: KedgeError) -> StopReason:
+    """Return the end of a run that an error ended, such as files that are gone."""
+    advice = f" ({error.hint})" if error.hint else ""
+    return StopReason(StopCode.ERROR, f"{error.message}{advice}")
 
 
 NOTHING_READY = StopReason(StopCode.NOTHING_READY, "no task is ready")

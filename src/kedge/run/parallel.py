@@ -35,6 +35,7 @@ from kedge.run.outcomes import (
     StopCode,
     StopReason,
     TaskOutcome,
+    stop_after,
 )
 from kedge.run.repository_guard import Baseline
 from kedge.run.run_state import Emit
@@ -138,6 +139,13 @@ class ParallelRun:
     def abandon(self) -> None:
         """Record the end of the run after an error or a third interrupt."""
         self.journal.end(StopCode.INTERRUPTED, self.usage, None)
+
+    def end_after(self, error: KedgeError) -> RunEnd:
+        """End the run after an error, with what is known of it; record it if that works."""
+        with contextlib.suppress(KedgeError):
+            self.abandon()
+        usage = asdict(self.usage)
+        return RunEnd(stop_after(error), self.journal.record.results, (), usage)
 
     # starting runs
 

@@ -11,7 +11,7 @@ from kedge.model.task import Status
 from kedge.run import agent_commits, commits, repository_guard
 from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
-from kedge.run.outcomes import StopCode
+from kedge.run.outcomes import RunEnd, StopCode, TaskOutcome, TaskResult, stop_after
 from kedge.run.run_state import RunState
 
 
@@ -26,6 +26,19 @@ def abandon(state: RunState) -> None:
     else:
         _release_claims(state)
     state.journal.end(StopCode.INTERRUPTED, state.usage, checkpoint)
+
+
+def end_after(state: RunState, error: KedgeError) -> RunEnd:
+    """End a run that an error ended, with what is known of it; record it as far as that works."""
+    checkpoint, results = state.journal.record.at, state.journal.record.results
+    try:
+        abandon(state)
+    except KedgeError as second:
+        state.warn(f"the run could not be recorded to its end: {second.message}")
+    if checkpoint is not None and all(one["task"] != checkpoint.task for one in results):
+        row = TaskResult(checkpoint.task, TaskOutcome.LEFT, error.message)
+        results = (*results, asdict(row))
+    return RunEnd(stop_after(error), results, (), asdict(state.usage))
 
 
 def recover(state: RunState) -> None:

@@ -19,8 +19,8 @@ FILE, FOLDER, KEYWORD = "file", "folder", "keyword"  # kinds of a step's terms
 _LISTS = ("scope", "limits", "keywords", "files", "folders", "rules", "recalled", "evidence",
           "lacks", "asked", "unread")  # fmt: skip
 _BOOLEANS = ("changes", "is_key_decision", "is_validated", "needs_review", "ok")
-_NUMBERS = frozenset(("number", "revision", "score", "escalation", "steps", "position", "drift_score",
-                      "turn"))  # fmt: skip
+_NUMBERS = ("number", "revision", "score", "escalation", "steps", "position", "drift_score",
+            "turn")  # fmt: skip
 _OBJECTS = ("summary", "content")
 _TIMES = ("started_at", "checked_at")
 _LEVELS = ("none", "nudge", "correct", "intervene", "halt")
@@ -232,10 +232,10 @@ def _decode(name: str, value: Any) -> Any:
         return None if value is None else bool(value)
     elif name in _NUMBERS:
         wanted = (int, float)
-    elif name in _TIMES and (value[4:5] != "-" or value[10:11] != "T"):
-        raise ValueError(name)
-    elif name == "level" and value not in _LEVELS:
-        raise ValueError(name)
+    elif name in _TIMES:
+        wanted = str if value[4:5] == "-" and value[10:11] == "T" else ()
+    elif name == "level":
+        wanted = str if value in _LEVELS else ()
     elif name in _OBJECTS:
         value, wanted = json.loads(value) if value else None, dict
     if value is None and name in _OPTIONAL:
