@@ -101,7 +101,8 @@ class Client:
 
 def environment(home: Path) -> dict[str, str]:
     """Return the whole environment of a client, without keys or proxies of the caller."""
-    inherited = ("TESTS_OF_KEDGE", "GIT_AUTHOR_", "GIT_COMMITTER_")
+    # The state is where kedge keeps what the user has approved.
+    inherited = ("TESTS_OF_KEDGE", "GIT_AUTHOR_", "GIT_COMMITTER_", "XDG_STATE_HOME")
     return {
         **{name: value for name, value in os.environ.items() if name.startswith(inherited)},
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),

@@ -23,6 +23,7 @@ PAGES = [
     "docs/guides/plugin.md",
     "docs/guides/reviews.md",
     "docs/guides/run.md",
+    "docs/guides/trust.md",
 ]
 ID = re.compile(r"\bk-[a-z0-9]{4}\b")
 

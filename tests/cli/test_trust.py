@@ -326,3 +326,52 @@ def test_an_imported_check_is_not_approved(repo: Path, kedge: Kedge) -> None:
     if kedge.json("task", "list")[0]["checks"]:
         kedge("task", "close", "x-1", code=1)
     assert not has_run(repo)
+
+
+# Runs
+
+
+def test_a_run_shows_what_it_runs_and_what_its_agent_may_use(repo: Path, clone: Kedge) -> None:
+    (repo / "Makefile").write_text("test:\n\ttrue\nlint:\n\ttrue\n")
+    ran = clone("run", "--task", "t", "--agent", "claude", "--command", "true", "--trust", code=1)
+    assert f"checks: `{MARK}`" in ran.err
+    assert "it may edit files here and run the checks, `make " in ran.err
+    clone("trust", "--revoke")
+    clone("task", "reopen", "t")
+    clone("task", "update", "t", "--check", MARK)
+    ran = clone("run", "--task", "t", "--agent", "claude", "--command", "true", code=1)
+    assert "the agent may not run `make " in ran.err
+    assert "run the checks\n" in ran.err
+
+
+def test_an_agent_of_a_run_cannot_have_its_own_checks_run(repo: Path, kedge: Kedge) -> None:
+    (repo / "a").write_text("one\n")
+    git(repo, "add", "a")
+    git(repo, "commit", "--quiet", "--message", "start")
+    kedge("task", "add", "T", "--id", "t", "--check", "grep -q two a")
+    script = repo.parent / "agent.sh"
+    add = f"{sys.executable} -m kedge task add U --id u --check '{MARK}'"
+    script.write_text(f"echo two >a; {add}; echo more >b\n")
+    kedge("run", "--command", f"sh {script}", code=1)
+    status = {one["id"]: one["status"] for one in kedge.json("task", "list")}
+    assert status == {"t": "done", "u": "blocked"}
+    assert not has_run(repo)
+
+
+def test_a_planted_journal_cannot_choose_the_program_to_resume_with(
+    repo: Path, clone: Kedge
+) -> None:
+    clone("trust")
+    clone("run", "--task", "t", "--command", "false", "--attempts", "1", code=1)
+    clone("task", "reopen", "t")
+    (journal,) = (repo / ".git" / "kedge" / "runs").glob("r*.json")
+    data = json.loads(journal.read_text())
+    data["wanted"]["program"] = ["touch", "../planted"]
+    data["status"] = "running"
+    data["results"] = []
+    journal.write_text(json.dumps(data))
+    assert_clear(clone("run", "--resume", code=1), code=1, says="`touch ../planted`")
+    assert not (repo.parent / "planted").exists()
+    data["wanted"]["program"] = ["false"]  # as the user typed it
+    journal.write_text(json.dumps(data))
+    assert "not approved" not in clone("run", "--resume", code=1).err

@@ -230,7 +230,7 @@ def test_task_files_are_shared_with_work_trees(harness: RunHarness) -> None:
     text = "id: TASK-1\ntitle: Make it\nqa:\n  commands: [test -f TASK-1.txt]\n"
     (harness.root / "tasks" / "TASK-1.task.yaml").write_text(text)
     harness.plays(MINE)
-    harness.run("--worktree")
+    harness.run("--worktree", "--trust")
     assert "done" in (harness.root / "tasks" / "TASK-1.task.yaml").read_text()
     assert branches(harness) == ["kedge/TASK-1"]
 

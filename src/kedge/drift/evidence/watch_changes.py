@@ -45,4 +45,7 @@ def _is_for_the_user(words: Sequence[str]) -> bool:
     is_setting = words[:2] == ("config", "set") and any(
         word.startswith(("drift.", '"drift"')) for word in words[2:]
     )
-    return is_setting or words[:3] == ("drift", "limit", "lift") or words[:1] == ("uninstall",)
+    approves = words[:1] == ("trust",) and "--list" not in words
+    approves = approves or "--trust" in words
+    is_lift = words[:3] == ("drift", "limit", "lift")
+    return is_setting or approves or is_lift or words[:1] == ("uninstall",)
