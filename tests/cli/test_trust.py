@@ -375,3 +375,15 @@ def test_a_planted_journal_cannot_choose_the_program_to_resume_with(
     data["wanted"]["program"] = ["false"]  # as the user typed it
     journal.write_text(json.dumps(data))
     assert "not approved" not in clone("run", "--resume", code=1).err
+
+
+def test_who_declines_what_only_the_agent_would_use_still_gets_a_run(
+    repo: Path, clone: Kedge
+) -> None:
+    clone("task", "update", "t", "--check", MARK)
+    (repo / "Makefile").write_text("test:\n\ttrue\n")
+    run = ("run", "--task", "t", "--agent", "claude", "--command", "true")
+    asked = on_terminal(repo, b"n\n", *run)
+    assert "make test" in asked.stderr
+    assert "the agent may not run `make test`" in asked.stderr
+    assert f"checks: `{MARK}`" in asked.stderr

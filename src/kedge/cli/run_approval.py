@@ -13,7 +13,7 @@ from kedge.agents.launch import adapter, registry
 from kedge.cli import approval as asking
 from kedge.cli.edge import Edge
 from kedge.context.workspace import Workspace
-from kedge.errors import KedgeError
+from kedge.errors import KedgeError, NotApproved
 from kedge.handoff import approval
 from kedge.host.agent_session import is_user
 from kedge.host.approvals import COMMAND, Approvals, Item
@@ -53,7 +53,11 @@ def approve(
         except KedgeError as error:
             edge.warn(f"the project's commands could not be detected: {error.message}")
     can_approve = is_user(os.environ) and (trust or edge.can_ask)
-    asking.require(edge, project, [*checks, *(allowed if can_approve else ())], trust=trust)
+    try:
+        asking.require(edge, project, [*checks, *(allowed if can_approve else ())], trust=trust)
+    except NotApproved:
+        if approval.find_missing(project, checks):
+            raise
     missing = approval.find_missing(project, allowed)
     if missing:
         names = ", ".join(map(approval.describe, missing))
