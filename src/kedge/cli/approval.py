@@ -57,11 +57,12 @@ def require(edge: Edge, project: Project, items: Sequence[Item], *, trust: bool)
 
 def approve_typed(edge: Edge, project: Project, commands: Sequence[str], source: str) -> None:
     """Approve commands that were typed as an argument; an agent that typed them is told how."""
-    from kedge.handoff import approval
     from kedge.host.approvals import COMMAND, Approvals, Item
 
     items = [Item(COMMAND, one, source) for one in commands]
     if not is_user(os.environ):
+        from kedge.handoff import approval
+
         for one in approval.find_missing(project, items):
             edge.warn(f"the user has not approved {approval.describe(one)}; {ASK_THE_USER}")
         return

@@ -52,9 +52,12 @@ def command(edge: Edge, only_list: bool, revoke: bool) -> Reply:
     if not is_user(os.environ):
         raise asking.refuse_agent()
     if edge.can_ask:
-        details = asking.describe(missing) if missing else ""
-        details += "".join(f"\n  {clean(one.text)}  (weaker than the default)" for one in weaker)
-        if not edge.confirm("Approve them for this repository?", "", "", details=details):
+        parts = [asking.describe(missing)] if missing else []
+        if weaker:
+            lines = "\n".join(f"  {clean(one.text)}" for one in weaker)
+            parts.append(f"Its settings are weaker than the default:\n{lines}")
+        question = "Approve this for this repository?"
+        if not edge.confirm(question, "", "", details="\n".join(parts)):
             return Reply({"approved": []}, "nothing was approved")
     approvals.approve(items)
     return _reply(
@@ -65,8 +68,7 @@ def command(edge: Edge, only_list: bool, revoke: bool) -> Reply:
 def _list_items(edge: Edge, project: Project) -> list[Item]:
     """Return all that kedge would run here, or obey, on the word of the repository."""
     loaded = config.load(project)
-    edge.warn(*loaded.warnings)
-    settings = loaded.settings
+    settings = loaded.settings  # its warnings are about what is listed here
     workspace = Workspace(project, settings)
 
     def commands() -> Sequence[Mapping[str, Any]]:
