@@ -48,8 +48,8 @@ ALWAYS = names(
     drift.watch.messages
     drift.watch.limit_answers
     drift.watch.sensor drift.watch.session_log drift.watch.steps drift.watch.work_tree
-    host.clock host.digest host.plain_repo host.record host.redact host.secret_shapes
-    host.secret_values
+    host.clock host.digest host.plain_repo host.record host.redact host.secret_names
+    host.secret_places host.secret_shapes host.secret_tokens host.secret_values
     repomap.cache repomap.neighbours
     store.migrations store.sessions store.sqlite
     text.words"""
@@ -57,7 +57,8 @@ ALWAYS = names(
 MESSAGE = names(
     """errors hook drift.prompt drift.watch.aside drift.watch.entry drift.watch.messages
     host.clock host.detached host.digest host.plain_repo host.record host.redact
-    host.secret_shapes host.secret_values store.migrations store.sessions store.sqlite"""
+    host.secret_names host.secret_places host.secret_shapes host.secret_tokens host.secret_values
+    store.migrations store.sessions store.sqlite"""
 )
 JUDGING = names(
     """drift.evidence.check_signs drift.evidence.weakened_checks
