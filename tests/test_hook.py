@@ -149,6 +149,91 @@ def test_the_end_of_a_session_of_codex_has_a_shorter_limit(watched: Path) -> Non
     assert "no answer within 1.2 s" in "".join([*find_errors(watched), ran.stderr.decode()])
 
 
+@pytest.fixture
+def hanging_git(tmp_path: Path) -> str:
+    """A search path whose git never ends."""
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec sleep 300\n")
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize("name", ["PreToolUse", "SessionStart"])
+def test_a_git_that_hangs_has_the_hooks_time_and_the_error_is_recorded(
+    watched: Path, hanging_git: str, name: str
+) -> None:
+    start = time.monotonic()
+    ran = run(make_event(watched, name), watched, PATH=hanging_git, GIT_CEILING_DIRECTORIES="/")
+    assert time.monotonic() - start < hook.LIMIT + hook.RECORD_LIMIT
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert any("git rev-parse took more than" in error for error in find_errors(watched))
+
+
+def test_no_handler_on_the_way_catches_the_end_of_the_time(watched: Path) -> None:
+    code = SHORT + (
+        "from kedge.drift.watch import sensor\n"
+        "def answer(*_, **__):\n"
+        "    while True:\n"
+        "        try: time.sleep(30)\n"
+        "        except Exception: pass\n"
+        "sensor.answer_event = answer\n"
+        "sys.exit(hook.main('claude'))"
+    )
+    start = time.monotonic()
+    assert run(make_event(watched), watched, code=code).returncode == 0
+    assert time.monotonic() - start < ANSWERED
+
+
+SLOW = SHORT + (
+    "from kedge.drift.watch import sensor\n"
+    "sensor.answer_event = lambda *_, **__: time.sleep(30)\n"
+    "sys.exit(hook.main(sys.argv[1]))"
+)
+
+
+def enforce(repo: Path, session: str = "s1") -> None:
+    (repo / ".kedge").mkdir(exist_ok=True)
+    (repo / ".kedge" / "config.toml").write_text('[drift]\npolicy = "enforce"\n')
+    run(make_event(repo, "UserPromptSubmit", prompt=GOAL, session_id=session), repo)
+    wait_for_aside(repo / ".git" / "kedge")
+
+
+@pytest.mark.parametrize(("agent", "decision"), [("claude", "ask"), ("codex", "deny")])
+def test_a_call_that_takes_too_long_is_put_to_the_user_under_enforce(
+    watched: Path, agent: str, decision: str
+) -> None:
+    code = SLOW.replace("sys.argv[1]", repr(agent))
+    assert run(make_event(watched), watched, code=code).stdout == b""
+    enforce(watched)
+    answer = json.loads(run(make_event(watched), watched, code=code).stdout)["hookSpecificOutput"]
+    assert answer["permissionDecision"] == decision
+    assert "could not read all of this call" in answer["permissionDecisionReason"]
+    assert run(make_event(watched, "PostToolUse"), watched, code=code).stdout == b""
+
+
+def test_a_call_that_is_too_large_to_read_is_put_to_the_user_under_enforce(watched: Path) -> None:
+    command = {"command": f"true {'x' * 11_000_000}; echo x > db/schema.sql"}
+    large = make_event(watched, tool_name="Bash", tool_input=command)
+    assert run(large, watched).stdout == b""
+    enforce(watched)
+    answer = json.loads(run(large, watched).stdout)
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "ask"
+
+
+def test_a_command_that_is_not_read_to_its_end_is_put_to_the_user_under_enforce(
+    watched: Path,
+) -> None:
+    command = "curl " + "x " * 30_000 + "; echo x > db/schema.sql"
+    call = make_event(watched, tool_name="Bash", tool_input={"command": command})
+    assert run(call, watched).stdout == b""
+    enforce(watched)
+    ran = run({**call, "tool_use_id": "t2"}, watched)
+    answer = json.loads(ran.stdout)["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "ask"
+    assert "could not read all of this call" in answer["permissionDecisionReason"]
+
+
 @contextmanager
 def locked(repo: Path) -> Iterator[None]:
     """Hold the database's write lock, as a hook of a parallel call does."""

@@ -46,18 +46,19 @@ ALWAYS = names(
     drift.code_map drift.expected_scope
     drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.entry drift.watch.events
     drift.watch.messages
-    drift.watch.limit_answers
+    drift.watch.limit_answers drift.watch.unread
     drift.watch.sensor drift.watch.session_log drift.watch.steps drift.watch.work_tree
-    host.clock host.digest host.plain_repo host.record host.redact host.secret_names
-    host.secret_places host.secret_shapes host.secret_tokens host.secret_values
+    host.clock host.deadline host.digest host.plain_repo host.record host.redact
+    host.secret_names host.secret_places host.secret_shapes host.secret_tokens host.secret_values
     repomap.cache repomap.neighbours
     store.migrations store.sessions store.sqlite
     text.words"""
 )
 MESSAGE = names(
     """errors hook drift.prompt drift.watch.aside drift.watch.entry drift.watch.messages
-    host.clock host.detached host.digest host.plain_repo host.record host.redact
-    host.secret_names host.secret_places host.secret_shapes host.secret_tokens host.secret_values
+    host.clock host.deadline host.detached host.digest host.plain_repo host.record
+    host.redact host.secret_names host.secret_places host.secret_shapes host.secret_tokens
+    host.secret_values
     store.migrations store.sessions store.sqlite"""
 )
 JUDGING = names(

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _LARGEST = 10_000_000  # bytes of an event
 LIMIT = 6.0  # seconds for an answer
 RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
+_PROGRAMS = 0.75  # of the time that is left is for git and other programs
 END_LIMITS = 1.2, 0.8  # the same for the end of a session of Codex, which waits three
 WAIT = 0.5  # seconds to wait for a lock, or for a database that others write to
 TASK = "KEDGE_TASK"  # names the task that the session is bound to
@@ -30,17 +32,21 @@ JUDGE = "KEDGE_JUDGE"  # set for a judge that kedge itself started
 
 def main(agent: str) -> int:
     """Answer the event on standard input within the limit, or not at all."""
-    event: dict[str, Any] = {}
-    limit, record_limit = LIMIT, RECORD_LIMIT
     if os.environ.get(JUDGE):
         sys.stdin.buffer.read(_LARGEST)
         return 0
+    from kedge.host import deadline
+
+    event: dict[str, Any] = {}
+    data, home, start = b"", "", time.monotonic()
+    limit, record_limit = LIMIT, RECORD_LIMIT
     try:
         _limit_time(limit)
         from kedge.store import sqlite
 
         sqlite.BUSY_SECONDS = WAIT
-        event = _parse_event(sys.stdin.buffer.read(_LARGEST))
+        data = sys.stdin.buffer.read(_LARGEST)
+        event = _parse_event(data)
         if agent == "codex" and event.get("hook_event_name") == "SessionEnd":
             limit, record_limit = END_LIMITS
             _limit_time(limit)
@@ -50,26 +56,47 @@ def main(agent: str) -> int:
             sys.stdout.write(json.dumps(answer))
             sys.stdout.flush()
         _finish_event(root, home, agent, event)
-    except Exception as error:  # noqa: BLE001 - the agent goes on, whatever it is
-        _limit_time(record_limit)
-        _record_error(agent, event, error)
+    except (Exception, HookTimeout) as error:  # noqa: BLE001 - the agent goes on, whatever it is
+        _limit_time(max(0.1, start + limit + record_limit - time.monotonic()))
+        home = home or _find_home(_find_start(event))
+        _answer_unread(home, agent, event, data, error)
+        _record_error(home, agent, event, error)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        deadline.clear()
     return 0
 
 
-class HookTimeout(Exception):
-    """The answer took longer than an agent should wait."""
+class HookTimeout(BaseException):
+    """The answer took longer than an agent should wait. Nothing on the way may catch it."""
 
 
 def _limit_time(seconds: float) -> None:
-    """Raise HookTimeout after so many seconds from now."""
+    """Raise HookTimeout after so many seconds from now, and end programs shortly before that."""
+    from kedge.host import deadline
 
     def time_out(*_: object) -> None:
         raise HookTimeout(f"no answer within {seconds:g} s")
 
     signal.signal(signal.SIGALRM, time_out)
     signal.setitimer(signal.ITIMER_REAL, seconds)
+    deadline.set_seconds(seconds * _PROGRAMS)
+
+
+def _answer_unread(
+    home: str, agent: str, event: dict[str, Any], data: bytes, error: BaseException
+) -> None:
+    """Under `enforce`, put a call to the user that was too large to read, or took too long."""
+    from kedge.drift.watch import unread
+
+    if home and isinstance(error, (HookTimeout, ValueError, RecursionError)):
+        try:
+            answer = unread.answer_call(home, agent, event, data)
+            if answer:
+                sys.stdout.write(json.dumps(answer))
+                sys.stdout.flush()
+        except (Exception, HookTimeout) as second:  # noqa: BLE001 - the first error is recorded
+            sys.stderr.write(f"kedge: {second}\n")
 
 
 def _find_start(event: dict[str, Any]) -> str:
@@ -126,7 +153,7 @@ def _start_session(root: str, home: str, agent: str, event: dict[str, Any]) -> d
     named = os.environ.get(TASK)
     brief = sensor.describe_session(root, home, name, named)
     for fault in brief.faults:
-        _record_error(agent, event, RuntimeError(fault))
+        _record_error(home, agent, event, RuntimeError(fault))
     text = session.start(
         _find_project(root),
         agent,
@@ -155,7 +182,7 @@ def _watch_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dic
     task, run = os.environ.get(TASK), os.environ.get(RUN)
     answer, faults = entry.answer_event(root, home, agent, event, task, unattended=bool(run))
     for fault in faults:
-        _record_error(agent, event, RuntimeError(fault))
+        _record_error(home, agent, event, RuntimeError(fault))
     return answer
 
 
@@ -194,19 +221,33 @@ def _may_change_goal(event: dict[str, Any]) -> bool:
     return may_change_task(str(event.get("tool_name")), event.get("tool_input"))
 
 
-def _record_error(agent: str, event: dict[str, Any], error: Exception) -> None:
+def _find_home(start: str) -> str:
+    """Return the nearest directory that kedge keeps its data in, without asking git; or ""."""
+    place = os.path.realpath(start)
+    while True:
+        home = os.environ.get("KEDGE_HOME") or os.path.join(place, ".git", "kedge")
+        if os.path.isdir(home) and not os.path.islink(home):
+            return home
+        if place == os.path.dirname(place):
+            return ""
+        place = os.path.dirname(place)
+
+
+def _record_error(home: str, agent: str, event: dict[str, Any], error: BaseException) -> None:
     """Record an error in the project's database; outside of a project there is nothing to watch."""
     try:
+        from pathlib import Path
+
         from kedge.context import session
         from kedge.errors import NoRepository
 
         try:
-            project = _find_project(_find_start(event))
+            directory = Path(home) if home else _find_project(_find_start(event)).home()
         except NoRepository:
             return
         origin = str(event.get("session_id") or ""), str(event.get("hook_event_name") or "")
-        session.record_error(project, agent, error, *origin)
-    except Exception as second:  # noqa: BLE001 - the last place that can report it
+        session.record_error(directory, agent, error, *origin)
+    except (Exception, HookTimeout) as second:  # noqa: BLE001 - the last place that can report it
         sys.stderr.write(f"kedge: {error}; and it could not be recorded: {second}\n")
 
 

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kedge import __version__, config
@@ -87,17 +88,20 @@ def read_heartbeat(project: Project, agent: str, *, probe: bool = False) -> dict
 
 
 def record_error(
-    project: Project, agent: str, error: Exception, session: str = "", event: str = ""
+    home: Path, agent: str, error: BaseException, session: str = "", event: str = ""
 ) -> None:
-    """Record an error in a hook, with secrets redacted, in the database or in a log file."""
+    """Record an error in a hook, with secrets redacted, in the database or in a log file.
+
+    `home` is the directory of the project's database.
+    """
     message = redact(f"{type(error).__name__}: {error}")[:2000]
     line = {"at": clock.now(), "agent": agent[:100], "session": session[:100]}
     line |= {"event": event[:100], "kedge": __version__, "error": message}
     try:
-        with closing(sqlite.connect(project.home())[0]) as db:
+        with closing(sqlite.connect(home)[0]) as db:
             sessions.add_error(db, **line)
     except (sqlite3.Error, KedgeError):
-        files.append_line(project.home() / "logs" / ERRORS, json.dumps(line).encode())
+        files.append_line(home / "logs" / ERRORS, json.dumps(line).encode())
 
 
 def read_errors(project: Project) -> list[dict[str, Any]]:
@@ -143,4 +147,4 @@ def refresh_map(project: Project, agent: str) -> None:
     try:
         installation.refresh_map(project, settings, tick, write=True)
     except KedgeError as error:
-        record_error(project, agent, error)
+        record_error(project.home(), agent, error)

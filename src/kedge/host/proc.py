@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kedge.errors import ProgramError
+from kedge.host import deadline as deadlines
 
 GRACE = 2.0
 _CHUNK = 1 << 16
@@ -53,9 +54,13 @@ def run(
 
     With `on_output`, each chunk of output is passed to it as it arrives, standard error included;
     otherwise output is collected. On a time-out, an exception in `on_output` or an interrupt the
-    whole group gets SIGTERM, and SIGKILL after `grace` seconds.
+    whole group gets SIGTERM, and SIGKILL after `grace` seconds. Where the process has a deadline of
+    its own, the program gets no more than what is left of it.
     """
     begin = time.monotonic()
+    left = deadlines.seconds_left()
+    if left is not None:  # the process itself is to end: there is no time for a program's farewell
+        timeout, grace = left if timeout is None else min(left, timeout), 0.0
     deadline = _FOREVER if timeout is None else begin + timeout
     collected: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
 

@@ -73,6 +73,7 @@ class Effects(NamedTuple):
     patterns: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
     unread: bool = False
+    too_large: bool = False
     kedge: tuple[tuple[str, ...], ...] = ()
     existing: tuple[str, ...] = ()
 
@@ -84,7 +85,7 @@ class EffectsBuilder:
     file was changed where it is, as `sed -i` does.
     """
 
-    __slots__ = ("changes", "full", "in_place", "kinds", "left", "plain", "unread")
+    __slots__ = ("changes", "full", "in_place", "kinds", "left", "plain", "too_large", "unread")
 
     def __init__(self) -> None:
         self.kinds: dict[str, dict[object, None]] = {}
@@ -94,6 +95,7 @@ class EffectsBuilder:
         self.plain = True
         self.in_place = False
         self.unread = False
+        self.too_large = False
 
     def add(self, kind: str, entry: object) -> None:
         """Add an entry to a field of `Effects`, unless the field is full."""
@@ -145,13 +147,18 @@ class EffectsBuilder:
         self.add("unclear", why)
         self.unread = True
 
+    def add_too_large(self, why: str) -> None:
+        """Record that a command was read only in part, because it is too large."""
+        self.add_unread(why)
+        self.too_large = True
+
     def build(self) -> Effects:
         if self.full:
             unclear = self.kinds.setdefault("unclear", {})
             unclear[f"more than {MOST} paths or acts: the rest is left out"] = None
-            self.unread = True
+            self.unread = self.too_large = True
         entries: dict[str, Any] = {kind: tuple(each) for kind, each in self.kinds.items()}
-        return _NO_EFFECTS._replace(unread=self.unread, **entries)
+        return _NO_EFFECTS._replace(unread=self.unread, too_large=self.too_large, **entries)
 
 
 _CREATES = ("written", "directories")

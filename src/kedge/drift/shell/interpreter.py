@@ -57,9 +57,9 @@ def read_command(
     try:
         interpreter.run_text(command, state)
     except CommandTooLarge as reason:
-        effects.add_unread(f"the command is {reason}: the rest is not read")
+        effects.add_too_large(f"the command is {reason}: the rest is not read")
     except RecursionError:
-        effects.add_unread("the command is nested too deep: the rest is not read")
+        effects.add_too_large("the command is nested too deep: the rest is not read")
 
 
 class Interpreter:
@@ -82,7 +82,7 @@ class Interpreter:
         for problem in parsed.problems[:3]:
             self.effects.add("unclear", problem)
         if parsed.unread:
-            self.effects.add_unread(parsed.unread)
+            self.effects.add_too_large(parsed.unread)
         return self.run_node(parsed.block, state, stdin)
 
     def run_node(self, node: Node, state: ShellState, stdin: Output = NOTHING) -> Output:
@@ -172,7 +172,7 @@ class Interpreter:
         if not block.name:
             values = [Value(UNKNOWN)]
         if len(values) > MOST_ROUNDS:
-            self.effects.add_unread(f"a loop over {len(values)} words: not all are read")
+            self.effects.add_too_large(f"a loop over {len(values)} words: not all are read")
         results = []
         for value in values[:MOST_ROUNDS]:
             state.variables[block.name] = (value,)

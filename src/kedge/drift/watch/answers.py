@@ -53,8 +53,13 @@ def decide(policy: str, agent: str, verdict: Verdict, level: str) -> str:
     if policy == ENFORCE:
         return DENY
     if "limit" in grave or grave & IRREVERSIBLE:
-        return ASK if agent in _ASKS else DENY
+        return choose_question(agent)
     return NONE
+
+
+def choose_question(agent: str) -> str:
+    """Return how a call is put to the user: some agents can only be denied it."""
+    return ASK if agent in _ASKS else DENY
 
 
 def answer_call(decision: str, agent: str, user: str) -> dict[str, Any]:

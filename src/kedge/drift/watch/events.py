@@ -10,7 +10,7 @@ import json
 
 from kedge.drift import course, inputs
 from kedge.drift.engine import Session
-from kedge.drift.watch import answers, bindings, limit_answers, messages, session_log, steps
+from kedge.drift.watch import answers, bindings, limit_answers, messages, session_log, steps, unread
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
 from kedge.drift.watch.calls import HookCall, has_failed
 from kedge.drift.watch.work_tree import WorkTree
@@ -319,7 +319,9 @@ class Watch:
         )
         reason = ""
         asked: list[list[str]] = []
-        if decision != NONE:
+        if decision == NONE and row["policy"] == ENFORCE and action.effects.too_large and not late:
+            decision, reason = answers.choose_question(self.agent), unread.TO_AGENT
+        elif decision != NONE:
             earlier = session_log.describe_steps(name, recalled)
             asked = limit_answers.list_asked(session, action, verdict)
             reason = limit_answers.address_agent(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kedge.drift import inputs
 from kedge.drift.evidence.outward_acts import IRREVERSIBLE
+from kedge.drift.watch import unread
 from kedge.drift.watch.answers import ALLOWED, ASK
 
 TYPE_CHECKING = False
@@ -86,6 +87,8 @@ def address_user(step: dict[str, Any]) -> str:
     from kedge.drift.scoring import Penalty
 
     rules = [Penalty(*rule) for rule in step["rules"]]
+    if step["correction_given"] == unread.TO_AGENT:
+        return unread.TO_USER
     if step["decision"] == ASK:
         return write_question(rules)
     return write_notice(rules, _list_limits(step["asked"], rules))

@@ -1,0 +1,46 @@
+"""Answer a call that could not be read, because it is too large or took too long.
+
+Elsewhere a hook that fails says nothing, and the agent goes on. Under `enforce` that would be a way
+around it: such a call is put to the user. Hook path: imports only when that happened.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TO_USER = (
+    "kedge could not read all of this call, and this session enforces its limits. Agree only if "
+    "you know what the call does."
+)
+TO_AGENT = (
+    "kedge could not read all of this call, and the policy of this session is enforce. Make the "
+    "call smaller or simpler, or split it."
+)
+
+
+def answer_call(home: str, agent: str, event: dict[str, Any], data: bytes) -> dict[str, Any] | None:
+    """Return the answer to a call in a session under `enforce`; None for any other event."""
+    from contextlib import closing
+
+    from kedge.drift.watch import answers
+    from kedge.store import sessions, sqlite
+
+    names = {str(event.get("hook_event_name"))} if event else _find_values(data, b"hook_event_name")
+    if "PreToolUse" not in names:
+        return None
+    found = {str(event.get("session_id"))} if event else _find_values(data, b"session_id")
+    with closing(sqlite.connect(home)[0]) as db:
+        rows = [sessions.get(db, name) for name in found]
+    if not any(row is not None and row["policy"] == answers.ENFORCE for row in rows):
+        return None
+    return answers.answer_call(answers.choose_question(agent), TO_AGENT, TO_USER)
+
+
+def _find_values(data: bytes, name: bytes) -> set[str]:
+    """Return the strings under a name anywhere in JSON that cannot be parsed."""
+    import re
+
+    values = re.findall(rb'"%s"\s{0,9}:\s{0,9}"([^"\\]{1,100})"' % name, data)
+    return {value.decode("utf-8", "replace") for value in values[:100]}
