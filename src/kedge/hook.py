@@ -25,6 +25,7 @@ _PROGRAMS = 0.75  # of the time that is left is for git and other programs
 END_LIMITS = 1.2, 0.8  # the same for the end of a session of Codex, which waits three
 WAIT = 0.5  # seconds to wait for a lock, or for a database that others write to
 TASK = "KEDGE_TASK"  # names the task that the session is bound to
+_NAMES = ("session_id", "agent_id", "tool_name", "tool_use_id")  # of an event, kept as they are
 _NOTIFIES = ("claude", "codex")  # agents that show their user a line at the start of a session
 RUN = "KEDGE_RUN"  # set by `kedge run`, whose prompts are not the user's words
 JUDGE = "KEDGE_JUDGE"  # set for a judge that kedge itself started
@@ -132,7 +133,10 @@ def _parse_event(data: bytes) -> dict[str, Any]:
         event = json.loads(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
     if not isinstance(event, dict):
         raise ValueError("the event is not an object")
-    return event
+    from kedge.host.redact import name_secrets
+
+    names = [name for name in _NAMES if isinstance(event.get(name), str)]
+    return event | {name: name_secrets(event[name]) for name in names}
 
 
 def _answer_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:

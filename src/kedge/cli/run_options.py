@@ -11,6 +11,7 @@ from kedge.agents.launch import adapter, registry
 from kedge.errors import UsageError
 from kedge.features.folders import find_feature
 from kedge.host.project import Project
+from kedge.host.redact import redact
 from kedge.run.limits import Limits
 from kedge.run.options import RunOptions, parse_duration, parse_roles
 from kedge.settings import ANCHOR_SOURCES, Settings
@@ -128,6 +129,11 @@ def _find_program(agent: str, named: str | None) -> tuple[str, ...]:
             raise UsageError(f"--command: {error}", hint="quote it as in a shell") from error
         if words and shutil.which(words[0]) is None:
             raise UsageError(f"no program {words[0]!r}", hint="name one on PATH, or its path")
+        if redact(named) != named:
+            raise UsageError(
+                "--command seems to hold a secret, and the run's record would keep it",
+                hint="give it to the agent in a variable of the environment",
+            )
         if words:
             return tuple(words)
     if agent == "command":

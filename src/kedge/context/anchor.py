@@ -14,6 +14,7 @@ from kedge.context.workspace import Workspace
 from kedge.errors import KedgeError, TaskError, TaskNotFound
 from kedge.host import clock, tokens
 from kedge.host.digest import digest
+from kedge.host.redact import redact
 from kedge.model.attempt import Outcome
 from kedge.model.task import Task
 
@@ -236,6 +237,7 @@ def _assemble(
         parts, budget, weights, head, f"kedge anchor{name} --tokens {suggest_budget(parts)}"
     )
     text = (head + shared.text).rstrip() + "\n"
+    text = redact(text)
     count = tokens.count(text)
     messages = [*workspace.warnings, *warnings]
     if count > budget:

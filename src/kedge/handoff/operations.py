@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kedge.errors import BrokenContext, HandoffRefused, NewerContext
+from kedge.errors import BrokenContext, HandoffRefused, NewerContext, SecretFound
 from kedge.handoff import immutable_block, role_views, transitions
 from kedge.handoff.artifacts import MAX_BYTES, Artifacts
 from kedge.handoff.canonical_form import is_sealed, sha256
@@ -125,6 +125,10 @@ class HandoffOperations:
             more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
             names = ", ".join(map(escape_path, changed[:_NAMED]))
             self.warnings.append(f"the working tree is dirty at the start: {names}{more}")
+            try:
+                self._refuse_secrets(start.tree, ())
+            except SecretFound as error:
+                self.warnings.append(f"{error.message}: a snapshot will refuse it")
         return {
             "head": commit,
             "branch": start.branch,
@@ -198,8 +202,7 @@ class HandoffOperations:
         ref = self._ref(name)
         base = str(context.git["base_tree"])
         known = {*allow, *context.audit.get("allowed_secrets", ())}
-        for path, text in find_added_text(self.project, base, self.read_tree()):
-            refuse(f"the diff of {redact(path)}", f"{path}\n{text}", known)
+        self._refuse_secrets(base, known)
         taken = snapshots.take(self.project, ref)
         self.warnings += taken.warnings
         diff = snapshots.diff(self.project, base, taken.tree)
@@ -224,6 +227,15 @@ class HandoffOperations:
             outside=tuple(outside) if context.immutable["repo_paths"] else (),
             vanished=tuple(scopes.find_vanished(self.project, context.immutable["repo_paths"])),
         )
+
+    def _refuse_secrets(self, base: str, known: Collection[str]) -> None:
+        """Raise SecretFound for a secret in what the working tree adds, and keep no copy of it."""
+        try:
+            for path, text in find_added_text(self.project, base, self.read_tree()):
+                refuse(f"the diff of {redact(path)}", f"{path}\n{text}", known)
+        except SecretFound:
+            snapshots.forget_objects(self.project)
+            raise
 
     def _store_diff(self, diff: bytes) -> str:
         """Store the diff as an artifact, unless it is too large for one; return its hash."""

@@ -14,6 +14,7 @@ from kedge import __version__
 from kedge.errors import FileError
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.redact import redact_value
 from kedge.host.text import count_noun
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
@@ -112,12 +113,12 @@ def _build_map(
 
         neighbour_writer.keep_neighbours(cache, project, listing, ranker)
     reader.failed |= tree.failed
-    data = _to_json(rendered, overview, reader, finder, budget, scores)
+    data = redact_value(_to_json(rendered, overview, reader, finder, budget, scores))
     problems = [*overview.structure.problems, *reader.failed.values()]
     if overview.unprintable:
         count = count_noun(overview.unprintable, "file")
         problems.append(f"left out {count} whose name cannot be printed")
-    return Map(rendered.text, data, problems, tree.settled)
+    return Map(data["text"], data, problems, tree.settled)
 
 
 def _rank_definitions(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from kedge.host.git import Repo
+from kedge.host.redact import redact
 from kedge.repomap.search import find_matches
 from kedge.repomap.upkeep import find_upkeep, is_record
 from kedge.text.bm25 import score_documents
@@ -122,7 +123,7 @@ def read_log(repo: Repo) -> list[tuple[str, list[str]]]:
     commits = []
     for record in out.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         subject, _, rest = record.partition("\x02")
-        commits.append((subject, [path for path in rest.strip("\n\0").split("\0") if path]))
+        commits.append((redact(subject), [path for path in rest.strip("\n\0").split("\0") if path]))
     return commits
 
 

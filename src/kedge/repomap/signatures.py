@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kedge.host.redact import redact
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from kedge.repomap.grammars import QueryMatch
-
 
 WIDTH = 120
 _VALUE = 60  # letters of a constant's value that are shown
@@ -92,6 +93,8 @@ def build_signature(match: QueryMatch, source: bytes) -> str:
 
 def shorten(text: str) -> str:
     text = " ".join(text.split())
+    if "=" in text or '"' in text or "'" in text or "`" in text:  # a default value may be a key
+        text = redact(text)
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 1].rstrip()}…"
 
 

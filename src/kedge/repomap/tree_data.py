@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kedge.errors import GitError
 from kedge.host.project import Project
+from kedge.host.redact import redact_value
 from kedge.repomap import files
 from kedge.repomap.cache import Cache
 from kedge.repomap.files import File
@@ -166,7 +167,7 @@ class TreeData:
             self._listing.unprintable,
         )
         if not changed and not self.failed:
-            kept = marshal.dumps((history_key, list(tree.known), overview.dump()))
+            kept = marshal.dumps((history_key, list(tree.known), redact_value(overview.dump())))
             self._cache.keep_memo("overview", self._base, kept)
         return overview
 

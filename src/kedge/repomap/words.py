@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from functools import cache
 
+from kedge.host.redact import redact
 from kedge.repomap.imports import find_imports
 from kedge.repomap.index import MOST
 
 LONGEST = 80  # longer words are generated
+_KEY = 16  # characters; no key is shorter
 _SPACES = bytes(c if chr(c).isalnum() or c == 95 else 32 for c in range(128)) + b" " * 128
 _LISPS = ("clojure", "commonlisp", "elisp", "racket")  # a hyphen is part of a name
 _HYPHENS = _SPACES[:45] + b"-" + _SPACES[46:]
@@ -141,6 +143,8 @@ def find_words(language: str, source: bytes) -> Words:
         for name, count in counts.items()
         if 2 < len(name) <= LONGEST and name > ":" and name not in _KEYWORDS
     }
+    for name in [name for name in names if len(name) >= _KEY and redact(name) != name]:
+        del names[name]  # a key or token, which nothing may keep
     text = b"\n" + source
     defined = dict.fromkeys(
         found.decode("ascii", "replace") for found in _find_definitions(language, text, counts)

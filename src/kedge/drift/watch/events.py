@@ -206,7 +206,7 @@ class Watch:
             agent=self.agent,
             project=self.root,
             policy=policy or self.policy(),
-            transcript=str(event.get("transcript_path") or "")[:1000],
+            transcript=redact(str(event.get("transcript_path") or "")[:1000]),
             process=self._find_process(),
             started_at=now,
             checked_at=now,

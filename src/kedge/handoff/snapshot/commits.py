@@ -70,12 +70,20 @@ def take_base(project: Project, ref: str, commit: str | None) -> Snapshot:
     shadow = shadow_git.open_shadow(project)
     with shadow.lock():
         start = read_commit_tree(project, commit)
-        now = working_tree.read(shadow, keep=True)
+        now = working_tree.read(shadow, keep=False)
         same = _find_converted(shadow, commit, start, now.tree) if commit else []
+        shadow.keep_objects(one.oid for one in same)
         tree = _replace_entries(shadow, start, same) if same else start
         stored = _store_commit(shadow, tree, commit, name)
         clean = is_clean(shadow, commit, now.tree)
     return Snapshot(tree, stored, commit, shadow.repo.branch(), clean, now.warnings)
+
+
+def forget_objects(project: Project) -> None:
+    """Delete the private copies of files; the next reading of the tree makes them again."""
+    shadow = shadow_git.open_shadow(project)
+    with shadow.lock():
+        shadow.forget_objects()
 
 
 def read_commit_tree(project: Project, commit: str | None) -> TreeId:

@@ -136,8 +136,16 @@ class ShadowGit:
         elif data := self.git(*pack, "--stdout", input=ids):
             self.git("unpack-objects", "-q", input=data, keep=True)
         if len(private) > _MAX_PRIVATE:
-            shutil.rmtree(objects)
-            self._create_objects()
+            self._clear_objects()
+
+    def forget_objects(self) -> None:
+        """Delete the private objects, and the index that names them. Hold the lock."""
+        self.forget_index()
+        self._clear_objects()
+
+    def _clear_objects(self) -> None:
+        shutil.rmtree(self.path / "objects")
+        self._create_objects()
 
     def forget_index(self) -> None:
         """Delete the index, so that the next reading starts from nothing. Hold the lock."""

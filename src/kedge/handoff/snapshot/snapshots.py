@@ -8,6 +8,7 @@ from kedge.handoff.snapshot import shadow_git
 from kedge.handoff.snapshot.commits import (
     Snapshot,
     drop,
+    forget_objects,
     is_clean,
     list_snapshots,
     make_ref,
@@ -42,6 +43,7 @@ __all__ = [
     "describe",
     "diff",
     "drop",
+    "forget_objects",
     "list_files",
     "list_snapshots",
     "make_ref",

@@ -75,7 +75,8 @@ class _Reader:
         self._enter(one.line for one in entries if one.line != known.get(one.path))
         self._read_files(files, keep)
         if keep:
-            self._shadow.keep_objects(line.split(b" ")[1].decode() for line in known.values())
+            kept = (line for path, line in known.items() if path not in gone)
+            self._shadow.keep_objects(line.split(b" ")[1].decode() for line in kept)
         # Git checks that it has all objects, but files that are not checked out are its own affair.
         options = [] if keep and not skipped else ["--missing-ok"]
         tree = TreeId(self._shadow.git("write-tree", *options, keep=keep).decode().strip())
