@@ -68,6 +68,11 @@ def _check_command(value: str) -> str | None:
     return None
 
 
+def _check_url(value: str) -> str | None:
+    ok = re.match(r"(?:https?://[^\s/?#@]+(?:/[^\s?#]*)?)?\Z", value)
+    return None if ok else "must be an http or https URL without user, query and fragment"
+
+
 _check_tokens = _check_range(MIN_TOKENS, MAX_TOKENS)
 _check_prompt_tokens = _check_range(MIN_PROMPT_TOKENS, MAX_TOKENS)
 _check_count = _check_range(0, 10_000)
@@ -212,6 +217,29 @@ class DriftSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ServeSettings:
+    anthropic: str = _setting(
+        "",
+        "where Anthropic's API is; empty for $ANTHROPIC_BASE_URL, or api.anthropic.com",
+        check=_check_url,
+        user_only=True,
+    )
+    openai: str = _setting(
+        "",
+        "where OpenAI's API is, without /v1; empty for $OPENAI_BASE_URL, or api.openai.com",
+        check=_check_url,
+        user_only=True,
+    )
+    gemini: str = _setting(
+        "",
+        "where Gemini's API is; empty for $GOOGLE_GEMINI_BASE_URL, or "
+        "generativelanguage.googleapis.com",
+        check=_check_url,
+        user_only=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     tasks: TaskSettings = TaskSettings()
     map: MapSettings = MapSettings()
@@ -221,4 +249,5 @@ class Settings:
     run: RunSettings = RunSettings()
     review: ReviewSettings = ReviewSettings()
     drift: DriftSettings = DriftSettings()
+    serve: ServeSettings = ServeSettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()

@@ -30,10 +30,12 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Work": {
         "run": "Run an agent on tasks until each is proven done.",
+        "exec": "Start an agent whose requests go through kedge serve.",
         "context": "Hand a task from agent to agent without commits in between.",
     },
     "Watch": {
         "drift": "Compare what agents do with what they were asked.",
+        "serve": "Judge agents' tool calls before they run, between them and their model.",
         "mcp": "Serve kedge's tools to an MCP client; called by clients.",
         "hook": "Answer an agent's hook; called by agents.",
     },

@@ -95,6 +95,11 @@ def step(dialect: Dialect, state: State, event: Event) -> tuple[State, list[Comm
             return _release(dialect, state)
 
 
+def list_held(state: State) -> list[bytes]:
+    """Return the bytes that are held, as they came."""
+    return [event.raw for event, _ in _unroll(state)] if state.holds else []
+
+
 def _take_event(dialect: Dialect, state: State, event: SseEvent) -> tuple[State, list[Command]]:
     if state.lost:
         return state, [Send(event.raw)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -69,15 +68,16 @@ class SseReader:
         """The number of bytes of the event that is not complete."""
         return len(self._pending)
 
-    def feed(self, data: bytes) -> Iterator[SseEvent]:
-        """Yield the events that are complete with these bytes."""
+    def feed(self, data: bytes) -> list[SseEvent]:
+        """Return the events that are complete with these bytes."""
         self._pending += data
-        place = 0
+        events, place = [], 0
         while end := _END.search(self._pending, max(place, self._searched)):
-            yield SseEvent(bytes(self._pending[place : end.end()]))
+            events.append(SseEvent(bytes(self._pending[place : end.end()])))
             place = self._searched = end.end()
         del self._pending[:place]
         self._searched = max(0, len(self._pending) - _OVERLAP)
+        return events
 
     def rest(self) -> bytes:
         """Return the bytes after the last complete event, and forget them."""

@@ -18,6 +18,7 @@ from kedge.drift.watch.answers import (
     POLICIES,
     answer_call,
     block_stop,
+    can_ask,
     decide,
     give_context,
     notify_user,
@@ -36,13 +37,13 @@ def judge(score: int, rule: str = "limit") -> Verdict:
 def test_a_call_below_intervene_is_left_to_the_agents_permissions(
     policy: str, level: str, agent: str
 ) -> None:
-    assert decide(policy, agent, judge(3), level) == NONE
+    assert decide(policy, can_ask(agent), judge(3), level) == NONE
 
 
 @pytest.mark.parametrize("level", ["intervene", "halt"])
 @pytest.mark.parametrize("score", [8, 9, 10])
 def test_a_score_of_eight_is_never_held_up(score: int, level: str) -> None:
-    assert decide(ENFORCE, "claude", judge(score), level) == NONE
+    assert decide(ENFORCE, can_ask("claude"), judge(score), level) == NONE
 
 
 @pytest.mark.parametrize("level", ["intervene", "halt"])
@@ -58,19 +59,19 @@ def test_a_score_of_eight_is_never_held_up(score: int, level: str) -> None:
     ],
 )
 def test_a_call_against_the_users_word(policy: str, agent: str, decision: str, level: str) -> None:
-    assert decide(policy, agent, judge(3), level) == decision
+    assert decide(policy, can_ask(agent), judge(3), level) == decision
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_advice_holds_up_nothing_but_calls_against_the_users_word(agent: str) -> None:
-    assert decide(ADVISE, agent, judge(3, "repetition"), "halt") == NONE
-    assert decide(ENFORCE, agent, judge(3, "repetition"), "halt") == DENY
+    assert decide(ADVISE, can_ask(agent), judge(3, "repetition"), "halt") == NONE
+    assert decide(ENFORCE, can_ask(agent), judge(3, "repetition"), "halt") == DENY
 
 
 @pytest.mark.parametrize("score", [5, 6, 7])
 def test_advice_holds_up_nothing_because_of_escalation_alone(score: int) -> None:
-    assert decide(ADVISE, "claude", judge(score), "halt") == NONE
-    assert decide(ENFORCE, "claude", judge(score), "halt") == DENY
+    assert decide(ADVISE, can_ask("claude"), judge(score), "halt") == NONE
+    assert decide(ENFORCE, can_ask("claude"), judge(score), "halt") == DENY
 
 
 def test_a_denied_call_tells_the_agent_why_and_shows_the_user() -> None:
@@ -100,21 +101,21 @@ def test_a_question_addresses_the_user_and_the_agent_gets_its_own_text() -> None
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_change_to_the_watch_is_denied_where_kedge_speaks(policy: str, agent: str) -> None:
     verdict = judge(4, "switches off the watch")
-    decided = decide(policy, agent, verdict, "intervene")
+    decided = decide(policy, can_ask(agent), verdict, "intervene")
     assert decided == (DENY if policy in (ADVISE, ENFORCE) else NONE)
 
 
 @pytest.mark.parametrize("rule", sorted(IRREVERSIBLE))
 def test_an_irreversible_act_is_asked_about_before_it_runs(rule: str) -> None:
-    assert decide(ADVISE, "claude", judge(4, rule), "intervene") == ASK
-    assert decide(ADVISE, "codex", judge(4, rule), "intervene") == DENY
-    assert decide(ENFORCE, "claude", judge(4, rule), "intervene") == DENY
-    assert decide(ADVISE, "claude", judge(7, rule), "nudge") == NONE
+    assert decide(ADVISE, can_ask("claude"), judge(4, rule), "intervene") == ASK
+    assert decide(ADVISE, can_ask("codex"), judge(4, rule), "intervene") == DENY
+    assert decide(ENFORCE, can_ask("claude"), judge(4, rule), "intervene") == DENY
+    assert decide(ADVISE, can_ask("claude"), judge(7, rule), "nudge") == NONE
 
 
 def test_a_lighter_broken_limit_beside_a_heavier_rule_is_asked_about() -> None:
     rules = (Penalty("repetition", "again", 8), Penalty("limit", "db/schema.sql", 7))
-    assert decide(ADVISE, "claude", Verdict(2, "halt", rules), "halt") == ASK
+    assert decide(ADVISE, can_ask("claude"), Verdict(2, "halt", rules), "halt") == ASK
 
 
 def test_context_is_one_text_and_nothing_without_a_text() -> None:

@@ -38,7 +38,12 @@ def choose_level(verdict: Verdict, escalation: int) -> str:
     return course.choose_level(verdict.score, escalation, soft=soft)
 
 
-def decide(policy: str, agent: str, verdict: Verdict, level: str) -> str:
+def can_ask(agent: str) -> bool:
+    """True if the agent's hooks can put a call to its user."""
+    return agent in _ASKS
+
+
+def decide(policy: str, asks: bool, verdict: Verdict, level: str) -> str:
     """Decide what happens to a call; `level` is the verdict's level after escalation.
 
     An agent that cannot ask its user is denied the call, and told to ask by itself.
@@ -53,13 +58,13 @@ def decide(policy: str, agent: str, verdict: Verdict, level: str) -> str:
     if policy == ENFORCE:
         return DENY
     if "limit" in grave or grave & IRREVERSIBLE:
-        return choose_question(agent)
+        return choose_question(asks)
     return NONE
 
 
-def choose_question(agent: str) -> str:
-    """Return how a call is put to the user: some agents can only be denied it."""
-    return ASK if agent in _ASKS else DENY
+def choose_question(asks: bool) -> str:
+    """Return how a call is put to the user: where nobody can ask, it is denied."""
+    return ASK if asks else DENY
 
 
 def answer_call(decision: str, agent: str, user: str) -> dict[str, Any]:

@@ -39,7 +39,8 @@ class Watch:
     `policy` is called at each message. `find_task` returns the task of a session, given its row and
     the time since when claims are its own; None if tasks cannot be read. `code_map` opens the
     map for a session; `agent_limits` tells whether agents record limits. With `unattended`, prompts
-    come from kedge and are not the user's word.
+    come from kedge and are not the user's word. `asks` tells whether a call can be put to the user;
+    by default that depends on the agent.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Watch:
         code_map: Callable[[str], CodeMap | None] = lambda _: None,
         agent_limits: Callable[[], bool] = lambda: True,
         unattended: bool = False,
+        asks: bool | None = None,
     ) -> None:
         self.db = db
         self.root = root
@@ -63,6 +65,7 @@ class Watch:
         self.code_map = code_map
         self.agent_limits = agent_limits
         self.unattended = unattended
+        self.asks = answers.can_ask(agent) if asks is None else asks
         self.faults: list[str] = []
         self.compares = self.commits = False  # the judged call may change any file; may commit
 
@@ -310,7 +313,7 @@ class Watch:
         remembered = session.memory
         verdict = session.judge(action)
         level = answers.choose_level(verdict, before.escalation)
-        decision = NONE if late else answers.decide(row["policy"], self.agent, verdict, level)
+        decision = NONE if late else answers.decide(row["policy"], self.asks, verdict, level)
         step = steps.describe_step(session, action, verdict)
         recalled = (
             session_log.recall_steps(self.db, name, session, step, call.id)
@@ -320,7 +323,7 @@ class Watch:
         reason = ""
         asked: list[list[str]] = []
         if decision == NONE and row["policy"] == ENFORCE and action.effects.too_large and not late:
-            decision, reason = answers.choose_question(self.agent), unread.TO_AGENT
+            decision, reason = answers.choose_question(self.asks), unread.TO_AGENT
         elif decision != NONE:
             earlier = session_log.describe_steps(name, recalled)
             asked = limit_answers.list_asked(session, action, verdict)
@@ -382,7 +385,8 @@ class Watch:
         """Store a call's result, and the agent's own words about it."""
         from kedge.drift.watch.transcript_tail import find_reasoning
 
-        spoken = find_reasoning(str(event.get("transcript_path") or ""), step["id"])
+        spoken = str(event.get("reasoning") or "")  # from the proxy, which reads no transcript
+        spoken = spoken or find_reasoning(str(event.get("transcript_path") or ""), step["id"])
         words = redact(spoken)[-_REASONING:] or step["reasoning"]
         on_course = step["drift_score"] >= course.ON_COURSE
         key = step["is_key_decision"] or (on_course and step["changes"] and steps.is_choice(words))

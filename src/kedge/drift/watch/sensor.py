@@ -23,15 +23,24 @@ _PATIENCE = 1.5  # seconds to wait for a program that lists tasks; a hook has si
 
 
 def answer_event(
-    root: str, home: str, agent: str, event: dict[str, Any], task: str | None, *, unattended: bool
+    root: str,
+    home: str,
+    agent: str,
+    event: dict[str, Any],
+    task: str | None,
+    *,
+    unattended: bool,
+    policy: str | None = None,
+    asks: bool | None = None,
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """Answer an event of a session, which may be bound to a task; return faults beside the answer.
 
-    `root` is the project's root, `home` the directory of its database.
+    `root` is the project's root, `home` the directory of its database. `policy` is in force instead
+    of the setting; `asks` tells whether a call can be put to the user.
     """
     db, faults = sqlite.connect(home)
     with closing(db):
-        sensor = _Sensor(db, root, agent, task, unattended=unattended)
+        sensor = _Sensor(db, root, agent, task, unattended=unattended, policy=policy, asks=asks)
         answer = sensor.watch.answer(event)
     return answer, [*faults, *sensor.faults]
 
@@ -57,6 +66,8 @@ class _Sensor:
         task: str | None,
         *,
         unattended: bool = False,
+        policy: str | None = None,
+        asks: bool | None = None,
     ) -> None:
         from kedge.drift.code_map import StoredMap
         from kedge.repomap.neighbours import Neighbours
@@ -68,11 +79,12 @@ class _Sensor:
             db,
             root,
             agent,
-            policy=context.policy,
+            policy=context.policy if policy is None else lambda: policy,
             find_task=context.find_task,
             code_map=lambda session: StoredMap(db, near, session),
             agent_limits=context.agent_limits,
             unattended=unattended,
+            asks=asks,
         )
 
     @property

@@ -35,7 +35,7 @@ def answer_call(home: str, agent: str, event: dict[str, Any], data: bytes) -> di
         rows = [sessions.get(db, name) for name in found]
     if not any(row is not None and row["policy"] == answers.ENFORCE for row in rows):
         return None
-    return answers.answer_call(answers.choose_question(agent), TO_AGENT, TO_USER)
+    return answers.answer_call(answers.choose_question(answers.can_ask(agent)), TO_AGENT, TO_USER)
 
 
 def _find_values(data: bytes, name: bytes) -> set[str]:

@@ -1,0 +1,296 @@
+"""The process of `kedge serve`: one for each repository, on loopback, known by a file.
+
+A lock in kedge's home is held for as long as it runs, so a second one is refused and a crash leaves
+nothing that is taken for a running process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kedge import __version__
+from kedge.errors import KedgeError, LockTimeout
+from kedge.host import files
+from kedge.host.project import Project
+from kedge.proxy.routes import OWN
+from kedge.store import sqlite
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from kedge.proxy.relay import Relay
+
+HEALTH, STOP = f"{OWN}health", f"{OWN}stop"
+TOKEN_HEADER = "X-Kedge-Token"  # noqa: S105 - the name of a header
+HOST = "127.0.0.1"
+_STATE, _LOCK = "serve.json", "serve.lock"
+_LOOK_SECONDS = 1.0  # for an answer of the health route
+_STOP_SECONDS = 10.0
+_LOCK_SECONDS = 0.2  # `--stop` holds the lock for a moment when it looks
+_TICK = 0.25  # seconds between two looks at whether the process is idle
+_LAST_ANSWERS = 2.0  # seconds that open streams have after a request to stop
+_SWITCH = 0.0005  # seconds; a judge's thread gives way to streams after this, not after 5 ms
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """What `kedge serve` was asked for. `idle` is the number of seconds without requests after
+    which it ends; 0 for never."""
+
+    port: int
+    upstreams: Mapping[str, str]
+    policy: str | None
+    proxy: bool = True
+    idle: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """A running process, as its file describes it. The token lets the user's own programs in."""
+
+    pid: int
+    port: int
+    token: str
+    version: str
+    upstreams: Mapping[str, str]
+    policy: str | None
+    proxy: bool
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+
+class NotInstalled(KedgeError):
+    code = "not-installed"
+    usual_hint = "pip install 'kedge[serve]' (or pipx inject kedge 'kedge[serve]')"
+
+
+def run(project: Project, options: ServiceOptions, announce: Callable[[ServiceState], None]) -> str:
+    """Serve until a signal, a request to stop, or idleness; return which of these it was."""
+    try:
+        import aiohttp  # noqa: F401
+    except ImportError as error:
+        raise NotInstalled("kedge serve needs aiohttp, which is not installed") from error
+    home = project.home()
+    with _hold_lock(home):
+        os.environ.pop("CLAUDE_PID", None)  # of the session that started it, not of those it serves
+        sqlite.connect(home)[0].close()
+        sys.setswitchinterval(_SWITCH)
+        try:
+            return asyncio.run(_serve(project, options, announce))
+        finally:
+            (home / _STATE).unlink(missing_ok=True)
+
+
+def find_running(home: Path) -> ServiceState | None:
+    """Return the process that serves and is healthy, or None."""
+    state = _read_state(home)
+    if state is None:
+        return None
+    answer = _call(state, "GET", HEALTH)
+    healthy = answer is not None and answer.get("pid") == state.pid
+    return state if healthy else None
+
+
+def stop(home: Path) -> ServiceState | None:
+    """End the process that serves; return what it was, or None if there was none."""
+    state = _read_state(home)
+    if state is None or not _is_locked(home):
+        return None
+    if _call(state, "POST", STOP) is None:
+        holder = files.read_bytes(home / _LOCK) or b""
+        if holder == str(state.pid).encode():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(state.pid, signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_SECONDS
+    while _is_locked(home):
+        if time.monotonic() > deadline:
+            raise KedgeError(
+                f"process {state.pid} does not end", hint=f"kill -9 {state.pid} ends it"
+            )
+        time.sleep(0.02)
+    return state
+
+
+async def _serve(
+    project: Project, options: ServiceOptions, announce: Callable[[ServiceState], None]
+) -> str:
+    from aiohttp import web
+
+    from kedge.proxy.judging import Judging
+    from kedge.proxy.relay import Relay, remove_own_headers
+
+    relay = Relay(Judging(project, options.policy), options.upstreams)
+    service = _Service(relay, options)
+    app = web.Application()
+    app.on_response_prepare.append(remove_own_headers)
+    app.router.add_route("*", r"/{path:[\s\S]*}", service.answer)
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        auto_decompress=False,
+        handler_cancellation=True,  # a client that aborts ends its request upstream
+        handle_signals=False,
+        max_field_size=1 << 18,
+        max_line_size=1 << 18,
+        shutdown_timeout=_LAST_ANSWERS,
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, HOST, options.port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise KedgeError(
+                f"cannot listen on port {options.port}: {(error.strerror or str(error)).lower()}",
+                hint="choose another one with --port, or leave it out",
+            ) from error
+        port = runner.addresses[0][1]
+        service.check_upstreams(port)
+        await relay.open()
+        state = ServiceState(
+            os.getpid(),
+            port,
+            service.token,
+            __version__,
+            options.upstreams,
+            options.policy,
+            options.proxy,
+        )
+        service.state = state
+        files.write_atomic(project.home() / _STATE, json.dumps(asdict(state)).encode(), mode=0o600)
+        announce(state)
+        return await service.wait()
+    finally:
+        await relay.close()
+        await runner.cleanup()
+
+
+class _Service:
+    """What the server answers itself, and when it ends."""
+
+    def __init__(self, relay: Relay, options: ServiceOptions) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.state: ServiceState | None = None
+        self._relay = relay
+        self._options = options
+        self._ended = asyncio.Event()
+        self._reason = ""
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request: kedge's own here, all others through the relay."""
+        from aiohttp import web
+
+        from kedge.proxy.relay import is_own_host
+
+        port = self.state.port if self.state is not None else 0
+        if not is_own_host(request.headers.get("Host", ""), port):
+            return web.Response(status=421, text="this is kedge serve, known as 127.0.0.1\n")
+        if request.path in (HEALTH, STOP):
+            if "Origin" in request.headers:  # a page in a browser has no business here
+                return web.Response(status=403, text="not for browsers\n")
+            return self._answer_own(request)
+        if not self._options.proxy:
+            return web.Response(status=404, text="kedge serve runs without its proxy\n")
+        return await self._relay.answer(request)
+
+    def _answer_own(self, request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        if request.path == HEALTH and request.method == "GET":
+            return web.json_response({"pid": os.getpid(), "version": __version__})
+        given = request.headers.get(TOKEN_HEADER, "").encode()
+        if request.method != "POST" or not secrets.compare_digest(given, self.token.encode()):
+            return web.Response(status=403, text="not allowed\n")
+        self.end("stopped")
+        return web.json_response({"pid": os.getpid()})
+
+    def check_upstreams(self, port: int) -> None:
+        """Refuse an upstream that is this server: its requests would never leave it."""
+        from urllib.parse import urlsplit
+
+        for url in self._options.upstreams.values():
+            parts = urlsplit(url)
+            if parts.port == port and parts.hostname in (HOST, "localhost", "::1"):
+                raise KedgeError(
+                    f"the upstream {url} is this server itself",
+                    hint="unset the client's base URL before you start kedge serve",
+                )
+
+    def end(self, reason: str) -> None:
+        self._reason = self._reason or reason
+        self._ended.set()
+
+    async def wait(self) -> str:
+        """Return why it ends, once it does."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self.end, number.name)
+        idle = self._options.idle
+        self._relay.last_used = time.monotonic()
+        while not self._ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TICK if idle else None):
+                    await self._ended.wait()
+            used = self._relay.active or time.monotonic() - self._relay.last_used < idle
+            if idle and not used:
+                self.end("idle")
+        return self._reason
+
+
+@contextlib.contextmanager
+def _hold_lock(home: Path) -> Iterator[None]:
+    try:
+        with files.lock(home / _LOCK, timeout=_LOCK_SECONDS):
+            yield
+    except LockTimeout as error:
+        state = _read_state(home)
+        where = f" on port {state.port}" if state is not None else ""
+        raise KedgeError(
+            f"kedge serve runs already for this repository{where}",
+            hint="kedge serve --stop ends it",
+        ) from error
+
+
+def _is_locked(home: Path) -> bool:
+    try:
+        with files.lock(home / _LOCK, timeout=0):
+            return False
+    except LockTimeout:
+        return True
+
+
+def _read_state(home: Path) -> ServiceState | None:
+    data = files.read_bytes(home / _STATE)
+    try:
+        return ServiceState(**json.loads(data)) if data else None
+    except (ValueError, TypeError):
+        return None
+
+
+def _call(state: ServiceState, method: str, path: str) -> dict[str, Any] | None:
+    """Return the answer of a running process to a request, or None."""
+    request = urllib.request.Request(  # noqa: S310 - an http URL on loopback
+        state.url + path, method=method, headers={TOKEN_HEADER: state.token}
+    )
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(request, timeout=_LOOK_SECONDS) as answer:
+            value = json.loads(answer.read(1 << 16))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
