@@ -51,7 +51,8 @@ class Server:
     def sessions(self) -> list[dict[str, Any]]:
         wait_for_aside(self.home)
         with closing(sqlite.connect(self.home)[0]) as db:
-            return sessions.sessions(db)
+            rows = [sessions.get(db, row["id"]) for row in sessions.sessions(db)]
+            return [row for row in rows if row is not None]
 
     def steps(self) -> list[dict[str, Any]]:
         """The steps of all sessions, in order."""

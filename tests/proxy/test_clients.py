@@ -1,23 +1,36 @@
-"""The real Claude Code and Codex through `kedge serve`, without any hooks."""
+"""The real Claude Code and Codex through `kedge serve`, with and without hooks."""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clients import Claude
+import pytest
+from clients import Claude, Codex, environment
 from proxy.conftest import Serve
+from support import Kedge
 
+from kedge.host import proc
 from kedge.testing.fake_model import FakeModel
 
 Play = Callable[..., FakeModel]
 GOAL = "Fix the expiry of tokens in src/auth/token.py. Don't touch db/schema.sql."
 BREAKS = "echo 'drop table t;' > db/schema.sql"
+STRAYS = "git commit --no-verify -qm x --allow-empty"
+SCHEMA = "create table t (id int);\n"
+TOOLS = ("--allowedTools", "Bash,Agent,Write")
 
 
 def bash(command: str, name: str = "") -> dict[str, Any]:
     return {"tool": "Bash", "input": {"command": command}, "id": name}
+
+
+def read_schema(project: Path) -> str:
+    return (project / "db" / "schema.sql").read_text()
 
 
 def test_a_refused_command_does_not_run_and_the_client_goes_on(
@@ -25,13 +38,293 @@ def test_a_refused_command_does_not_run_and_the_client_goes_on(
 ) -> None:
     model = play([{"text": "I clear it.", **bash(BREAKS)}, "I leave it."])
     server = serve("--upstream", model.url, "--policy", "enforce")
-    session = claude(server.url, GOAL, "--allowedTools", "Bash", cwd=project)
+    session = claude(server.url, GOAL, *TOOLS, cwd=project)
     assert session.text == "I leave it."
-    assert (project / "db" / "schema.sql").read_text() == "create table t (id int);\n"
+    assert read_schema(project) == SCHEMA
     _, told = model.list_requests()
     assert "[kedge] This goes against what was asked." in told.results
     assert "Don't touch db/schema.sql" in told.results
+    assert told.given.count("[kedge]") == 0, "it is said once"
+    (step,) = server.steps()
+    assert (step["decision"], step["ok"]) == ("deny", None)
+    (row,) = server.sessions()
+    assert (row["goal"], row["agent"], row["id"]) == (GOAL, "claude", session.id)
+    assert row["limits"] == ["Don't touch db/schema.sql"]
+    assert row["needs_review"] or row["course"] != "NORMAL"
+    assert server.errors() == []
+
+
+def test_a_refused_write_does_not_happen_and_the_model_learns_why(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    """There is no shell that could print the reason: it comes with the next request."""
+    (project / "db" / "schema.sql").unlink()
+    path = str(project / "db" / "schema.sql")
+    write = {"tool": "Write", "input": {"file_path": path, "content": "drop table t;\n"}}
+    model = play([write, "I leave it."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    session = claude(server.url, GOAL, *TOOLS, cwd=project)
+    assert session.text == "I leave it."
+    assert not Path(path).exists()
+    _, told = model.list_requests()
+    assert "No such tool available" in told.results
+    assert "Don't touch db/schema.sql" in told.given.partition("[kedge]")[2]
+    assert server.errors() == []
+
+
+def test_a_call_that_would_be_put_to_the_user_is_refused_without_hooks(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    model = play([bash(BREAKS), "I ask."])
+    server = serve("--upstream", model.url)
+    claude(server.url, GOAL, *TOOLS, cwd=project)
+    assert read_schema(project) == SCHEMA
+    assert "[kedge]" in model.list_requests()[-1].results
+
+
+def test_a_correction_is_in_the_next_request_and_stays_where_it_was(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    model = play([bash(STRAYS, "toolu_a"), bash("ls", "toolu_b"), bash("pwd", "toolu_c"), "Done."])
+    server = serve("--upstream", model.url)
+    claude(server.url, GOAL, *TOOLS, cwd=project)
+    first, *later = model.list_requests()
+    assert "[kedge]" not in first.given
+    blocks = []
+    for request in later:
+        assert request.given.count("[kedge]") == 1
+        assert "--no-verify" in request.given.partition("[kedge]")[2]
+        (message,) = [one for one in request.body["messages"] if "[kedge]" in json.dumps(one)]
+        assert message["content"][0]["tool_use_id"] == "toolu_a"
+        assert "[kedge]" in message["content"][-1]["text"]
+        assert "cache_control" not in message["content"][-1]
+        blocks.append(message["content"][-1])
+    assert len(blocks) == 3
+    assert blocks[0] == blocks[1] == blocks[2]
+    step = server.steps()[0]
+    assert step["correction_given"].startswith("[kedge]")
+    assert step["ok"] is True
+
+
+def test_a_new_message_of_the_user_ends_the_corrections_of_the_turn(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    model = play([bash(STRAYS), "Done.", "Well."])
+    server = serve("--upstream", model.url)
+    session = claude(server.url, GOAL, *TOOLS, cwd=project)
+    claude(server.url, "Now explain it.", *TOOLS, "--resume", session.id, cwd=project)
+    _, second, third = model.list_requests()
+    assert "[kedge]" in second.given
+    assert "[kedge]" not in third.given
+    (row,) = server.sessions()
+    assert row["turn"] == 2
+
+
+def test_of_parallel_calls_one_is_refused_and_the_others_run(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    calls = [bash("touch one", "toolu_1"), bash(BREAKS, "toolu_2"), bash("touch three", "toolu_3")]
+    model = play([{"text": "All at once.", "tools": calls}, "Done."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    claude(server.url, GOAL, *TOOLS, cwd=project)
+    assert (project / "one").exists()
+    assert (project / "three").exists()
+    assert read_schema(project) == SCHEMA
+    decisions = {step["id"]: step["decision"] for step in server.steps()}
+    assert decisions == {"toolu_1": "none", "toolu_2": "deny", "toolu_3": "none"}
+    assert server.errors() == []
+
+
+def test_what_the_model_says_before_a_call_is_kept_with_its_step(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    text = f"I run it, rather than guess, with {secret}."
+    model = play([{"text": text, **bash("cat src/auth/token.py")}, "Done."])
+    server = serve("--upstream", model.url)
+    claude(server.url, GOAL, *TOOLS, cwd=project)
+    (step,) = server.steps()
+    assert "rather than guess" in step["reasoning"]
+    assert secret not in step["reasoning"]
+    assert step["ok"] is True
+
+
+def test_a_failed_command_is_recorded_as_failed(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    model = play([bash("echo out; exit 3"), "Done."])
+    server = serve("--upstream", model.url)
+    claude(server.url, GOAL, *TOOLS, cwd=project)
+    (step,) = server.steps()
+    assert step["ok"] is False
+
+
+def test_a_subagent_is_held_to_the_users_words(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    task = {"description": "look", "prompt": "Tidy up", "subagent_type": "general-purpose"}
+    model = play([{"tool": "Agent", "input": task}, "Done."], subagent=[bash(BREAKS), "I left it."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    claude(server.url, GOAL, *TOOLS, cwd=project)
+    assert read_schema(project) == SCHEMA
+    assert "Don't touch db/schema.sql" in model.list_requests("subagent")[-1].results
+    (row,) = server.sessions()
+    assert row["goal"] == GOAL
+    (denied,) = [step for step in server.steps() if step["decision"] == "deny"]
+    assert denied["subagent"]
+
+
+def test_a_compaction_is_left_alone(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    model = play([bash(STRAYS), "Done.", "Well."])
+    server = serve("--upstream", model.url)
+    session = claude(server.url, GOAL, *TOOLS, cwd=project)
+    claude(server.url, "/compact", *TOOLS, "--resume", session.id, cwd=project)
+    (compaction,) = model.list_requests("compaction")
+    assert "[kedge]" not in compaction.given
+    (row,) = server.sessions()
+    assert row["goal"] == GOAL
+    assert server.errors() == []
+
+
+def test_hooks_and_proxy_judge_and_record_each_call_once(
+    project: Path, serve: Serve, claude: Claude, play: Play, kedge: Kedge
+) -> None:
+    (project / ".claude").mkdir()
+    kedge("init", "--agent", "claude")
+    model = play([bash("cat src/auth/token.py"), bash(STRAYS), bash(BREAKS), "Done."])
+    server = serve("--upstream", model.url)
+    claude(server.url, GOAL, *TOOLS, cwd=project)
+    assert read_schema(project) == SCHEMA
+    steps = server.steps()
+    assert [step["command"] for step in steps] == ["cat src/auth/token.py", STRAYS, BREAKS]
+    assert [step["decision"] for step in steps] == ["none", "none", "ask"]
+    assert [step["ok"] for step in steps] == [True, True, None]
+    (row,) = server.sessions()
+    assert row["turn"] == 1, "the message was taken once"
+    given = model.list_requests()[-1].given
+    assert given.count("--no-verify") == 1, "and so is what there is to say"
+    assert server.errors() == []
+
+
+def test_an_overloaded_provider_is_retried_as_usual(
+    project: Path, serve: Serve, claude: Claude, play: Play
+) -> None:
+    overloaded = {"status": 529, "headers": {"retry-after": "1"}}
+    model = play([overloaded, overloaded, bash("ls"), "Done."])
+    server = serve("--upstream", model.url)
+    session = claude(server.url, GOAL, *TOOLS, cwd=project)
+    assert session.text == "Done."
+    assert [retry["error_status"] for retry in session.of("system", "api_retry")] == [529, 529]
+    (row,) = server.sessions()
+    assert row["turn"] == 1, "a repeated request is not another message"
+
+
+def exec_claude(claude: Claude, kedge: Kedge, prompt: str, url: str) -> str:
+    """Run Claude Code under `kedge exec`, whose environment names `url`; return its last text."""
+    words = [sys.executable, "-m", "kedge", "exec", "--", str(claude.program), "-p", prompt]
+    own = {
+        "ANTHROPIC_API_KEY": "sk-ant-dummy",
+        "ANTHROPIC_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+        "KEDGE_TASK": "",
+    }
+    done = proc.run(
+        [*words, *TOOLS],
+        cwd=kedge.directory,
+        env={**environment(claude.home), **own},
+        timeout=120,
+    )
+    assert done.code == 0, done
+    return done.stdout.decode().strip()
+
+
+def test_exec_goes_through_the_proxy_and_directly_where_it_was_killed(
+    project: Path, serve: Serve, claude: Claude, play: Play, kedge: Kedge
+) -> None:
+    model = play([bash(BREAKS), "I leave it.", bash("touch direct"), "Done."])
+    server = serve("--policy", "enforce", env={"ANTHROPIC_BASE_URL": model.url})
+    assert exec_claude(claude, kedge, GOAL, model.url) == "I leave it."
+    assert read_schema(project) == SCHEMA
+    os.kill(server.process.pid, 9)
+    server.process.wait()
+    assert kedge("serve", "--status", code=4)
+    assert exec_claude(claude, kedge, "Touch a file.", model.url) == "Done."
+    assert (project / "direct").exists()
+    assert len(server.steps()) == 1
+
+
+@pytest.mark.parametrize("policy", ["enforce", "advise"])
+def test_codex_is_refused_a_command(
+    project: Path, serve: Serve, codex: Codex, play: Play, policy: str
+) -> None:
+    call = {"tool": "exec_command", "input": {"cmd": BREAKS}}
+    model = play([{"text": "I clear it.", **call}, "I leave it."])
+    server = serve("--upstream", model.url, "--policy", policy)
+    session = codex(server.url, GOAL, cwd=project)
+    assert session.text == "I leave it."
+    assert read_schema(project) == SCHEMA
+    _, told = model.list_requests()
+    assert "Don't touch db/schema.sql" in told.results
     (step,) = server.steps()
     assert step["decision"] == "deny"
-    assert step["ok"] is None
+    (row,) = server.sessions()
+    assert (row["agent"], row["goal"], row["id"]) == ("codex", GOAL, session.id)
+    assert server.errors() == []
+
+
+def test_codex_is_refused_a_patch(project: Path, serve: Serve, codex: Codex, play: Play) -> None:
+    patch = (
+        "*** Begin Patch\n*** Update File: db/schema.sql\n@@\n-create table t (id int);\n"
+        "+drop table t;\n*** End Patch\n"
+    )
+    model = play([{"tool": "apply_patch", "input": patch}, "I leave it."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    session = codex(server.url, GOAL, cwd=project)
+    assert session.text == "I leave it."
+    assert read_schema(project) == SCHEMA
+    told = model.list_requests()[-1]
+    assert "Don't touch db/schema.sql" in (told.given + told.results).partition("[kedge]")[2]
+    assert server.errors() == []
+
+
+def test_codex_gets_corrections_and_its_calls_are_recorded(
+    project: Path, serve: Serve, codex: Codex, play: Play
+) -> None:
+    def shell(command: str) -> dict[str, Any]:
+        return {"tool": "exec_command", "input": {"cmd": command}}
+
+    model = play([shell(STRAYS), shell("ls"), shell("exit 3"), "Done."])
+    server = serve("--upstream", model.url)
+    codex(server.url, GOAL, cwd=project)
+    first, *later = model.list_requests()
+    assert "[kedge]" not in first.given
+    for request in later:
+        items = request.body["input"]
+        (at,) = [at for at, item in enumerate(items) if "[kedge]" in json.dumps(item)]
+        assert items[at]["role"] == "developer"
+        assert items[at - 1]["type"] == "function_call_output"
+        assert items[at] == later[0].body["input"][-1]
+    assert [step["ok"] for step in server.steps()] == [True, True, False]
+    assert server.errors() == []
+
+
+def test_codex_under_hooks_records_each_call_once(
+    project: Path, serve: Serve, codex: Codex, play: Play, kedge: Kedge
+) -> None:
+    (project / ".codex").mkdir()
+    kedge("init", "--agent", "codex")
+    patch = "*** Begin Patch\n*** Add File: src/auth/new.py\n+TTL = 1\n*** End Patch\n"
+    shell = {"tool": "exec_command", "input": {"cmd": "cat src/auth/token.py"}}
+    model = play([shell, {"tool": "apply_patch", "input": patch}, "Done."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    codex(server.url, GOAL, "--dangerously-bypass-hook-trust", cwd=project)
+    assert (project / "src" / "auth" / "new.py").exists()
+    assert [step["ok"] for step in server.steps()] == [True, True]
+    (row,) = server.sessions()
+    assert row["transcript"], "the hooks ran"
     assert server.errors() == []

@@ -53,6 +53,8 @@ class _Remembered:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     prompts: tuple[str, ...] | None = None  # those that the watch has; None before the first one
     refused: dict[str, str] = field(default_factory=dict)  # reasons, by the id of the call
+    policy: str = ADVISE
+    due: dict[str, list[str]] = field(default_factory=dict)  # by subagent, what is to be said
     # by subagent, the corrections of the turn and where they are in the conversation
     corrections: dict[str, list[tuple[Place, str]]] = field(default_factory=dict)
 
@@ -83,6 +85,7 @@ class Judging:
         self._threads = ThreadPoolExecutor(_THREADS, "kedge-watch")
         self._sessions: OrderedDict[str, _Remembered] = OrderedDict()
         self._projects: dict[str, Project] = {}
+        self._taking: set[asyncio.Task[None]] = set()
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -97,34 +100,57 @@ class Judging:
         return Watched(origin, self._projects.get(root, self._own), binding, api)
 
     async def open_request(self, watched: Watched, body: bytes, entries: Sequence[Entry]) -> Opened:
-        """Tell the watch what a request says, and add the corrections that are due to it."""
+        """Tell the watch what a request says, and add the corrections that are due to it.
+
+        Only a request with results of calls waits for the watch.
+        """
         remembered = self._remember(watched)
         said = summarise(entries)
         subagent = watched.origin.subagent
-        try:
-            async with asyncio.timeout(REQUEST_SECONDS):
-                async with remembered.lock:
-                    policy, texts = await self._run(
-                        lambda: self._take_request(watched, remembered, said)
-                    )
-        except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
-            self.report(watched, error)
-            return Opened(True, body)
+        taking = asyncio.create_task(self._take_in_turn(watched, remembered, said))
+        self._taking.add(taking)
+        taking.add_done_callback(self._taking.discard)
+        if said.results:  # about which there may be something to say at once
+            done, _ = await asyncio.wait([taking], timeout=REQUEST_SECONDS)
+            if not done:
+                late = f"a request was sent on after {REQUEST_SECONDS:g} s without a correction"
+                self.report(watched, TimeoutError(late))
         corrections = remembered.corrections.setdefault(subagent, [])
         if said.fresh:
             corrections.clear()  # of the turn before
+        texts = remembered.due.pop(subagent, [])
         if texts and said.place is not None:
             corrections.append((said.place, "\n\n".join(texts)))
-        if corrections:
+        return Opened(remembered.policy in (ADVISE, ENFORCE), self._add(watched, body, entries))
+
+    def _add(self, watched: Watched, body: bytes, entries: Sequence[Entry]) -> bytes:
+        """Return the request with the corrections of the turn, each at its place."""
+        corrections = self._remember(watched).corrections[watched.origin.subagent]
+        if not corrections:
+            return body
+        changed = add_corrections(watched.api, body, entries, corrections)
+        if changed is None:
+            del corrections[:-1]  # the conversation is another one
             changed = add_corrections(watched.api, body, entries, corrections)
-            if changed is None:
-                del corrections[:-1]  # the conversation is another one
-                changed = add_corrections(watched.api, body, entries, corrections)
-            if changed is None:
-                corrections.clear()
-                self.report(watched, ValueError("a correction found no safe place in a request"))
-            body = changed or body
-        return Opened(policy in (ADVISE, ENFORCE), body)
+        if changed is None:
+            corrections.clear()
+            self.report(watched, ValueError("a correction found no safe place in a request"))
+        return changed or body
+
+    async def _take_in_turn(
+        self, watched: Watched, remembered: _Remembered, said: Conversation
+    ) -> None:
+        """Tell the watch what a request says; what there is to say is due from then on."""
+        try:
+            async with remembered.lock:
+                policy, texts = await self._run(
+                    lambda: self._take_request(watched, remembered, said)
+                )
+        except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
+            self.report(watched, error)
+            return
+        remembered.policy = policy
+        remembered.due.setdefault(watched.origin.subagent, []).extend(texts)
 
     async def judge_call(self, watched: Watched, call: ToolCall) -> str:
         """Return why a call is refused, or nothing."""
@@ -173,7 +199,7 @@ class Judging:
 
     def _remember(self, watched: Watched) -> _Remembered:
         name = watched.origin.session
-        found = self._sessions.setdefault(name, _Remembered())
+        found = self._sessions.setdefault(name, _Remembered(policy=self._policy or ADVISE))
         self._sessions.move_to_end(name)
         while len(self._sessions) > _MOST_SESSIONS:
             self._sessions.popitem(last=False)
@@ -206,15 +232,16 @@ class Judging:
                     texts += self._ask(watched, "UserPromptSubmit", prompt=prompt)
                 self._start_aside(watched)
         for result in said.results:
-            texts += self._take_result(watched, remembered, result)
+            reason = remembered.refused.pop(result.call.id, "")
+            if reason:
+                texts += [] if "[kedge]" in result.text else [reason]
+            elif not _has_hooks(row):  # which report what ran, and not what their user denied
+                texts += self._take_result(watched, result)
         row = self._find_row(watched)
-        return (row["policy"] if row is not None else ADVISE), texts
+        return (row["policy"] if row is not None else remembered.policy), texts
 
-    def _take_result(self, watched: Watched, remembered: _Remembered, result: Result) -> list[str]:
-        """Return what is to be said after a result that the hooks have not reported."""
-        reason = remembered.refused.pop(result.call.id, "")
-        if reason:
-            return [] if "[kedge]" in result.text else [reason]
+    def _take_result(self, watched: Watched, result: Result) -> list[str]:
+        """Return what is to be said after a result, if it was not taken before."""
         with closing(sqlite.connect(self._home)[0]) as db:
             step = sessions.step(db, watched.origin.session, result.call.id[:100])
         if step is not None and (step["ok"] is not None or step["decision"] == DENY):

@@ -11,7 +11,7 @@ import json
 import time
 import urllib.request
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -59,14 +59,14 @@ class Relayed(web.StreamResponse):
 
     def __init__(self, status: int, reason: str | None, headers: CIMultiDict[str]) -> None:
         super().__init__(status=status, reason=reason, headers=headers)
-        self.given = frozenset(name.title() for name in headers)
+        self.given = frozenset(name.lower() for name in headers)
 
 
 async def remove_own_headers(_: web.Request, response: web.StreamResponse) -> None:
     """Remove what the server adds to a relayed answer; called just before it is sent."""
     if isinstance(response, Relayed):
         for name in (hdrs.SERVER, hdrs.DATE, hdrs.CONTENT_TYPE):
-            if str(name) not in response.given:
+            if name.lower() not in response.given:
                 response.headers.popall(name, None)
 
 
@@ -118,7 +118,8 @@ class Relay:
         route = routes.find_route(path, named)
         if route is None:
             return web.Response(status=404, text="nothing is here\n")
-        headers = _forward(request.headers)
+        headers = _forward(request.raw_headers)
+        headers.popall(hdrs.HOST, None)
         exchange: Exchange | None = None
         body: bytes | AsyncIterator[bytes] | None = None
         api = routes.find_api(request.method, route.path)
@@ -191,7 +192,7 @@ class Relay:
         self, request: web.Request, upstream: aiohttp.ClientResponse, exchange: Exchange | None
     ) -> web.StreamResponse:
         """Send the answer's head and bytes to the client."""
-        response = Relayed(upstream.status, upstream.reason, _forward(upstream.headers))
+        response = Relayed(upstream.status, upstream.reason, _forward(upstream.raw_headers))
         kind = upstream.content_type if upstream.status == 200 and exchange is not None else ""
         if exchange is None or kind not in ("text/event-stream", "application/json"):
             await response.prepare(request)
@@ -367,17 +368,29 @@ def is_own_host(host: str, port: int) -> bool:
     return host.lower() in {name for own in _HOSTS for name in (own, f"{own}:{port}")}
 
 
-def _forward(headers: Mapping[str, str]) -> CIMultiDict[str]:
-    """Return the headers that are forwarded, in their order and case."""
-    listed = {
+def _forward(raw: Sequence[tuple[bytes, bytes]]) -> CIMultiDict[str]:
+    """Return the headers that are forwarded, in their order and case.
+
+    A repeated one gets the case of the first: of two cases, aiohttp would send the last alone.
+    """
+    cases: dict[bytes, str] = {}
+    headers = [
+        (cases.setdefault(name.lower(), _decode(name)), _decode(value)) for name, value in raw
+    ]
+    left_out = _HOP | {
         name.strip().lower()
-        for value in CIMultiDict(headers).getall(hdrs.CONNECTION, [])
+        for key, value in headers
+        if key.lower() == "connection"
         for name in value.split(",")
     }
-    left_out = _HOP | listed | {"host"}
-    return CIMultiDict(
-        (name, value) for name, value in headers.items() if name.lower() not in left_out
-    )
+    return CIMultiDict((name, value) for name, value in headers if name.lower() not in left_out)
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 async def _read_body(request: web.Request) -> tuple[bytes, bool]:

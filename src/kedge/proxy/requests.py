@@ -86,7 +86,9 @@ def _read_gemini(body: JsonObject) -> Iterator[Entry]:
     returned = 0
     for index, content in enumerate(body.children("contents")):
         parts = content.children("parts")
-        text = "\n".join(one.text("text") for one in parts if not one.get("thought"))
+        text = "\n".join(
+            filter(None, (one.text("text") for one in parts if not one.get("thought")))
+        )
         if content.text("role") == "model":
             calls = []
             for one in parts:

@@ -136,6 +136,8 @@ async def _serve(
 
     relay = Relay(Judging(project, options.policy), options.upstreams)
     service = _Service(relay, options)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, service.end, number.name)
     app = web.Application()
     app.on_response_prepare.append(remove_own_headers)
     app.router.add_route("*", r"/{path:[\s\S]*}", service.answer)
@@ -237,9 +239,6 @@ class _Service:
 
     async def wait(self) -> str:
         """Return why it ends, once it does."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, self.end, number.name)
         idle = self._options.idle
         self._relay.last_used = time.monotonic()
         while not self._ended.is_set():

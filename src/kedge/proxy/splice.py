@@ -7,7 +7,6 @@ out, and a prefix that changes is not found in the provider's cache.
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +36,7 @@ def add_corrections(
         ):
             changed = add(changed, expected, index, text)
         return changed if json.loads(changed) == expected else None
-    except (NotFound, ValueError, RecursionError, LookupError, TypeError):
+    except (NotFound, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
 
 
@@ -55,7 +54,7 @@ def _add_block(body: bytes, expected: Any, index: int, text: str) -> bytes:
         raw = body[slice(*span)]
         replaced = b'[{"type":"text","text":' + raw + b"}," + dump(block) + b"]"
         return json_scan.replace(body, [(span, replaced)])
-    content.append(copy.copy(block))
+    content.append(block)
     return json_scan.append_item(body, span, dump(block))
 
 
