@@ -6,15 +6,17 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from clients import Claude, Codex, environment
 from proxy.conftest import Serve
-from support import Kedge
+from support import Kedge, git
 
 from kedge.host import proc
+from kedge.store import sessions, sqlite
 from kedge.testing.fake_model import FakeModel
 
 Play = Callable[..., FakeModel]
@@ -221,9 +223,20 @@ def test_an_overloaded_provider_is_retried_as_usual(
     assert row["turn"] == 1, "a repeated request is not another message"
 
 
+def run_exec(kedge: Kedge, home: Path, *words: str, **env: str) -> str:
+    """Run a client under `kedge exec` and return what it printed."""
+    done = proc.run(
+        [sys.executable, "-m", "kedge", "exec", "--", *words],
+        cwd=kedge.directory,
+        env={**environment(home), **env},
+        timeout=120,
+    )
+    assert done.code == 0, done
+    return done.stdout.decode().strip()
+
+
 def exec_claude(claude: Claude, kedge: Kedge, prompt: str, url: str) -> str:
-    """Run Claude Code under `kedge exec`, whose environment names `url`; return its last text."""
-    words = [sys.executable, "-m", "kedge", "exec", "--", str(claude.program), "-p", prompt]
+    """Run Claude Code in an environment that names `url`; return its last text."""
     own = {
         "ANTHROPIC_API_KEY": "sk-ant-dummy",
         "ANTHROPIC_BASE_URL": url,
@@ -231,16 +244,8 @@ def exec_claude(claude: Claude, kedge: Kedge, prompt: str, url: str) -> str:
         "CLAUDE_CODE_MAX_RETRIES": "1",
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
-        "KEDGE_TASK": "",
     }
-    done = proc.run(
-        [*words, *TOOLS],
-        cwd=kedge.directory,
-        env={**environment(claude.home), **own},
-        timeout=120,
-    )
-    assert done.code == 0, done
-    return done.stdout.decode().strip()
+    return run_exec(kedge, claude.home, str(claude.program), "-p", prompt, *TOOLS, **own)
 
 
 def test_exec_goes_through_the_proxy_and_directly_where_it_was_killed(
@@ -256,6 +261,47 @@ def test_exec_goes_through_the_proxy_and_directly_where_it_was_killed(
     assert exec_claude(claude, kedge, "Touch a file.", model.url) == "Done."
     assert (project / "direct").exists()
     assert len(server.steps()) == 1
+
+
+def test_exec_binds_a_session_to_its_work_tree_and_its_task(
+    project: Path, serve: Serve, claude: Claude, play: Play, kedge: Kedge, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    git(project, "worktree", "add", "-q", str(tree))
+    kedge("task", "add", "Fix the expiry", "--id", "k-1", "--out-of-scope", "db")
+    model = play([bash("rm db/schema.sql"), "I leave it."])
+    serve("--policy", "enforce", env={"ANTHROPIC_BASE_URL": model.url})
+    there = Kedge(tree)
+    there("task", "add", "Fix the expiry", "--id", "k-1", "--out-of-scope", "db")
+    own = {"ANTHROPIC_API_KEY": "sk-ant-dummy", "IS_SANDBOX": "1", "KEDGE_TASK": "k-1"}
+    run_exec(there, claude.home, str(claude.program), "-p", "Tidy up", *TOOLS, **own)
+    assert (tree / "db" / "schema.sql").exists()
+    with closing(sqlite.connect(project / ".git" / "kedge")[0]) as db:
+        (row,) = sessions.sessions(db)
+    assert (row["project"], row["task"]) == (str(tree), "k-1")
+
+
+def test_codex_goes_through_the_proxy_under_exec(
+    project: Path, serve: Serve, codex: Codex, play: Play, kedge: Kedge
+) -> None:
+    """It is told by a setting, and finds at once that there are no WebSockets."""
+    model = play([{"tool": "exec_command", "input": {"cmd": BREAKS}}, "I leave it."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    flags = ["--json", "--dangerously-bypass-approvals-and-sandbox"]
+    for setting in (
+        "analytics.enabled",
+        "check_for_update_on_startup",
+        "features.daemon_auto_start",
+    ):
+        flags += ["-c", f"{setting}=false"]
+    own = {**codex.own, "CODEX_API_KEY": "sk-dummy"}
+    out = run_exec(kedge, codex.home, str(codex.program), "exec", *flags, GOAL, **own)
+    assert "I leave it." in out
+    assert "Reconnecting" not in out
+    assert read_schema(project) == SCHEMA
+    (step,) = server.steps()
+    assert step["decision"] == "deny"
+    assert server.errors() == []
 
 
 @pytest.mark.parametrize("policy", ["enforce", "advise"])

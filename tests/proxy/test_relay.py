@@ -364,6 +364,17 @@ def test_only_its_own_name_is_served(project: Path, serve: Serve) -> None:
         assert len(upstream.requests) == 1
 
 
+def test_a_websocket_is_refused_so_that_clients_fall_back_at_once(
+    project: Path, serve: Serve
+) -> None:
+    with Upstream(lambda _: [OK]) as upstream:
+        server = serve_for(serve, upstream)
+        head = "GET /v1/responses HTTP/1.1\nConnection: Upgrade\nUpgrade: websocket"
+        answer = ask(server.port, f"{head}\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: eA==")
+        assert answer.split()[1] == b"426"
+        assert upstream.requests == []
+
+
 @pytest.mark.parametrize(
     "head",
     [

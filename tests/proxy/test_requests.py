@@ -129,6 +129,13 @@ def test_titles_and_compactions_are_asides(body: dict[str, Any]) -> None:
     assert not origin({}, messages=[{"role": "user", "content": "Fix it"}]).aside
 
 
+def test_tools_in_the_conversation_are_tools() -> None:
+    more = {"type": "additional_tools", "role": "developer", "tools": TOOLS}
+    said = {"role": "user", "content": "Fix it"}
+    assert not origin({}, "responses", tools=None, input=[more, said]).aside
+    assert origin({}, "responses", tools=None, input=[said]).aside
+
+
 def call_of(name: str, command: str = "ls") -> ToolCall:
     return ToolCall(name, "Bash", {"command": command})
 

@@ -118,6 +118,8 @@ class Relay:
         route = routes.find_route(path, named)
         if route is None:
             return web.Response(status=404, text="nothing is here\n")
+        if named.get("upgrade", "").lower() == "websocket":  # on 426 clients fall back to HTTP
+            return web.Response(status=426, text="kedge serve relays no WebSockets\n")
         headers = _forward(request.raw_headers)
         headers.popall(hdrs.HOST, None)
         exchange: Exchange | None = None

@@ -14,6 +14,8 @@ from kedge.proxy.conversation import Answered, Entry, Returned, Said
 from kedge.proxy.exchange import ToolCall
 from kedge.proxy.responses import read_call
 
+_TOOLS_ITEM = "additional_tools"
+
 
 def read_entries(api: str, body: JsonObject) -> list[Entry]:
     """Return the entries of a conversation, in order."""
@@ -21,8 +23,12 @@ def read_entries(api: str, body: JsonObject) -> list[Entry]:
 
 
 def has_tools(body: JsonObject) -> bool:
-    """False for requests beside the conversation: titles, topics, routing."""
-    return bool(body.items("tools"))
+    """False for requests beside the conversation: titles, topics, routing.
+
+    Codex lists the tools of newer models in the conversation.
+    """
+    items = body.children("input")
+    return bool(body.items("tools")) or any(item.text("type") == _TOOLS_ITEM for item in items)
 
 
 def _read_messages(body: JsonObject) -> Iterator[Entry]:
