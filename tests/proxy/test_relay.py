@@ -7,10 +7,12 @@ import json
 import os
 import re
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from proxy.upstream import (
     LAST,
     PATIENCE,
     STREAM,
+    Got,
     Step,
     Upstream,
     chunk,
@@ -29,6 +32,7 @@ from proxy.upstream import (
 )
 
 from kedge.agents.scripted_model.script import Tool, Turn
+from kedge.proxy.routes import Binding, write_base
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 KEY = "sk-ant-dummy-" + "a1B2c3D4" * 5
@@ -471,3 +475,81 @@ def test_a_reset_client_is_no_error(project: Path, serve: Serve) -> None:
         time.sleep(0.5)
         assert server.errors() == []
         assert "Traceback" not in server.stop()
+
+
+def test_a_late_verdict_releases_its_call_and_no_other_stream_waits(
+    project: Path, serve: Serve
+) -> None:
+    held, text = make_stream("messages", Turn((BREAK,))), make_stream("messages", Turn(("Hi.",)))
+
+    def reply(got: Got) -> list[Step]:
+        session = got.header("x-claude-code-session-id")
+        return [STREAM, chunk(held if session == ["slow"] else text), LAST]
+
+    with Upstream(reply) as upstream:
+        server = serve_for(serve, upstream, "--policy", "enforce")
+        send_raw(server.port, step_request(server.port, session="slow", messages=[]))
+        with closing(sqlite3.connect(server.home / "kedge.db")) as db:
+            db.execute("BEGIN IMMEDIATE")  # nothing can be judged
+            start = time.monotonic()
+            with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as slow:
+                slow.sendall(step_request(server.port, session="slow"))
+                quick = send_raw(server.port, step_request(server.port, session="quick"))
+                assert dechunk(quick) == text
+                assert time.monotonic() - start < 4
+                assert dechunk(b"".join(receive_all(slow))) == held
+            assert 4 < time.monotonic() - start < 15
+            db.rollback()
+        wait_for(lambda: any("no verdict within" in error for error in read_all_errors(server)))
+
+
+def read_all_errors(server: Server) -> list[str]:
+    """Return the recorded errors, those included that went to a file."""
+    file = server.home / "logs" / "hook-errors.jsonl"
+    return [*server.errors(), file.read_text() if file.exists() else ""]
+
+
+@pytest.mark.parametrize(
+    ("path", "request_body", "answer"),
+    [
+        (
+            "/v1/chat/completions",
+            {"messages": [{"role": "user", "content": GOAL}]},
+            {"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [
+                {"id": "c", "function": {"name": "bash", "arguments": json.dumps(BREAK.input)}},
+            ]}}]},
+        ),
+        (
+            "/v1beta/models/g:generateContent",
+            {"contents": [{"role": "user", "parts": [{"text": GOAL}]}]},
+            {"candidates": [{"content": {"parts": [
+                {"functionCall": {"name": "run_shell_command", "args": BREAK.input}},
+            ]}}]},
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("streamed", [False, True])
+def test_other_apis_are_observed_and_never_changed(
+    project: Path, serve: Serve, path: str, request_body: Any, answer: Any, streamed: bool
+) -> None:
+    if streamed and "choices" in answer:
+        (call,) = answer["choices"][0]["message"]["tool_calls"]
+        delta = {"tool_calls": [{"index": 0, **call}]}
+        answer = {"choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}
+    data = json.dumps(answer).encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    data = b"data: " + data + b"\r\n\r\n" if streamed else data
+    steps: list[Step] = [STREAM, chunk(data), LAST] if streamed else [head % len(data), data]
+    with Upstream(lambda _: steps) as upstream:
+        server = serve_for(serve, upstream, "--policy", "enforce")
+        base = write_base(Binding(str(project), session="exec-1"), "openai")
+        body = json.dumps({**request_body, "tools": [{"name": "bash"}]}).encode()
+        head_lines = f"POST {base}{path} HTTP/1.1\nContent-Length: {len(body)}"
+        got = ask(server.port, head_lines, body)
+        assert (dechunk(got) if streamed else got.partition(b"\r\n\r\n")[2]) == data
+        wait_for(lambda: len(server.steps()) == 1)
+        (step,) = server.steps()
+        assert (step["session"], step["decision"]) == ("exec-1", "none")
+        assert step["drift_score"] <= 4
+        assert upstream.requests[0].line == f"POST {path} HTTP/1.1"
+        assert upstream.requests[0].body == body

@@ -2,18 +2,22 @@
 
 In reading order:
 
-    exchange          what a stream asks of the relay, and what it is told: events and commands
+    exchange          what the pure part and the relay say to each other: events and commands
     sse, json_scan    bytes in, events and positions out; nothing is serialised again
-    messages          answers of the Anthropic Messages API: hold, judge, release or replace
-    responses         the same for OpenAI's Responses API
-    chat, gemini      answers that are only observed
+    holding           hold a call, have it judged, release or replace it: one step for all APIs
+    messages          answers of the Anthropic Messages API
+    responses         answers of OpenAI's Responses API
+    observers         answers of Chat Completions and Gemini, which are only observed
     refusals          what a refused call is replaced by
-    conversation      what a request says: session, user's words, results of calls
+    tap               an answer from its bytes to commands, without losing a byte to a fault
+    requests          the conversation in a request of each API
+    conversation      what is new in it: the user's words, results of calls
     splice            where a correction goes into a request
     routes            which provider, API and session a request is for
+    headers, decoding, upstreams   what is forwarded, read and trusted
     judging           the watch behind it, in threads
     relay             the sockets
     service, child    the process of `kedge serve`; the environment of `kedge exec`
 
-Everything above `judging` is free of I/O: functions of values, tested as playbooks.
+Everything above `judging` is free of I/O: functions of values, tested without sockets.
 """

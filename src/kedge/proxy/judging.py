@@ -8,6 +8,7 @@ that there is nothing to say.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -30,7 +31,6 @@ from kedge.proxy.conversation import (
     Place,
     Result,
     find_new_prompts,
-    summarise,
 )
 from kedge.proxy.exchange import ToolCall
 from kedge.proxy.observers import OBSERVERS
@@ -85,7 +85,7 @@ class Judging:
         self._threads = ThreadPoolExecutor(_THREADS, "kedge-watch")
         self._sessions: OrderedDict[str, _Remembered] = OrderedDict()
         self._projects: dict[str, Project] = {}
-        self._taking: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -99,17 +99,18 @@ class Judging:
                 self._projects[root] = found
         return Watched(origin, self._projects.get(root, self._own), binding, api)
 
-    async def open_request(self, watched: Watched, body: bytes, entries: Sequence[Entry]) -> Opened:
+    async def open_request(
+        self, watched: Watched, body: bytes, entries: Sequence[Entry], said: Conversation
+    ) -> Opened:
         """Tell the watch what a request says, and add the corrections that are due to it.
 
         Only a request with results of calls waits for the watch.
         """
         remembered = self._remember(watched)
-        said = summarise(entries)
         subagent = watched.origin.subagent
         taking = asyncio.create_task(self._take_in_turn(watched, remembered, said))
-        self._taking.add(taking)
-        taking.add_done_callback(self._taking.discard)
+        self._tasks.add(taking)
+        taking.add_done_callback(self._tasks.discard)
         if said.results:  # about which there may be something to say at once
             done, _ = await asyncio.wait([taking], timeout=REQUEST_SECONDS)
             if not done:
@@ -190,9 +191,10 @@ class Judging:
         """Record a guard error, without waiting for it."""
         where = watched.project if watched is not None else self._own
         origin = watched.origin if watched is not None else Origin("", "unknown")
-        self._threads.submit(
-            sessions_of_agents.record_error, where, origin.agent, error, origin.session, _EVENT
-        )
+        with contextlib.suppress(RuntimeError):  # the process ends
+            self._threads.submit(
+                sessions_of_agents.record_error, where, origin.agent, error, origin.session, _EVENT
+            )
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

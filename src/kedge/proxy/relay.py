@@ -7,11 +7,11 @@ mean is the business of the other modules; whatever fails in them, the bytes pas
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 import urllib.request
-import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -22,28 +22,26 @@ from yarl import URL
 
 from kedge.agents.json_object import JsonObject
 from kedge.proxy import routes
+from kedge.proxy.conversation import Conversation, Entry, summarise
+from kedge.proxy.decoding import Decoder
 from kedge.proxy.exchange import Fault, Judge, Observe, Send, Verdict
+from kedge.proxy.headers import select_headers
 from kedge.proxy.holding import Dialect
 from kedge.proxy.judging import Judging, Watched
 from kedge.proxy.messages import Messages
 from kedge.proxy.observers import OBSERVERS, Observer
 from kedge.proxy.requests import read_entries
 from kedge.proxy.responses import Responses
-from kedge.proxy.routes import Route
+from kedge.proxy.routes import Binding, Origin, Route
 from kedge.proxy.tap import Commands, ObserverTap, StreamTap, judge_body, observe_body
 
 DIALECTS: Mapping[str, Dialect] = {"messages": Messages(), "responses": Responses()}
 LARGEST_REQUEST = 64 << 20  # bytes of a request that is read before it is sent on
 _LARGEST_ANSWER = 32 << 20  # bytes of an answer that is not streamed and held until it is judged
+_LONG = 1 << 18  # bytes of a request that is read in a thread
 _CONNECT_SECONDS = 30.0
 _LONGEST_LINE = 1 << 18  # bytes of a header, and of a request's first line
-# RFC 9110, 7.6.1: what concerns one connection is not forwarded
-_HOP = {
-    "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
-    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-}  # fmt: skip
 Work: TypeAlias = Coroutine[Any, Any, None]
-_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Exchange(NamedTuple):
@@ -120,7 +118,7 @@ class Relay:
             return web.Response(status=404, text="nothing is here\n")
         if named.get("upgrade", "").lower() == "websocket":  # on 426 clients fall back to HTTP
             return web.Response(status=426, text="kedge serve relays no WebSockets\n")
-        headers = _forward(request.raw_headers)
+        headers = CIMultiDict(select_headers(request.raw_headers))
         headers.popall(hdrs.HOST, None)
         exchange: Exchange | None = None
         body: bytes | AsyncIterator[bytes] | None = None
@@ -145,15 +143,14 @@ class Relay:
         """Return what the request is a step of, if any, and the bytes to send."""
         watched = None
         try:
-            body = JsonObject(json.loads(data))
-            origin = routes.find_origin(api, named, body, route.binding)
+            read = functools.partial(_read_request, api, named, data, route.binding)
+            # a long conversation takes a while to read: other streams go on meanwhile
+            origin, entries, said = await asyncio.to_thread(read) if len(data) > _LONG else read()
             if origin is None or origin.aside:
                 return None, data
             watched = await self._judging.locate(api, origin, route.binding)
-            entries = read_entries(api, body)
-            opened = await self._judging.open_request(watched, data, entries)
-            calls = sum(len(getattr(entry, "calls", ())) for entry in entries)
-            return Exchange(watched, opened.holds, calls), opened.body
+            opened = await self._judging.open_request(watched, data, entries, said)
+            return Exchange(watched, opened.holds, said.calls), opened.body
         except (ValueError, RecursionError):
             return None, data  # not JSON: the provider will say so
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
@@ -194,7 +191,9 @@ class Relay:
         self, request: web.Request, upstream: aiohttp.ClientResponse, exchange: Exchange | None
     ) -> web.StreamResponse:
         """Send the answer's head and bytes to the client."""
-        response = Relayed(upstream.status, upstream.reason, _forward(upstream.raw_headers))
+        response = Relayed(
+            upstream.status, upstream.reason, CIMultiDict(select_headers(upstream.raw_headers))
+        )
         kind = upstream.content_type if upstream.status == 200 and exchange is not None else ""
         if exchange is None or kind not in ("text/event-stream", "application/json"):
             await response.prepare(request)
@@ -279,7 +278,7 @@ class Relay:
         else:
             source = OBSERVERS[api](exchange.calls)
             tap = ObserverTap(source)
-        decoder = _Decoder(encoding)
+        decoder = Decoder(encoding)
         follow.sends = False
         copy = bytearray()
         async for data in upstream.content.iter_any():
@@ -344,55 +343,13 @@ class _Follower:
                     self._judging.report(self.watched, ValueError(command.message))
 
 
-class _Decoder:
-    """Decodes a copy of an answer, as far as that is possible."""
-
-    def __init__(self, encoding: str) -> None:
-        self.fault = ""
-        self._inflate = None
-        if encoding in ("gzip", "deflate", "x-gzip"):
-            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-        elif encoding != "identity":
-            self.fault = f"an answer in {encoding}, although identity was asked for"
-
-    def decode(self, data: bytes) -> bytes:
-        if self.fault or self._inflate is None:
-            return b"" if self.fault else data
-        try:
-            return self._inflate.decompress(data, _LARGEST_ANSWER)
-        except zlib.error as error:
-            self.fault = f"an answer that is not valid: {error}"
-            return b""
-
-
-def is_own_host(host: str, port: int) -> bool:
-    """True if a Host header names this server; a page that rebinds its name does not."""
-    return host.lower() in {name for own in _HOSTS for name in (own, f"{own}:{port}")}
-
-
-def _forward(raw: Sequence[tuple[bytes, bytes]]) -> CIMultiDict[str]:
-    """Return the headers that are forwarded, in their order and case.
-
-    A repeated one gets the case of the first: of two cases, aiohttp would send the last alone.
-    """
-    cases: dict[bytes, str] = {}
-    headers = [
-        (cases.setdefault(name.lower(), _decode(name)), _decode(value)) for name, value in raw
-    ]
-    left_out = _HOP | {
-        name.strip().lower()
-        for key, value in headers
-        if key.lower() == "connection"
-        for name in value.split(",")
-    }
-    return CIMultiDict((name, value) for name, value in headers if name.lower() not in left_out)
-
-
-def _decode(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+def _read_request(
+    api: str, named: Mapping[str, str], data: bytes, binding: Binding
+) -> tuple[Origin | None, list[Entry], Conversation]:
+    """Return whose request it is, the entries of its conversation, and what is new in them."""
+    body = JsonObject(json.loads(data))
+    entries = read_entries(api, body)
+    return routes.find_origin(api, named, body, binding), entries, summarise(entries)
 
 
 async def _read_body(request: web.Request) -> tuple[bytes, bool]:

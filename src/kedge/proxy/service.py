@@ -42,6 +42,7 @@ _STOP_SECONDS = 10.0
 _LOCK_SECONDS = 0.2  # `--stop` holds the lock for a moment when it looks
 _TICK = 0.25  # seconds between two looks at whether the process is idle
 _LAST_ANSWERS = 2.0  # seconds that open streams have after a request to stop
+_BUSY_SECONDS = 6.0  # to wait for other writers; a stream waits no longer than its own limit
 _SWITCH = 0.0005  # seconds; a judge's thread gives way to streams after this, not after 5 ms
 
 
@@ -88,6 +89,7 @@ def run(project: Project, options: ServiceOptions, announce: Callable[[ServiceSt
     home = project.home()
     with _hold_lock(home):
         os.environ.pop("CLAUDE_PID", None)  # of the session that started it, not of those it serves
+        sqlite.BUSY_SECONDS = _BUSY_SECONDS
         sqlite.connect(home)[0].close()
         sys.setswitchinterval(_SWITCH)
         try:
@@ -197,7 +199,7 @@ class _Service:
         """Answer one request: kedge's own here, all others through the relay."""
         from aiohttp import web
 
-        from kedge.proxy.relay import is_own_host
+        from kedge.proxy.headers import is_own_host
 
         port = self.state.port if self.state is not None else 0
         if not is_own_host(request.headers.get("Host", ""), port):

@@ -1,0 +1,42 @@
+"""Which headers are forwarded, and whose requests are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# RFC 9110, 7.6.1: what concerns one connection is not forwarded
+_HOP = {
+    "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+}  # fmt: skip
+_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+def is_own_host(host: str, port: int) -> bool:
+    """True if a Host header names this server; a page that rebinds its name does not."""
+    return host.lower() in {name for own in _HOSTS for name in (own, f"{own}:{port}")}
+
+
+def select_headers(raw: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    """Return the headers that are forwarded, in their order and case.
+
+    A repeated one gets the case of the first: of two cases, aiohttp would send the last alone.
+    """
+    cases: dict[bytes, str] = {}
+    headers = [
+        (cases.setdefault(name.lower(), _decode(name)), _decode(value)) for name, value in raw
+    ]
+    left_out = _HOP | {
+        name.strip().lower()
+        for key, value in headers
+        if key.lower() == "connection"
+        for name in value.split(",")
+    }
+    return [(name, value) for name, value in headers if name.lower() not in left_out]
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
