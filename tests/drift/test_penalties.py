@@ -187,6 +187,8 @@ def test_settings_of_the_watch_are_edited_on_recent_request_alone(
         ("kedge config set drift.policy off", [6]),
         ("kedge -C . drift --json limit lift 1a2b3c", [6]),
         ("cd src; FOO=1 env -u CLAUDECODE /usr/local/bin/kedge uninstall", [6]),
+        ("kedge serve --stop", [6]),
+        ("kedge serve --status", []),
         ("bash -c 'python3 -m kedge drift limit lift 1a2b3c'", [6]),
         ("echo 1a2b3c | xargs kedge drift limit lift", [6]),
         ("k=kedge; true && $k uninstall | cat", [6]),

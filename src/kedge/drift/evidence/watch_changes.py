@@ -42,6 +42,8 @@ def _is_for_the_user(words: Sequence[str]) -> bool:
         from kedge.drift.shell.programs.kedge import is_record
 
         return not is_record(list(words))
+    if words[:1] == ("serve",):
+        return "--stop" in words
     is_setting = words[:2] == ("config", "set") and any(
         word.startswith(("drift.", '"drift"')) for word in words[2:]
     )
