@@ -278,3 +278,12 @@ def test_calls_in_an_answer_that_is_not_streamed(api: str, pick: st.DataObject) 
     for old, new in zip(body[field], after[field], strict=True):
         assert (old == new) == (get_id(old) not in ids)
     assert {**after, field: 0} == {**body, field: 0}
+
+
+@both
+def test_a_block_that_starts_again_after_a_refusal_is_not_replaced_by_it(api: str) -> None:
+    first = make_stream(api, Turn((Tool("Bash", {"command": "a"}, id="a"),)))
+    again = make_stream(api, Turn((Tool("Bash", {"command": "b"}, id="b"),)))
+    played = play(DIALECTS[api], [first, again], lambda call: REASON if call.id == "a" else "")
+    assert played.sent.endswith(again)
+    assert "starts twice" in played.faults[0]

@@ -320,10 +320,12 @@ def test_a_client_that_does_not_read_holds_the_provider_back(project: Path, serv
         with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             connection.sendall(step_request(server.port))
-            time.sleep(2)
-            taken = upstream.sent
-            time.sleep(0.5)
-            assert upstream.sent == taken < 30 << 20
+            taken = -1
+            while upstream.sent > taken:
+                taken = upstream.sent
+                assert taken < 30 << 20
+                time.sleep(1.5)
+            assert taken > 0
             assert read_memory(server.process.pid) - before < 30 << 20
 
 
@@ -448,20 +450,20 @@ def test_the_request_of_an_unknown_session_is_only_relayed(project: Path, serve:
         assert server.sessions() == []
 
 
-def test_a_storm_of_streams_has_no_error(project: Path, serve: Serve) -> None:
+def test_many_streams_at_once_have_no_error(project: Path, serve: Serve) -> None:
     data = make_stream("messages", Turn(("word " * 200, READ)))
     with Upstream(lambda _: [STREAM, chunk(data[:900]), 0.3, chunk(data[900:]), LAST]) as upstream:
         server = serve_for(serve, upstream, "--policy", "enforce")
         connections = []
         for at in range(64):
             connection = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
-            connection.sendall(step_request(server.port, session=f"s-{at}"))
+            connection.sendall(step_request(server.port, session=f"s-{at % 4}"))
             connections.append(connection)
         for connection in connections:
             with connection:
                 assert dechunk(b"".join(receive_all(connection))) == data
         assert server.errors() == []
-        assert len(server.steps()) == 64
+        assert len(server.steps()) == 4
 
 
 def test_a_reset_client_is_no_error(project: Path, serve: Serve) -> None:

@@ -104,6 +104,11 @@ class Relay:
         self.active += 1
         try:
             return await self._answer(request)
+        except (aiohttp.ClientError, OSError, web.RequestPayloadError):  # the client went away
+            return _abort(request)
+        except Exception as error:  # noqa: BLE001 - a bug ends one request and shows no header
+            self._judging.report(None, error)
+            return _abort(request)
         finally:
             self.active -= 1
             self.last_used = time.monotonic()

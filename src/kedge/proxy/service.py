@@ -180,8 +180,8 @@ async def _serve(
         announce(state)
         return await service.wait()
     finally:
+        await runner.cleanup()  # open streams have a moment to end
         await relay.close()
-        await runner.cleanup()
 
 
 class _Service:
