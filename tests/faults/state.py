@@ -1,0 +1,226 @@
+"""What a repository holds: to compare two ways to the same end, and to look for damage."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults.world import World
+
+# What differs from run to run: times, random ids, hashes of them, process ids.
+_VARIES = (
+    (re.compile(rb"\d{4}-\d\d-\d\dT?\s?\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?"), b"TIME"),
+    (re.compile(rb"\d{8}T\d{6}[.\d]*Z?"), b"TIME"),
+    (re.compile(rb"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), b"UUID"),
+    (re.compile(rb"\bk-[0-9a-z]{4,8}\b"), b"ID"),
+    (re.compile(rb"\br\d{12}-\d+\b"), b"RUN"),
+    (re.compile(rb"\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b"), b"HEX"),
+    (re.compile(rb"\b\d+\.\d+\b"), b"NUMBER"),
+    (re.compile(rb'("(?:pid|duration_ms|size|bytes)": ?)\d+'), rb"\1NUMBER"),
+)
+# Private to kedge or git, and compared by what they mean instead of their bytes.
+_OPAQUE = re.compile(
+    r"^\.git/(objects|index$|logs|ORIG_HEAD|refs|packed-refs|worktrees|COMMIT_EDITMSG|gc\.|info/)"
+    r"|^\.git/kedge/(kedge\.db|snapshots/|.*\.lock$)"
+    r"|^(\.kedge|home/\.config/kedge)/(locks/|context/\.gitignore|worktrees/\.gitignore)"
+    r"|^\.kedge/runs/.*/(lock|pid)$|^\.beads/.*sqlite"
+)
+_BEADS = ".beads/fake-bd.sqlite"
+STAGED = ".kedge-new"
+# Tables whose rows are a cache, or only say when something was applied.
+_CACHES = ("map_", "migration", "sqlite_")
+
+
+@dataclass(frozen=True)
+class State:
+    """The files as bytes, and everything without what varies."""
+
+    raw: dict[str, bytes]
+    files: dict[str, bytes]
+    git: str
+    database: str
+
+    def same(self, other: State) -> bool:
+        return (self.files, self.git, self.database) == (other.files, other.git, other.database)
+
+    def explain(self, other: State) -> str:
+        """Return the first differences to another state."""
+        found = []
+        for path in sorted({*self.files, *other.files}):
+            if self.files.get(path) != other.files.get(path):
+                found.append(f"{path}: {_cut(self.files.get(path))} -> {_cut(other.files.get(path))}")
+        for mine, theirs in ((self.git, other.git), (self.database, other.database)):
+            ours, others = mine.splitlines(), theirs.splitlines()
+            found += [f"- {line}" for line in ours if line not in others]
+            found += [f"+ {line}" for line in others if line not in ours]
+            if mine != theirs and set(ours) == set(others):
+                found.append("~ the same lines in another number or order")
+        return "; ".join(one[:600] for one in found[:6])
+
+
+def _cut(data: bytes | None) -> str:
+    return "absent" if data is None else repr(data[-400:])
+
+
+def read_state(world: World) -> State:
+    raw, files = {}, {}
+    for path in sorted(world.top.rglob("*")):
+        name = str(path.relative_to(world.top))
+        inside = name.removeprefix("repo/")
+        if path.is_symlink():
+            data = b"-> " + str(path.readlink()).encode()
+        elif path.is_dir():
+            continue
+        else:
+            data = path.read_bytes()
+        if _OPAQUE.search(inside) or name.startswith("agent/"):
+            continue
+        short = _blank(inside.encode()).decode()
+        raw[name] = data
+        files[short] = _blank(data)
+    return State(raw, files, _read_git(world), _read_databases(world))
+
+
+def _blank(data: bytes) -> bytes:
+    for pattern, text in _VARIES:
+        data = pattern.sub(text, data)
+    return data
+
+
+def is_own(name: str) -> bool:
+    """True for files that kedge or git keep for themselves."""
+    return name.startswith(("repo/.git/", "repo/.kedge/", "home/.config/kedge/"))
+
+
+def _git(world: World, *args: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["git", "-c", "core.fsmonitor=", *args],
+        cwd=world.root,
+        env=world.environment,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
+
+
+def _read_git(world: World) -> str:
+    """Return branches and refs with their trees, the index, and the registered work trees."""
+    lines = [f"HEAD {_git(world, 'symbolic-ref', 'HEAD').stdout.decode().strip()}"]
+    form = "%(refname) %(objecttype) %(tree) %(contents:subject)"
+    refs = _git(world, "for-each-ref", f"--format={form}").stdout.decode()
+    lines += [_blank(line.encode()).decode() if "refs/kedge" in line else line for line in refs.splitlines()]
+    lines.append(_git(world, "log", "--format=%T %s", "HEAD").stdout.decode())
+    lines.append(_git(world, "ls-files", "-s").stdout.decode())
+    trees = _git(world, "worktree", "list", "--porcelain").stdout
+    lines.append(_blank(trees).decode())
+    return "\n".join(lines)
+
+
+def _read_databases(world: World) -> str:
+    """Return the rows of kedge's database, and of that of beads, without what varies."""
+    return "\n".join(map(_read_database, (world.data / "kedge.db", world.root / _BEADS)))
+
+
+def _read_database(original: Path) -> str:
+    with copy_database(original) as path:
+        if path is None:
+            return ""
+        lines = []
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            names = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+            for name in sorted(names):
+                if name.startswith(_CACHES):
+                    continue
+                columns = [
+                    column
+                    for _, column, *_ in db.execute(f"PRAGMA table_info({name})")
+                    if column not in ("number", "engine", "process", "turn", "step")
+                ]
+                rows = db.execute(f"SELECT {', '.join(columns)} FROM {name}").fetchall()
+                lines += sorted(f"{name}: {_blank(repr(row).encode()).decode()}" for row in rows)
+        return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def copy_database(original: Path) -> Iterator[Path | None]:
+    """Give a copy of a database to look at, since opening it would change it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for beside in ("", "-wal", "-journal"):
+            if (source := original.with_name(original.name + beside)).exists():
+                shutil.copy(source, scratch)
+        path = Path(scratch, original.name)
+        yield path if path.exists() else None
+
+
+# Damage
+
+
+def find_damage(world: World, before: State, now: State, after: State) -> list[str]:
+    """Return what is lost, torn or broken, in a state between two good ones."""
+    found = []
+    wanted = {_blank(name.removeprefix("repo/").encode()).decode(): name for name in after.raw}
+    for name, data in before.raw.items():
+        if name not in now.raw:
+            if name in after.raw and not is_own(name):
+                found.append(f"lost: {name}")
+        elif now.raw[name] != data and not is_own(name):
+            short = name.removeprefix("repo/")
+            if _blank(now.raw[name]) != after.files.get(short):
+                found.append(f"torn: {name}: {_cut(now.raw[name])}")
+    for name, data in now.raw.items():
+        if name in before.raw or is_own(name) or name.endswith(STAGED):
+            continue
+        short = _blank(name.removeprefix("repo/").encode()).decode()
+        if short not in wanted:
+            found.append(f"stray: {name}")
+        elif _blank(data) != after.files[short]:
+            found.append(f"torn: {name}: {_cut(data)}")
+    return found + find_broken(world, now)
+
+
+def find_broken(world: World, now: State) -> list[str]:
+    """Return what cannot be read: kedge's own files, the database, the repository."""
+    found = []
+    for name, data in now.raw.items():
+        if "/.kedge/worktrees/" in name or not name.startswith(("repo/.kedge/", "home/.config/")):
+            continue
+        try:
+            if name.endswith(".json"):
+                json.loads(data)
+            elif name.endswith(".jsonl"):
+                for line in data.splitlines():
+                    json.loads(line)
+            elif name.endswith(".toml"):
+                tomllib.loads(data.decode())
+        except ValueError as error:
+            found.append(f"broken: {name}: {error}")
+    with copy_database(world.data / "kedge.db") as path:
+        if path is not None:
+            with contextlib.closing(sqlite3.connect(path)) as db:
+                answer = db.execute("PRAGMA integrity_check").fetchone()[0]
+                if answer != "ok":
+                    found.append(f"broken: kedge.db: {answer}")
+    for args in (("fsck", "--no-progress", "--no-dangling"), ("status", "--porcelain")):
+        done = _git(world, *args)
+        if done.returncode or done.stderr:
+            found.append(f"git {args[0]}: {done.returncode} {done.stderr.decode()[:200]}")
+    return found
+
+
+def find_locks(world: World) -> list[str]:
+    """Return the locks of git that are left in the repository."""
+    own = world.data
+    return [
+        str(path.relative_to(world.root))
+        for path in (world.root / ".git").rglob("*.lock")
+        if own not in path.parents
+    ]
