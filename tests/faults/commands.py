@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from faults.world import Command, World
 
 _OK = {"write": {"ok": "yes\n"}, "say": "It is done."}
-_NO = {"write": {"other": "no\n"}, "say": "It is done."}
 _SESSION = "e6638ddc-173a-4ebc-9e32-443db8a34d38"
 _AGENTS = ("--agent", "claude", "--agent", "codex")
 _LESSON = ("--type", "heuristic", "--text", "Hauling twice tears the line.", "--in", "t")
@@ -159,7 +158,7 @@ def with_report(world: World) -> None:
 
 def with_agent(world: World) -> None:
     with_task(world)
-    world.install_agent(_NO, _OK, _OK)
+    world.install_agent(*[_OK] * 9)
 
 
 def interrupted(world: World) -> None:

@@ -123,7 +123,7 @@ def _run_damaged(
 ) -> Case:
     case = Case("database", command.name, kind)
     path = world.data / "kedge.db"
-    users = {k: v for k, v in state.read_state(world).raw.items() if not state.is_own(k)}
+    users = [name for name in state.read_files(world) if not state.is_own(name)]
     holder: sqlite3.Connection | None = None
     if kind == LOCKED:
         holder = sqlite3.connect(path, isolation_level=None)

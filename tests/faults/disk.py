@@ -59,7 +59,7 @@ def _run_full(world: World, command: Command, reference: Reference, free: int) -
         filler.unlink()
     else:
         ended = world.run(command, limit=free * PAGE)
-    now = state.read_state(world)
+    now = state.read_files(world)
     codes = reference.codes
     case.problems += judge.find_bad_answer(command, ended, (*codes, 0))
     case.problems += state.find_damage(world, reference.before, now, reference.once)

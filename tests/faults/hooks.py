@@ -130,20 +130,25 @@ def run_at_once(top: Path, count: int) -> list[Case]:
         event["tool_input"] = {"command": f"cat app.py {number}"}
         children.append(_start(world, json.dumps(event).encode()))
     case = Case("hooks", "hook", str(count))
+    said = 0
     for child in children:
         out, err = child.communicate(timeout=120)
-        if child.returncode != 0 or err or (out and not isinstance(json.loads(out), dict)):
+        if child.returncode != 0 or (out and not isinstance(json.loads(out), dict)):
             case.problems.append(f"exit code {child.returncode}: {err.decode()[-200:]}")
-    case.about = f"{time.monotonic() - begin:.1f} s"
+        if b"Traceback" in err:
+            case.problems.append(f"traceback: {err.decode()[-300:]}")
+        said += bool(err)
+    seconds = time.monotonic() - begin
     with closing(sqlite3.connect(world.data / "kedge.db")) as db:
         steps = db.execute("SELECT count(*) FROM step").fetchone()[0]
         errors = db.execute("SELECT error FROM guard_error").fetchall()
         broken = db.execute("PRAGMA integrity_check").fetchone()[0]
     if broken != "ok":
         case.problems.append(f"kedge.db: {broken}")
-    if steps + len(errors) < count:
-        case.problems.append(f"{count - steps - len(errors)} steps are neither kept nor reported")
-    case.about += f", {steps} steps, {len(errors)} errors"
+    if steps + len(errors) + said < count:
+        lost = count - steps - len(errors) - said
+        case.problems.append(f"lost: {lost} steps are neither kept nor reported")
+    case.about = f"{seconds:.1f} s, {steps} steps, {len(errors)} errors, {said} on stderr"
     return [case]
 
 

@@ -13,9 +13,9 @@ def find_bad_answer(command: Command, ended: Ended, good: tuple[int | None, ...]
     """Return what is wrong with an answer; `good` are the exit codes of the command undisturbed."""
     if command.hook:
         return _find_bad_hook(ended)
-    said = ended.out + ended.err
-    if "Traceback" in said:
-        return [f"traceback: {said[-300:]}"]
+    lines = [*ended.out.splitlines(), *ended.err.splitlines()]
+    if any(line.startswith("Traceback") for line in lines):
+        return [f"traceback: {ended.err[-300:]}"]
     if ended.code in good:
         return []
     if ended.code != 1:

@@ -232,7 +232,7 @@ def _settings_that_run(world: World) -> None:
         file.write(f'\n[tasks]\nbd = "{script}"\nbackend = "auto"\n[drift]\njudge = "{script}"\n')
 
 
-_OTHERS: dict[str, Trick] = {
+OTHERS: dict[str, Trick] = {
     "strange names": _strange_names,
     "deep directories": _deep,
     "deep nesting": _nested_text,
@@ -259,7 +259,7 @@ def list_tricks() -> dict[str, Trick]:
     for kind, place in _IN_THE_WAY.items():
         for path in PATHS:
             found[f"{kind} at {path}"] = _bind(place, path)
-    return found | _OTHERS
+    return found | OTHERS
 
 
 def _bind(place: Callable[[World, str], None], path: str) -> Trick:

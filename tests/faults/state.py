@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -23,19 +24,20 @@ _VARIES = (
     (re.compile(rb"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), b"UUID"),
     (re.compile(rb"\bk-[0-9a-z]{4,8}\b"), b"ID"),
     (re.compile(rb"\br\d{12}-\d+\b"), b"RUN"),
-    (re.compile(rb"\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b"), b"HEX"),
     (re.compile(rb"\b\d+\.\d+\b"), b"NUMBER"),
+    (re.compile(rb"\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b"), b"HEX"),
     (re.compile(rb'("(?:pid|duration_ms|size|bytes)": ?)\d+'), rb"\1NUMBER"),
 )
 # Private to kedge or git, and compared by what they mean instead of their bytes.
 _OPAQUE = re.compile(
     r"^\.git/(objects|index$|logs|ORIG_HEAD|refs|packed-refs|worktrees|COMMIT_EDITMSG|gc\.|info/)"
-    r"|^\.git/kedge/(kedge\.db|snapshots/|.*\.lock$)"
+    r"|^\.git/kedge/(kedge\.db|snapshots/|refs/|logs/|.*\.lock$)"
     r"|^(\.kedge|home/\.config/kedge)/(locks/|context/\.gitignore|worktrees/\.gitignore)"
     r"|^\.kedge/runs/.*/(lock|pid)$|^\.beads/.*sqlite"
 )
+# A second run keeps another copy of the work that it replaces.
+_REPEATED = re.compile(r"(?<=-HEX)-\d+\b")
 _BEADS = ".beads/fake-bd.sqlite"
-STAGED = ".kedge-new"
 # Tables whose rows are a cache, or only say when something was applied.
 _CACHES = ("map_", "migration", "sqlite_")
 
@@ -52,12 +54,21 @@ class State:
     def same(self, other: State) -> bool:
         return (self.files, self.git, self.database) == (other.files, other.git, other.database)
 
+    def outline(self) -> State:
+        """Return what a run that was killed and resumed shares with one that was not: the user's
+        files, git's, and what became of the tasks. Its records tell of the kill."""
+        users = {k: v for k, v in self.files.items() if not k.startswith((".git/", ".kedge/"))}
+        ends = re.findall(rb'"outcome": "done"', self.files.get(".kedge/ledger/t.jsonl", b""))
+        states = re.findall(rb'"status": ?"\w+"', self.files.get(".kedge/tasks.jsonl", b""))
+        return State({}, users | {"ledger": b" ".join(ends), "tasks": b" ".join(states)}, self.git, "")
+
     def explain(self, other: State) -> str:
         """Return the first differences to another state."""
         found = []
         for path in sorted({*self.files, *other.files}):
             if self.files.get(path) != other.files.get(path):
-                found.append(f"{path}: {_cut(self.files.get(path))} -> {_cut(other.files.get(path))}")
+                one, two = _cut(self.files.get(path)), _cut(other.files.get(path))
+                found.append(f"{path}: {one} -> {two}")
         for mine, theirs in ((self.git, other.git), (self.database, other.database)):
             ours, others = mine.splitlines(), theirs.splitlines()
             found += [f"- {line}" for line in ours if line not in others]
@@ -72,28 +83,38 @@ def _cut(data: bytes | None) -> str:
 
 
 def read_state(world: World) -> State:
-    raw, files = {}, {}
+    raw = read_files(world)
+    files = {_shorten(name): _blank(data) for name, data in raw.items()}
+    return State(raw, files, _read_git(world), _read_databases(world))
+
+
+def read_files(world: World) -> dict[str, bytes]:
+    """Return the files of the repository, of the home and outside, as they are."""
+    found = {}
     for path in sorted(world.top.rglob("*")):
         name = str(path.relative_to(world.top))
-        inside = name.removeprefix("repo/")
+        if _OPAQUE.search(name.removeprefix("repo/")) or name.startswith("agent/"):
+            continue
         if path.is_symlink():
-            data = b"-> " + str(path.readlink()).encode()
-        elif path.is_dir():
-            continue
-        else:
-            data = path.read_bytes()
-        if _OPAQUE.search(inside) or name.startswith("agent/"):
-            continue
-        short = _blank(inside.encode()).decode()
-        raw[name] = data
-        files[short] = _blank(data)
-    return State(raw, files, _read_git(world), _read_databases(world))
+            found[name] = b"-> " + os.fsencode(path.readlink())
+        elif path.is_file():
+            found[name] = path.read_bytes()
+    return found
+
+
+def _shorten(name: str) -> str:
+    return _blank(name.removeprefix("repo/").encode()).decode()
 
 
 def _blank(data: bytes) -> bytes:
     for pattern, text in _VARIES:
         data = pattern.sub(text, data)
     return data
+
+
+def _is_staged(name: str) -> bool:
+    """True for the temporary files that the next writer overwrites or removes."""
+    return name.endswith(".kedge-new") or ".kedge-restore-" in name
 
 
 def is_own(name: str) -> bool:
@@ -114,14 +135,16 @@ def _git(world: World, *args: str) -> subprocess.CompletedProcess[bytes]:
 
 def _read_git(world: World) -> str:
     """Return branches and refs with their trees, the index, and the registered work trees."""
-    lines = [f"HEAD {_git(world, 'symbolic-ref', 'HEAD').stdout.decode().strip()}"]
-    form = "%(refname) %(objecttype) %(tree) %(contents:subject)"
-    refs = _git(world, "for-each-ref", f"--format={form}").stdout.decode()
-    lines += [_blank(line.encode()).decode() if "refs/kedge" in line else line for line in refs.splitlines()]
-    lines.append(_git(world, "log", "--format=%T %s", "HEAD").stdout.decode())
-    lines.append(_git(world, "ls-files", "-s").stdout.decode())
-    trees = _git(world, "worktree", "list", "--porcelain").stdout
-    lines.append(_blank(trees).decode())
+    form = "%(refname) %(objecttype) %(contents:subject)"
+    refs = _git(world, "for-each-ref", f"--format={form}").stdout.decode().splitlines()
+    own = {_REPEATED.sub("", _blank(one.encode()).decode()) for one in refs if "refs/kedge" in one}
+    lines = [*sorted(own), *(line for line in refs if "refs/kedge" not in line)]
+    # kedge's own records have times in them, and so no ids that can be compared
+    for args in (("ls-files", "-s"), ("ls-tree", "-r", "HEAD")):
+        listed = _git(world, *args).stdout.decode().splitlines()
+        lines += [f"{args[0]} {line}" for line in listed if "\t.kedge/" not in line]
+    if (world.root / ".git" / "worktrees").exists():
+        lines.append(_blank(_git(world, "worktree", "list", "--porcelain").stdout).decode())
     return "\n".join(lines)
 
 
@@ -164,33 +187,32 @@ def copy_database(original: Path) -> Iterator[Path | None]:
 # Damage
 
 
-def find_damage(world: World, before: State, now: State, after: State) -> list[str]:
-    """Return what is lost, torn or broken, in a state between two good ones."""
+def find_damage(
+    world: World, before: State, now: dict[str, bytes], after: State
+) -> list[str]:
+    """Return what is lost, torn or broken in the files between two good states."""
     found = []
-    wanted = {_blank(name.removeprefix("repo/").encode()).decode(): name for name in after.raw}
     for name, data in before.raw.items():
-        if name not in now.raw:
-            if name in after.raw and not is_own(name):
-                found.append(f"lost: {name}")
-        elif now.raw[name] != data and not is_own(name):
-            short = name.removeprefix("repo/")
-            if _blank(now.raw[name]) != after.files.get(short):
-                found.append(f"torn: {name}: {_cut(now.raw[name])}")
-    for name, data in now.raw.items():
-        if name in before.raw or is_own(name) or name.endswith(STAGED):
+        if is_own(name) or now.get(name) == data:
             continue
-        short = _blank(name.removeprefix("repo/").encode()).decode()
-        if short not in wanted:
+        if name in now and _blank(now[name]) != after.files.get(_shorten(name)):
+            found.append(f"torn: {name}: {_cut(now[name])}")
+        elif name not in now and name in after.raw:
+            found.append(f"lost: {name}")
+    for name, data in now.items():
+        if name in before.raw or is_own(name) or _is_staged(name):
+            continue
+        if _shorten(name) not in after.files:
             found.append(f"stray: {name}")
-        elif _blank(data) != after.files[short]:
+        elif _blank(data) != after.files[_shorten(name)]:
             found.append(f"torn: {name}: {_cut(data)}")
     return found + find_broken(world, now)
 
 
-def find_broken(world: World, now: State) -> list[str]:
+def find_broken(world: World, now: dict[str, bytes]) -> list[str]:
     """Return what cannot be read: kedge's own files, the database, the repository."""
     found = []
-    for name, data in now.raw.items():
+    for name, data in now.items():
         if "/.kedge/worktrees/" in name or not name.startswith(("repo/.kedge/", "home/.config/")):
             continue
         try:

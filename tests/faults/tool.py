@@ -10,11 +10,13 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from random import Random
+from typing import Any
 
 from faults import database, disk, hooks, kills, repository, tracer, world
 from faults.case import Case
@@ -26,6 +28,7 @@ MOST = 60  # kills of one command
 MOST_COSTLY = 150
 AT_ONCE = 100
 _RAM_DISK = Path("/dev/shm")  # noqa: S108
+_SHARE = 3  # each path is tried with every third command, another third for each trick
 _PART = 20  # broken inputs for one process
 
 Job = Callable[[Path], list[Case]]
@@ -39,6 +42,9 @@ def main(arguments: list[str]) -> int:
     if not disk.can_mount() and "disk" in options.kinds:
         print("not root: files are limited in size instead of filling a disk")
     jobs = dict(_list_jobs(options))
+    if not jobs:
+        print("make faults: nothing has that name", file=sys.stderr)
+        return 2
     begin = time.monotonic()
     cases = _run(jobs, options.workers)
     _print(cases, time.monotonic() - begin, verbose=options.verbose)
@@ -51,6 +57,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--command", default="", help="only commands whose name starts so")
     parser.add_argument("--at", default="", help="only this fault: a number, or a name")
     parser.add_argument("--most", type=int, default=MOST, help="kills of one command")
+    parser.add_argument("--sample", action="store_true", help="a few of each kind")
     parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("-v", "--verbose", action="store_true", help="print each failing case")
@@ -61,30 +68,45 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _list_jobs(options: argparse.Namespace) -> Iterator[tuple[str, Job]]:
     """Yield the work in parts that can run at the same time."""
-    at, name, most, seed = options.at, options.command, options.most, options.seed
+    at, name, seed = options.at, options.command, options.seed
+    random = Random(seed)
+
+    def pick(found: Iterable[Any], count: int) -> list[Any]:
+        """Return all, or so many of them for a sample."""
+        every = list(found)
+        return random.sample(every, min(count, len(every))) if options.sample else every
+
     commands = [one for one in every_command() if one.name.startswith(name)]
+    cheap = [one for one in commands if not (one.costly and options.sample)]
     if "kills" in options.kinds:
-        for one in sorted(commands, key=lambda one: not one.costly):
+        for one in sorted(pick(cheap, 8), key=lambda one: not one.costly):
+            most = 2 if options.sample else options.most
+            if one.costly and options.most == MOST:
+                most = MOST_COSTLY
             points = [at] if at else []
-            count = max(most, MOST_COSTLY) if one.costly and most >= MOST else most
-            yield f"kills of {one.name}", partial(_kill, one.name, points, count, seed)
+            yield f"kills of {one.name}", partial(_kill, one.name, points, most, seed)
     if "disk" in options.kinds:
-        steps = [int(at.split()[0])] if at else list(disk.FREE)
-        for one in commands:
+        for one in pick(cheap, 4):
+            steps = [int(at.split()[0])] if at else pick(disk.FREE, 2)
             yield f"full disks for {one.name}", partial(_fill_disk, one.name, steps)
     if "database" in options.kinds:
-        kinds = [at] if at else list(database.DAMAGES)
-        for one in commands:
-            locked = [database.LOCKED] if not at and one.name in database.LOCKED_FOR else []
-            yield f"damage for {one.name}", partial(_damage, one.name, [*kinds, *locked])
+        for one in pick(cheap, 4):
+            kinds = [at] if at else pick(database.DAMAGES, 3)
+            wait = not at and not options.sample and one.name in database.LOCKED_FOR
+            if wait:
+                kinds.append(database.LOCKED)
+            yield f"damage for {one.name}", partial(_damage, one.name, kinds)
     if "repository" in options.kinds:
-        for trick in repository.list_tricks():
-            if not at or at == trick:
-                yield f"trick {trick}", partial(_try_trick, trick, name)
+        for number, trick in enumerate([at] if at else pick(repository.list_tricks(), 4)):
+            every = [one.name for one in repository.commands()]
+            part = every if trick in repository.OTHERS else every[number % _SHARE :: _SHARE]
+            names = [name] if name else pick(part, 4)
+            yield f"trick {trick}", partial(repository.run_trick, name=trick, only=names)
     if "hooks" in options.kinds:
-        yield "hooks at once", partial(hooks.run_at_once, count=int(at) if at else AT_ONCE)
+        count = int(at) if at else 12 if options.sample else AT_ONCE
+        yield "hooks at once", partial(hooks.run_at_once, count=count)
     if "input" in options.kinds:
-        names = [at] if at else list(hooks.list_inputs())
+        names = [at] if at else pick(hooks.list_inputs(), 12)
         for start in range(0, len(names), _PART):
             part = names[start : start + _PART]
             yield f"broken input {start}", partial(hooks.run_inputs, names=part)
@@ -104,10 +126,6 @@ def _fill_disk(name: str, steps: list[int], top: Path) -> list[Case]:
 
 def _damage(name: str, kinds: list[str], top: Path) -> list[Case]:
     return database.run_command(top, _command(name), kinds)
-
-
-def _try_trick(trick: str, name: str, top: Path) -> list[Case]:
-    return repository.run_trick(top, trick, [name] if name else [])
 
 
 # Running

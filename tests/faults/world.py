@@ -7,6 +7,7 @@ import resource
 import runpy
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,7 +167,7 @@ class World:
     def _trace(
         self, start: Callable[[], NoReturn], stdin: str, kill_at: int | None, alone: bool
     ) -> Ended:
-        streams = self.top.with_name(self.top.name + ".streams")
+        streams = Path(tempfile.gettempdir(), f"streams-{os.getpid()}")
         streams.mkdir(exist_ok=True)
         paths = [streams / name for name in ("in", "out", "err")]
         paths[0].write_bytes(stdin.encode("utf-8", "surrogateescape"))

@@ -71,11 +71,14 @@ def init(
     if claim:
         target.check_claim(asked)
     context, gathered = handoff.init(
-        asked, target.list_commands, base=base_commit, allow=allow, export=export
+        asked,
+        target.list_commands,
+        base=base_commit,
+        allow=allow,
+        export=export,
+        claim=target.claim if claim else None,
     )
-    if claim:
-        target.claim()
-    elif asked.status is not Status.IN_PROGRESS:
+    if not claim and asked.status is not Status.IN_PROGRESS:
         act = "claim" if asked.status is Status.OPEN else "reopen"
         handoff.warnings.append(
             f"{task} is {asked.status.value}, not in progress: `kedge task {act} {task}`"

@@ -50,14 +50,19 @@ def record_attempt(
     """Append the attempt that ended to the ledger. A failure is a warning: the task has changed."""
     from kedge.tasks.ledger import Ledger, attempt_of
 
-    attempt = attempt_of(
-        result.before, result.task, tried, avoid, actor=project_tasks.actor, checks=checks
-    )
-    if attempt is None:
-        return
+    ledger = Ledger(project_tasks.project, lock_timeout=project_tasks.settings.lock_timeout)
+    before = result.before
     try:
-        Ledger(project_tasks.project, lock_timeout=project_tasks.settings.lock_timeout).append(
-            attempt
+        attempt = attempt_of(
+            before,
+            result.task,
+            tried,
+            avoid,
+            actor=project_tasks.actor,
+            checks=checks,
+            unrecorded=before is not None and ledger.lacks(before),
         )
+        if attempt is not None:
+            ledger.append(attempt)
     except KedgeError as error:
         project_tasks.edge.warn(f"the attempt was not recorded in the ledger: {error.message}")

@@ -16,6 +16,7 @@ from kedge.errors import KedgeError, NotProven, TaskError, UsageError
 from kedge.model.ids import task_id
 from kedge.model.task import Task
 from kedge.tasks import rules
+from kedge.tasks.ledger import Ledger
 
 if TYPE_CHECKING:
     from kedge.handoff.operations import HandoffOperations
@@ -69,7 +70,8 @@ def close(
         edge.warn(f"{id_} has no checks, so there is nothing to prove")
         unproven = False
     checks: tuple[Check, ...] = ()
-    if task.checks and not task.finished and not failed and not unproven:
+    ended = task.finished and not Ledger(project_tasks.project).lacks(task)
+    if task.checks and not ended and not failed and not unproven:
         rules.close(tasks, task, reason, "")  # refuses at once what no check can change
         checks = _prove(project_tasks, task, trust=trust)
     result = project_tasks.board.close(

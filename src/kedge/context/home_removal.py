@@ -18,6 +18,7 @@ _WORKING = {
     "aside": "caches",
     "hooks": "caches",
     "map": "caches",
+    "refs": "caches",
     "snapshots": "caches",
     "logs": "logs",
     "runs": "journals of runs",

@@ -89,9 +89,19 @@ class ContextStore:
         return LoadedContext(context, not is_sealed(value))
 
     def create(
-        self, task: str, make: Callable[[], TaskContext], *, actor: str, allow: Collection[str]
+        self,
+        task: str,
+        make: Callable[[], TaskContext],
+        before: Callable[[TaskContext], None],
+        *,
+        actor: str,
+        allow: Collection[str],
     ) -> TaskContext:
-        """Store a new context. Of several concurrent calls one calls `make`; the others raise."""
+        """Store a new context. Of several concurrent calls one calls `make`; the others raise.
+
+        `before` does what else belongs to the creation. The context is written last: a creation
+        that was interrupted can be done again.
+        """
         with self.lock():
             if self.exists(task):
                 raise ContextExists(
@@ -100,6 +110,8 @@ class ContextStore:
                 )
             context = make()
             refuse("the task", dict(context.immutable), allow)
+            self._keep_out_of_git()
+            before(context)
             return self._write(context, actor, "init", allow)
 
     def change(

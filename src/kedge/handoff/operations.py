@@ -70,12 +70,20 @@ class HandoffOperations:
         base: str | None = None,
         allow: Collection[str] = (),
         export: bool = False,
+        claim: Callable[[], None] | None = None,
     ) -> tuple[TaskContext, ImmutableBlock]:
-        """Freeze the task in a new context. Of several concurrent calls, one succeeds."""
+        """Freeze the task in a new context. Of several concurrent calls, one succeeds.
+
+        `claim` is called once nothing can be refused any more.
+        """
         block = self._build_block(task, commands)
-        context = self._create(task, block, {}, base=base, allow=allow)
-        self._write_manifest(context, block, export=export)
-        return context, block
+
+        def before(context: TaskContext) -> None:
+            self._write_manifest(context, block, export=export)
+            if claim is not None:
+                claim()
+
+        return self._create(task, block, {}, base=base, allow=allow, before=before), block
 
     def _build_block(self, task: Task, commands: Commands) -> ImmutableBlock:
         block = immutable_block.build_block(
@@ -92,6 +100,7 @@ class HandoffOperations:
         *,
         base: str | None,
         allow: Collection[str],
+        before: Callable[[TaskContext], None] = lambda _: None,
     ) -> TaskContext:
         def make() -> TaskContext:
             return TaskContext(
@@ -103,7 +112,7 @@ class HandoffOperations:
                 coordination={**{name: AgentRecord() for name in transitions.ROLES}, **agents},
             )
 
-        return self.store.create(task.id, make, actor=self.actor, allow=allow)
+        return self.store.create(task.id, make, before, actor=self.actor, allow=allow)
 
     def _record_base(self, base: str | None, sha: str) -> dict[str, Any]:
         repo = self.project.repo

@@ -40,6 +40,22 @@ class Ledger:
         return json_lines.read(path, f".kedge/ledger/{name}.jsonl", parse)
 
 
+    def lacks(self, task: Task) -> bool:
+        """True if the attempt that closed or blocked the task is missing: a kill came between."""
+        if task.status not in _OUTCOMES or task.started_at is None:
+            return False
+        begin = task.started_at[:_SECONDS]
+        return all(one.ended_at[:_SECONDS] < begin for one in self.read(task.id)[0])
+
+
+_SECONDS = len("2026-01-31T12:00:00")  # what the stamps of all backends have
+_OUTCOMES = {
+    Status.DONE: Outcome.DONE,
+    Status.FAILED: Outcome.GIVEN_UP,
+    Status.BLOCKED: Outcome.BLOCKED,
+}
+
+
 def attempt_of(
     before: Task | None,
     after: Task,
@@ -48,19 +64,15 @@ def attempt_of(
     *,
     actor: str,
     checks: Sequence[Mapping[str, Any]] = (),
+    unrecorded: bool = False,
 ) -> Attempt | None:
     """Return the attempt that ends when a command closes or blocks a task.
 
     None if no attempt ended: nobody was working on the task and nothing was learned or proven, or
-    the work goes on.
+    the work goes on. `unrecorded` says that the ledger lacks the attempt that ended before.
     """
-    outcomes = {
-        Status.DONE: Outcome.DONE,
-        Status.FAILED: Outcome.GIVEN_UP,
-        Status.BLOCKED: Outcome.BLOCKED,
-    }
-    outcome = outcomes.get(after.status)
-    worked = before is not None and before.status is Status.IN_PROGRESS
+    outcome = _OUTCOMES.get(after.status)
+    worked = unrecorded or (before is not None and before.status is Status.IN_PROGRESS)
     unproven = UNPROVEN in after.labels and not (before and before.finished)
     if before is None or outcome is None or not (worked or tried or avoid or checks or unproven):
         return None

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from kedge.errors import InvalidValue
-from kedge.handoff.snapshot import nested, shadow_git, tree_changes, working_tree
+from kedge.handoff.snapshot import nested, refs, shadow_git, tree_changes, working_tree
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId, check_object_id
 from kedge.handoff.snapshot.tree_changes import LINK, TreeEntry
 from kedge.handoff.task_context import WORKTREE_MARK
@@ -131,9 +131,7 @@ def _delete_refs(project: Project, names: Collection[str]) -> None:
     shadow = shadow_git.open_shadow(project)
     for one in names:
         nested.release(project, _list_links(shadow, one), one)
-    lines = [f"option no-deref\ndelete {one}\n" for one in names]
-    if lines:
-        shadow.repo.git(*_QUIET, "update-ref", "--stdin", input="".join(lines).encode())
+    refs.delete(shadow.repo, list(names))
 
 
 def _list_links(shadow: ShadowGit, ref: str) -> list[bytes]:
@@ -256,10 +254,6 @@ def _replace_entries(shadow: ShadowGit, tree: str, entries: list[TreeEntry]) -> 
     return TreeId(written.decode().strip())
 
 
-# Without reflog entries and without the user's hooks.
-_QUIET = ("-c", "core.logAllRefUpdates=false", "-c", f"core.hooksPath={os.devnull}")
-
-
 def _store_commit(shadow: ShadowGit, tree: str, head: str | None, ref: str) -> str:
     """Store a commit under the ref, which saves the tree and HEAD from garbage collection."""
     author = f"{_AUTHOR} {int(time.time())} +0000"
@@ -269,5 +263,5 @@ def _store_commit(shadow: ShadowGit, tree: str, head: str | None, ref: str) -> s
     text = "\n".join(lines).encode()
     out = shadow.git("hash-object", "-t", "commit", "-w", "--stdin", input=text, keep=True)
     commit = out.decode().strip()
-    shadow.repo.git(*_QUIET, "update-ref", "--no-deref", ref, commit)
+    refs.write(shadow.repo, ref, commit)
     return commit

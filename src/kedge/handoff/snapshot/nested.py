@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from kedge.errors import KedgeError
-from kedge.handoff.snapshot import shadow_git
+from kedge.handoff.snapshot import refs, shadow_git
 from kedge.handoff.snapshot.shadow_git import ShadowGit, TreeId
 from kedge.host import files, git
 from kedge.host.project import Project
@@ -20,7 +20,6 @@ from kedge.host.project import Project
 _LINK = "160000 "  # how git lists a nested repository in its index
 _AUTHOR = "kedge <kedge@localhost> 0 +0000"
 _MARK = b"\nauthor kedge <kedge@localhost> 0 +0000\n"
-_QUIET = ("-c", "core.logAllRefUpdates=false", "-c", f"core.hooksPath={os.devnull}")
 
 
 def find_commit(
@@ -46,7 +45,7 @@ def find_commit(
 def protect(nested: Mapping[bytes, tuple[git.Repo, str]], ref: str) -> None:
     """Keep kedge's own commits of nested repositories from being collected, under the ref."""
     for repo, commit in nested.values():
-        repo.git(*_QUIET, "update-ref", "--no-deref", ref, commit)
+        refs.write(repo, ref, commit)
 
 
 def release(project: Project, paths: Iterable[bytes], ref: str) -> None:
@@ -54,7 +53,7 @@ def release(project: Project, paths: Iterable[bytes], ref: str) -> None:
     for path in paths:
         repo = open_repo(project, path)
         if repo is not None and repo.ask("rev-parse", "--verify", "--quiet", ref):
-            repo.git(*_QUIET, "update-ref", "--no-deref", "-d", ref)
+            refs.delete(repo, [ref])
 
 
 def open_repo(project: Project, path: bytes) -> git.Repo | None:

@@ -123,8 +123,11 @@ def retire(bank: Bank, named: str, reason: str, *, allow: Collection[str] = ()) 
         gap = "" if start.endswith(("\n\n", "\n\r\n")) else page.ending
         start += "" if start.endswith("\n") else page.ending
         lines += "" if lines.endswith("\n") else page.ending
-        # The target is written first, so that an interruption cannot lose the entry.
-        bank.write([(old, entries.parse_page(start + gap + lines, target)), (page, rest)])
+        # The target is written first, so that an interruption cannot lose the entry. After one,
+        # the entry is there already.
+        moved = start.rstrip().endswith(lines.rstrip())
+        added = [] if moved else [(old, entries.parse_page(start + gap + lines, target))]
+        bank.write([*added, (page, rest)])
         return EntryChange(found.entry, True)
 
 
