@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 # One more than there are cores: many tests wait for processes.
 WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help demo test test-long mutants lint types layers suite bench clean
+.PHONY: help demo test test-long mutants faults lint types layers suite bench clean
 
 help:
 	@echo "make demo        set up $(VENV) and watch an agent stray, in a scratch repository"
 	@echo "make test        set up $(VENV) and run lint, types, layers and the tests"
 	@echo "make test-long   run the tests that take very long"
 	@echo "make mutants     break the code on purpose and see whether the tests notice"
+	@echo "make faults      kill kedge, fill its disk, damage its files, and count what is lost"
 	@echo "make bench       run the benchmarks"
 
 demo: $(VENV)/.kedge
@@ -38,6 +39,9 @@ test-long: $(VENV)/.dev
 
 mutants: $(VENV)/.dev
 	@$(BIN)/python tools/mutants
+
+faults: $(VENV)/.dev
+	@$(BIN)/python tools/faults
 
 bench: $(VENV)/.dev
 	@for file in benchmarks/[a-z]*.py benchmarks/scope/measure.py benchmarks/knowledge/relevance.py; do $(BIN)/python $$file || exit 1; done

@@ -290,9 +290,7 @@ def knowledge_commands() -> Iterator[Command]:
 def run_commands() -> Iterator[Command]:
     def command(name: str, *more: str) -> Command:
         argv = ("run", "--agent", "claude", "--command", "../agent/bin/claude", "--task", "t")
-        return Command(
-            name, (*argv, *more), with_agent, then=("run", "--resume"), costly=True
-        )
+        return Command(name, (*argv, *more), with_agent, then=("run", "--resume"), costly=True)
 
     yield command("run")
     yield command("run --worktree", "--worktree")

@@ -35,7 +35,9 @@ def _fill_cells(path: Path, value: object) -> None:
     """Put a value that does not belong there into every cell that takes it."""
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA journal_mode = WAL")
-        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        tables = [
+            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        ]
         for table in tables:
             for _, column, *_ in db.execute(f"PRAGMA table_info({table})").fetchall():
                 try:
@@ -69,8 +71,8 @@ def _replace_by_link(path: Path) -> None:
     path.symlink_to(path.parents[3] / "outside" / "theirs.db")
 
 
-def _beside(path: Path, tail: str, data: bytes) -> None:
-    path.with_name(path.name + tail).write_bytes(data)
+def _beside(path: Path, tail: str, data: bytes) -> int:
+    return path.with_name(path.name + tail).write_bytes(data)
 
 
 _GARBAGE = random.Random(2).randbytes(50_000)
@@ -91,7 +93,7 @@ DAMAGES: dict[str, Damage] = {
     "newer": lambda path: _set_version(path, 9_999),
     "older": lambda path: _set_version(path, 0),
     "wal": lambda path: _beside(path, "-wal", _GARBAGE),
-    "wal and shm": lambda path: (_beside(path, "-wal", _GARBAGE), _beside(path, "-shm", _GARBAGE)),
+    "wal and shm": lambda path: [_beside(path, tail, _GARBAGE) for tail in ("-wal", "-shm")],
     "journal": lambda path: _beside(path, "-journal", _GARBAGE),
     "directory": _replace_by_directory,
     "link": _replace_by_link,
@@ -118,9 +120,7 @@ def run_command(top: Path, command: Command, kinds: list[str]) -> list[Case]:
     return found
 
 
-def _run_damaged(
-    world: World, command: Command, kind: str, codes: tuple[int | None, ...]
-) -> Case:
+def _run_damaged(world: World, command: Command, kind: str, codes: tuple[int | None, ...]) -> Case:
     case = Case("database", command.name, kind)
     path = world.data / "kedge.db"
     users = [name for name in state.read_files(world) if not state.is_own(name)]
@@ -138,6 +138,6 @@ def _run_damaged(
         holder.close()
     case.problems += judge.find_bad_answer(command, ended, (*codes, 4))
     for name in users:
-        if not (world.top / name).exists() and command.name not in ("uninstall",):
+        if not (world.top / name).exists() and command.name != "uninstall":
             case.problems.append(f"lost: {name}")
     return case

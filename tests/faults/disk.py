@@ -76,4 +76,3 @@ def _fill(filler: Path, free: int) -> None:
     with filler.open("wb") as file:
         if size > 0:
             os.posix_fallocate(file.fileno(), 0, size)
-

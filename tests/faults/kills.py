@@ -11,7 +11,6 @@ from faults.case import Case
 from faults.state import State
 from faults.world import Command, Ended, World
 
-
 ALONE = " alone"  # kedge is killed, and what it started goes on
 
 

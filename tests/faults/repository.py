@@ -11,7 +11,7 @@ from pathlib import Path
 
 from faults import judge
 from faults.case import Case
-from faults.commands import frozen, hook_commands, initialised, watched, with_lesson
+from faults.commands import hook_commands, nothing, with_lesson
 from faults.world import Command, World
 
 # Paths that kedge reads or writes.
@@ -108,16 +108,29 @@ _IN_THE_WAY: dict[str, Callable[[World, str], None]] = {
 
 
 def _write_bytes(world: World, name: bytes, data: bytes = b"x\n") -> None:
-    path = os.fsencode(world.root) + b"/" + name
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(data)
+    path = world.root / os.fsdecode(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
 def _strange_names(world: World) -> None:
     for name in (
-        *(b"a\nb.py", b"a\tb.py", b"\xff\xfe.py", b"-rf", b"--output=x", b"a b.py", b"\xe2\x80\xaegpj.py"),
-        *(b"'; touch ../outside/pwned; '.py", b"$(touch ..).py", b"`x`.py", b"\x1b[31mred.py", b"*.py"),
+        *(
+            b"a\nb.py",
+            b"a\tb.py",
+            b"\xff\xfe.py",
+            b"-rf",
+            b"--output=x",
+            b"a b.py",
+            b"\xe2\x80\xaegpj.py",
+        ),
+        *(
+            b"'; touch ../outside/pwned; '.py",
+            b"$(touch ..).py",
+            b"`x`.py",
+            b"\x1b[31mred.py",
+            b"*.py",
+        ),
         *(b"\\.py", b'".py', b"x" * 240 + b".py", b":(top).py", b"HEAD", b"@{0}", b"a/-b/--c.py"),
     ):
         _write_bytes(world, name, b"def f(): ...\n")
@@ -266,20 +279,11 @@ def _bind(place: Callable[[World, str], None], path: str) -> Trick:
     return lambda world: place(world, path)
 
 
-def prepare(world: World) -> None:
-    """A project with something of everything."""
-    initialised(world)
-    frozen(world)
-    watched_events = watched  # a session is there, too
-    del watched_events
-    world.kedge("map")
-
-
 def commands() -> list[Command]:
     """Return what is run in hostile repositories: everything that reads or writes a project."""
 
     def command(*argv: str) -> Command:
-        return Command(" ".join(argv), argv, prepare)
+        return Command(" ".join(argv), argv, nothing)
 
     found = [
         command("init"),
@@ -317,7 +321,12 @@ def commands() -> list[Command]:
     return [*found, *(one for one in hook_commands() if one.name in _HOOKS)]
 
 
-_HOOKS = ("hook SessionStart", "hook UserPromptSubmit", "hook PreToolUse Bash", "hook PostToolUse Edit")
+_HOOKS = (
+    "hook SessionStart",
+    "hook UserPromptSubmit",
+    "hook PreToolUse Bash",
+    "hook PostToolUse Edit",
+)
 
 
 def run_trick(top: Path, name: str, only: list[str]) -> list[Case]:
@@ -365,7 +374,7 @@ def _read_outside(world: World) -> dict[str, bytes]:
     for place in (world.outside, world.home):
         for path in place.rglob("*"):
             if path.is_symlink():
-                found[str(path)] = os.readlink(path).encode()
+                found[str(path)] = os.fsencode(path.readlink())
             elif path.is_file():
                 found[str(path)] = path.read_bytes()
             elif path.is_dir():

@@ -60,7 +60,9 @@ class State:
         users = {k: v for k, v in self.files.items() if not k.startswith((".git/", ".kedge/"))}
         ends = re.findall(rb'"outcome": "done"', self.files.get(".kedge/ledger/t.jsonl", b""))
         states = re.findall(rb'"status": ?"\w+"', self.files.get(".kedge/tasks.jsonl", b""))
-        return State({}, users | {"ledger": b" ".join(ends), "tasks": b" ".join(states)}, self.git, "")
+        return State(
+            {}, users | {"ledger": b" ".join(ends), "tasks": b" ".join(states)}, self.git, ""
+        )
 
     def explain(self, other: State) -> str:
         """Return the first differences to another state."""
@@ -187,9 +189,7 @@ def copy_database(original: Path) -> Iterator[Path | None]:
 # Damage
 
 
-def find_damage(
-    world: World, before: State, now: dict[str, bytes], after: State
-) -> list[str]:
+def find_damage(world: World, before: State, now: dict[str, bytes], after: State) -> list[str]:
     """Return what is lost, torn or broken in the files between two good states."""
     found = []
     for name, data in before.raw.items():

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from faults import tracer
 from faults.commands import every_command, nothing
 from faults.tool import KINDS

@@ -27,7 +27,7 @@ SEED = 7
 MOST = 60  # kills of one command
 MOST_COSTLY = 150
 AT_ONCE = 100
-_RAM_DISK = Path("/dev/shm")  # noqa: S108
+_RAM_DISK = Path("/dev/shm")
 _SHARE = 3  # each path is tried with every third command, another third for each trick
 _PART = 20  # broken inputs for one process
 
@@ -112,7 +112,7 @@ def _list_jobs(options: argparse.Namespace) -> Iterator[tuple[str, Job]]:
             yield f"broken input {start}", partial(hooks.run_inputs, names=part)
 
 
-def _command(name: str) -> kills.Command:
+def _command(name: str) -> world.Command:
     return next(one for one in every_command() if one.name == name)
 
 

@@ -12,12 +12,12 @@ import ctypes
 import os
 import platform
 import signal
-import stat
 import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NoReturn
 
 TIME_LIMIT = 120.0  # seconds for one traced program
@@ -74,14 +74,18 @@ _OPENS = {"open": ((2, 0), 1), "openat": ((257, 56), 2)}  # numbers, and the arg
 # Calls on a descriptor, which may be a pipe or a terminal, and the argument that it is.
 _ON_DESCRIPTOR = {
     **dict.fromkeys(("write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile"), 0),
-    **{"copy_file_range": 2, "splice": 2},
+    "copy_file_range": 2,
+    "splice": 2,
 }
 _BY_DESCRIPTOR = ("ftruncate", "fallocate", "fsync", "fdatasync", "fchmod", "fchown", "fsetxattr")
 # The argument that is the path of the other calls, where it is not the first.
 _PATH_AT: dict[str, int | None] = {
     **dict.fromkeys(("openat", "openat2", "unlinkat", "mkdirat", "mknodat", "fchmodat"), 1),
     **dict.fromkeys(("fchownat", "utimensat", "rename", "link", "symlink"), 1),
-    **{"renameat": 3, "renameat2": 3, "linkat": 3, "symlinkat": 2},
+    "renameat": 3,
+    "renameat2": 3,
+    "linkat": 3,
+    "symlinkat": 2,
     **dict.fromkeys((*_BY_DESCRIPTOR, "fremovexattr")),
 }
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # AUDIT_ARCH and column
@@ -249,9 +253,9 @@ def _describe_call(pid: int, names: dict[int, str]) -> str | None:
     name = names.get(number, str(number))
     if name not in _ON_DESCRIPTOR:
         return f"{name} {_read_path(pid, name, arguments)}"
-    link = f"/proc/{pid}/fd/{arguments[_ON_DESCRIPTOR[name]] & 0xFFFFFFFF}"
+    link = Path(f"/proc/{pid}/fd/{arguments[_ON_DESCRIPTOR[name]] & 0xFFFFFFFF}")
     try:
-        return f"{name} {os.readlink(link)}" if stat.S_ISREG(os.stat(link).st_mode) else None
+        return f"{name} {link.readlink()}" if link.is_file() else None
     except OSError:
         return None
 
@@ -261,7 +265,7 @@ def _read_path(pid: int, name: str, arguments: list[int]) -> str:
     at = _PATH_AT.get(name, 0)
     if at is None:
         try:
-            return os.readlink(f"/proc/{pid}/fd/{arguments[0]}")
+            return str(Path(f"/proc/{pid}/fd/{arguments[0]}").readlink())
         except OSError:
             return "?"
     try:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import fake_bd
+
 from faults import tracer
 from faults.tracer import Traced
-
 from kedge.testing.fake_agent import FakeAgent
 
 _DATE = "2026-01-02T03:04:05+00:00"

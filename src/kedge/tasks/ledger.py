@@ -39,7 +39,6 @@ class Ledger:
         path = self._project.own("ledger", f"{name}.jsonl")
         return json_lines.read(path, f".kedge/ledger/{name}.jsonl", parse)
 
-
     def lacks(self, task: Task) -> bool:
         """True if the attempt that closed or blocked the task is missing: a kill came between."""
         if task.status not in _OUTCOMES or task.started_at is None:
