@@ -58,7 +58,7 @@ def _run_full(world: World, command: Command, reference: Reference, free: int) -
         ended = world.run(command)
         filler.unlink()
     else:
-        ended = world.run(command, limit=free * PAGE)
+        ended = world.run(command, limit=max(free, 1) * PAGE)  # its messages are files, too
     now = state.read_files(world)
     codes = reference.codes
     case.problems += judge.find_bad_answer(command, ended, (*codes, 0))

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +25,6 @@ from faults.commands import every_command
 KINDS = ("kills", "disk", "database", "repository", "hooks", "input")
 SEED = 7
 MOST = 60  # kills of one command
-MOST_COSTLY = 150
 AT_ONCE = 100
 _RAM_DISK = Path("/dev/shm")
 _SHARE = 3  # each path is tried with every third command, another third for each trick
@@ -81,8 +80,7 @@ def _list_jobs(options: argparse.Namespace) -> Iterator[tuple[str, Job]]:
     if "kills" in options.kinds:
         for one in sorted(pick(cheap, 8), key=lambda one: not one.costly):
             most = 2 if options.sample else options.most
-            if one.costly and options.most == MOST:
-                most = MOST_COSTLY
+            most = most // 2 if one.costly else most
             points = [at] if at else []
             yield f"kills of {one.name}", partial(_kill, one.name, points, most, seed)
     if "disk" in options.kinds:
@@ -141,9 +139,15 @@ def _run(jobs: dict[str, Job], workers: int) -> list[Case]:
             workers, get_context("spawn"), initializer=_start_worker, initargs=(scratch,)
         ) as pool:
             running = {pool.submit(_run_job, name, job): name for name, job in jobs.items()}
-            for number, done in enumerate(as_completed(running), 1):
-                cases += done.result()
-                _show_progress(number, len(running), cases)
+            try:
+                for number, done in enumerate(as_completed(running), 1):
+                    cases += done.result()
+                    _show_progress(number, len(running), cases)
+            except KeyboardInterrupt:
+                print("interrupted: what was tried until then", file=sys.stderr)
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in active_children():
+                    process.kill()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return cases

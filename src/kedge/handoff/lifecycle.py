@@ -157,10 +157,10 @@ def purge(project: Project, task: str, *, keep_snapshots: bool = False) -> bool:
     """Delete the context with its snapshots; return False if there was none."""
     store = ContextStore(project)
     with store.lock():
-        removed = store.remove(task)
+        # The context goes last: while it is there, a purge that was interrupted can be done again.
         for _, snapshot in snapshots.list_snapshots(project, task) if not keep_snapshots else ():
             snapshots.drop(project, snapshot.ref)
-    return removed
+        return store.remove(task)
 
 
 def find_orphans(project: Project, tasks: Mapping[TaskId, Task], ttl: str) -> list[Orphan]:
