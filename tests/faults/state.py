@@ -239,10 +239,6 @@ def find_broken(world: World, now: dict[str, bytes]) -> list[str]:
 
 
 def find_locks(world: World) -> list[str]:
-    """Return the locks of git that are left in the repository."""
-    own = world.data
-    return [
-        str(path.relative_to(world.root))
-        for path in (world.root / ".git").rglob("*.lock")
-        if own not in path.parents
-    ]
+    """Return the locks of git that are left in the repository; kedge's own are never deleted."""
+    found = [path.relative_to(world.root) for path in (world.root / ".git").rglob("*.lock")]
+    return [str(one) for one in found if "kedge" not in one.parts or one.parts[1] == "refs"]

@@ -14,7 +14,6 @@ import platform
 import signal
 import struct
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,6 +109,7 @@ class Traced:
     """How a traced program ended. `code` is None if it was killed."""
 
     code: int | None = None
+    timed_out: bool = False  # killed after the time limit
     calls: list[str] = field(default_factory=list)  # the names and objects of the calls, in order
 
 
@@ -158,21 +158,22 @@ class _Tracer:
         self.killed = False
 
     def follow(self) -> Traced:
-        deadline = time.monotonic() + TIME_LIMIT
-        signal.signal(signal.SIGALRM, lambda *_: None)
-        signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT, 1.0)
+        signal.signal(signal.SIGALRM, lambda *_: self._time_out())
+        signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT)
         try:
             while True:
                 try:
                     pid, status = os.waitpid(-1, _WALL)
                 except ChildProcessError:
                     return self.traced
-                if time.monotonic() > deadline:
-                    self._kill(self.alive)
-                    raise TimeoutError(f"still at work after {TIME_LIMIT:g} s")
                 self._handle(pid, status)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _time_out(self) -> None:
+        self.traced.timed_out = self.killed = True
+        self.alone = False
+        self._kill(set(self.alive))
 
     def _handle(self, pid: int, status: int) -> None:
         if not os.WIFSTOPPED(status):

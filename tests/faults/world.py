@@ -183,6 +183,8 @@ class World:
 
         traced: Traced = tracer.trace(begin, kill_at, alone=alone, ignore=str(streams))
         out, err = (path.read_bytes().decode("utf-8", "replace") for path in paths[1:])
+        if traced.timed_out:
+            err += f"still at work after {tracer.TIME_LIMIT:g} s\n"
         return Ended(traced.code, out, err, traced.calls)
 
     def _start_kedge(self, argv: tuple[str, ...]) -> NoReturn:
