@@ -158,7 +158,7 @@ def _huge(world: World) -> None:
     world.write("long.py", "x = '" + "a" * (8 * _MEGABYTE) + "'\n")
     world.write("many.md", "# h\n" * (_MEGABYTE // 2))
     with (world.root / "sparse.bin").open("wb") as file:
-        file.truncate(8 << 30)
+        file.truncate(128 * _MEGABYTE)  # each copy of the world holds all of it
 
 
 def _many_settings(world: World) -> None:
@@ -264,6 +264,10 @@ OTHERS: dict[str, Trick] = {
     "git include": _includes,
     "settings that run": _settings_that_run,
 }
+
+
+# Tricks that every command is tried with; the others take long, or come for many paths.
+FOR_ALL = tuple(name for name in OTHERS if name.startswith(("git ", "strange", "settings")))
 
 
 def list_tricks() -> dict[str, Trick]:

@@ -37,6 +37,10 @@ _OPAQUE = re.compile(
 )
 # A second run keeps another copy of the work that it replaces.
 _REPEATED = re.compile(r"(?<=-HEX)-\d+\b")
+_ENDS = {
+    ".kedge/ledger/t.jsonl": re.compile(rb'"outcome": "done"'),
+    ".kedge/tasks.jsonl": re.compile(rb'"status": ?"\w+"'),
+}
 _BEADS = ".beads/fake-bd.sqlite"
 # Tables whose rows are a cache, or only say when something was applied.
 _CACHES = ("map_", "migration", "sqlite_")
@@ -56,13 +60,13 @@ class State:
 
     def outline(self) -> State:
         """Return what a run that was killed and resumed shares with one that was not: the user's
-        files, git's, and what became of the tasks. Its records tell of the kill."""
-        users = {k: v for k, v in self.files.items() if not k.startswith((".git/", ".kedge/"))}
-        ends = re.findall(rb'"outcome": "done"', self.files.get(".kedge/ledger/t.jsonl", b""))
-        states = re.findall(rb'"status": ?"\w+"', self.files.get(".kedge/tasks.jsonl", b""))
-        return State(
-            {}, users | {"ledger": b" ".join(ends), "tasks": b" ".join(states)}, self.git, ""
-        )
+        files, git's, and what became of the tasks. Its records tell of the kill, and its snapshots
+        stay until `kedge context sweep`."""
+        shared = {k: v for k, v in self.files.items() if not k.startswith((".git/", ".kedge/"))}
+        for name, pattern in _ENDS.items():
+            shared[name] = b" ".join(pattern.findall(self.files.get(name, b"")))
+        git = [line for line in self.git.splitlines() if not line.startswith("refs/kedge/")]
+        return State({}, shared, "\n".join(git), "")
 
     def explain(self, other: State) -> str:
         """Return the first differences to another state."""

@@ -12,6 +12,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -78,7 +79,7 @@ def _list_jobs(options: argparse.Namespace) -> Iterator[tuple[str, Job]]:
     commands = [one for one in every_command() if one.name.startswith(name)]
     cheap = [one for one in commands if not (one.costly and options.sample)]
     if "kills" in options.kinds:
-        for one in sorted(pick(cheap, 8), key=lambda one: not one.costly):
+        for one in sorted(pick(cheap, 8), key=lambda one: one.costly):
             most = 2 if options.sample else options.most
             most = most // 2 if one.costly else most
             points = [at] if at else []
@@ -97,7 +98,7 @@ def _list_jobs(options: argparse.Namespace) -> Iterator[tuple[str, Job]]:
     if "repository" in options.kinds:
         for number, trick in enumerate([at] if at else pick(repository.list_tricks(), 4)):
             every = [one.name for one in repository.commands()]
-            part = every if trick in repository.OTHERS else every[number % _SHARE :: _SHARE]
+            part = every if trick in repository.FOR_ALL else every[number % _SHARE :: _SHARE]
             names = [name] if name else pick(part, 4)
             yield f"trick {trick}", partial(repository.run_trick, name=trick, only=names)
     if "hooks" in options.kinds:
@@ -143,8 +144,9 @@ def _run(jobs: dict[str, Job], workers: int) -> list[Case]:
                 for number, done in enumerate(as_completed(running), 1):
                     cases += done.result()
                     _show_progress(number, len(running), cases)
-            except KeyboardInterrupt:
-                print("interrupted: what was tried until then", file=sys.stderr)
+            except (KeyboardInterrupt, BrokenProcessPool) as end:
+                stopped = f"stopped before the end: {type(end).__name__}"
+                cases.append(Case("tool", "", "", problems=[stopped]))
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in active_children():
                     process.kill()
