@@ -189,11 +189,10 @@ class Judging:
 
     def report(self, watched: Watched | None, error: Exception) -> None:
         """Record a guard error, without waiting for it."""
-        where = watched.project if watched is not None else self._own
         origin = watched.origin if watched is not None else Origin("", "unknown")
         with contextlib.suppress(RuntimeError):  # the process ends
             self._threads.submit(
-                sessions_of_agents.record_error, where, origin.agent, error, origin.session, _EVENT
+                sessions_of_agents.record_error, self._home, origin.agent, error, origin.session, _EVENT
             )
 
     async def _run(self, work: Callable[[], _T]) -> _T:
