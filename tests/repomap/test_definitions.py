@@ -144,6 +144,18 @@ def test_namespaces_come_after_what_is_in_them(text: str) -> None:
     assert order(text, read(CPP, "ship.cpp")) == ["moor", "port"]
 
 
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("def test_sail(): pass\ndef moor(): pass\n", ["moor", "test_sail"]),
+        ("def sail_test(): pass\ndef moor(): pass\n", ["moor", "sail_test"]),
+        ("def contest(): pass\ndef moor(): pass\n", ["contest", "moor"]),
+    ],
+)
+def test_without_a_text_tests_beside_the_code_come_after_it(code: str, names: list[str]) -> None:
+    assert order("", read(code)) == names
+
+
 def test_definitions_of_one_name_are_one_and_the_best_is_kept() -> None:
     code = (
         "class Pilot {\n  int guide(int ship) { return 1; }\n  int guide(int lamp, int x) {}\n}\n"
