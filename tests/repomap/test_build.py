@@ -203,7 +203,7 @@ def test_hostile_files(repo: Path, kedge: Kedge) -> None:
     (repo / ".gitmodules").write_text("[broken")
     ran = kedge("map", "--for", "fine new_line latin", "--tokens", "4000", "--output", "-")
     text = ran.out
-    assert "2 files whose names cannot be printed are left out" in ran.err
+    assert "2 files left out because of an unprintable name" in ran.err
     assert "odd/broken.py" in text
     assert "def fine()" in text
     assert "odd/large.py" not in text

@@ -117,7 +117,7 @@ def _build_map(
     problems = [*overview.structure.problems, *reader.failed.values()]
     if overview.unprintable:
         count = count_noun(overview.unprintable, "file")
-        problems.append(f"left out {count} whose name cannot be printed")
+        problems.append(f"{count} left out because of an unprintable name")
     return Map(data["text"], data, problems, tree.settled)
 
 
