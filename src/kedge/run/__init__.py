@@ -9,6 +9,11 @@ One iteration, in the order in which to read it:
 5. `proof`: what kedge finds out about the tree that the agent left.
 6. `decision`: what that comes to, as a pure function.
 
+Around it, against an agent that does what it must not: `turn_guard` compares the repository before
+and after each turn (`repository_guard`, `ref_guard`, `git_locks`). `check_definition`,
+`git_programs` and `hidden_files` say what a proof must not rest on; `git_objects` verifies what is
+committed.
+
 `run_state` holds what the steps share: options, limits, usage, the journal, the reason to stop.
 `parallel` runs tasks in work trees, each as a run of its own.
 """
