@@ -253,6 +253,20 @@ def test_a_branch_that_is_a_link_to_another_gets_no_commit(harness: RunHarness) 
     assert git(harness.root, "log", "--format=%s", "other") == "first\n"
 
 
+def test_a_commit_that_went_to_another_branch_is_taken_back(harness: RunHarness) -> None:
+    git(harness.root, "branch", "other")
+    hook = harness.root / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\ngit symbolic-ref HEAD refs/heads/other\n")
+    hook.chmod(0o755)
+    harness.task("Make it ok", "t1")
+    harness.plays(OK)
+    ran = harness.run("--attempts", "1", code=1)
+    assert "in the same moment" in ran.out
+    for name in ("main", "other"):
+        assert git(harness.root, "log", "--format=%s", name) == "first\n"
+    assert git(harness.root, "symbolic-ref", "--short", "HEAD") == "main\n"
+
+
 def test_a_branch_that_lost_its_commits_gets_no_other(harness: RunHarness) -> None:
     (harness.root / "more").write_text("more\n")
     git(harness.root, "add", ".")
@@ -379,6 +393,29 @@ def test_hooks_in_the_work_tree_are_out_of_scope(harness: RunHarness, evil: Path
     ran = harness.run("--attempts", "1", code=1)
     assert harness.outcomes("t1") == ["out-of-scope"]
     assert "hooks/pre-commit" in ran.out
+
+
+# Several agents in one repository
+
+
+def test_an_agent_plants_nothing_for_the_next_one(
+    harness: RunHarness, evil: Path, mark: Path
+) -> None:
+    harness.task("Make it ok", "t1")
+    harness.task("Make it two", "t2", "--depends", "t1", check="test -f two")
+    config = (harness.root / ".git" / "config").read_bytes()
+    plant = (
+        f"git config core.fsmonitor {evil}; cp {evil} $(git rev-parse --git-common-dir)/hooks/"
+        f"post-merge; echo 'x' >$(git rev-parse --git-common-dir)/../.kedge/constitution.md"
+    )
+    kill = "kill -9 $PPID $(ps -o ppid= -p $PPID)"
+    harness.plays({**OK, "run": [plant]}, {"write": {"two": "2\n"}, "run": [f"{plant}; {kill}"]})
+    harness.run("--worktree", code=None)
+    assert not mark.exists()
+    assert (harness.root / ".git" / "config").read_bytes() == config
+    assert not (harness.root / ".git" / "hooks" / "post-merge").exists()
+    assert not (harness.root / ".kedge" / "constitution.md").exists()
+    assert harness.state("t1") == "done"
 
 
 # Killed programs, and killed runs

@@ -193,6 +193,7 @@ class ParallelRun:
             before = Journal(worktree, record).usage
             arguments = [f"--resume={record.id}"]
         else:
+            self._put_back(task.id)  # the user's hooks and filters run in what follows
             dependencies = worktrees.list_dependencies(self._board().tasks(), task)
             worktree = worktrees.open_worktree(main, task.id, dependencies)
             for text in lifecycle.archive(worktree, task.id):  # an earlier run's; the work stays

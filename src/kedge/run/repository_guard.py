@@ -22,7 +22,7 @@ from kedge.host.guarded_files import Entry, Places
 from kedge.host.project import Project
 
 VARIABLE = "KEDGE_RUN_BASELINE"  # gives a run in a work tree what its parent noted
-_IN_KEDGE = ("config.toml", "constitution.md", "runloop.md", ".gitattributes")
+_IN_KEDGE = ("config.toml", "constitution.md", "runloop.md")
 _FRAMES = ("info", "objects", "objects/info", "hooks", "modules", "kedge")
 _FILES = (
     *("config", "config.worktree", "info/attributes", "info/exclude", "info/grafts"),

@@ -15,7 +15,7 @@ from kedge.host.redact import redact
 from kedge.host.text import clean, shorten
 from kedge.model.attempt import Outcome
 from kedge.model.task import Block, BlockType, Status, Task
-from kedge.run import agent_commits, agent_setup, commits, hidden_files, worktrees
+from kedge.run import agent_commits, agent_setup, commits, hidden_files, repository_guard, worktrees
 from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
 from kedge.run.options import IMPLEMENTER
@@ -87,6 +87,7 @@ class TaskWork:
         state.board().close(task.id, _clean_reason(done.reason))  # so that the commit records it
         summary = lifecycle.record_summary(project, task.id)
         try:
+            self._refuse_planted()
             records = commits.list_records(project, task.id)
             commit = commits.commit(
                 project, task, self._begin.head, proven, paths, records, done.reason, state.warn
@@ -105,6 +106,19 @@ class TaskWork:
         if commit:
             state.emit("commit", {"task": task.id, "commit": commit})
         return done
+
+    def _refuse_planted(self) -> None:
+        """Put back what an agent of another task, which shares the repository, did meanwhile."""
+        baseline = self._state.baseline
+        if baseline is None:
+            return
+        named = [one for one in self._task.scope_in if one.startswith(".kedge/")]
+        paths = [self._state.project.root / one for one in named]
+        report = repository_guard.check(
+            self._state.project, repository_guard.without(baseline, paths)
+        )
+        if report.refused:
+            raise GitError(f"{', '.join(report.refused)} changed", hint="git config --list")
 
     def _take_back_commits(self) -> None:
         """Put HEAD back to where the task began: what the agent committed is not done."""
