@@ -726,8 +726,8 @@ def test_a_broken_projects_file_does_not_weaken_a_hook(files: SettingsFiles) -> 
     write_setting(files.user, "drift.policy", "enforce")
     event: dict[str, Any] = {"session_id": "s", "cwd": str(files.root)}
     before = {**event, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "1"}
-    before["tool_input"] = {"command": "kedge config set drift.policy off"}
-    prompt = {**event, "hook_event_name": "UserPromptSubmit", "prompt": "Fix the lexer"}
+    before["tool_input"] = {"command": "rm db/schema.sql"}
+    prompt = {**event, "hook_event_name": "UserPromptSubmit", "prompt": "Don't touch db/schema.sql"}
     for text in ("[drift]\npolicy = 7\n", "[drift\n", '[drift]\npolicy = "of"\n', "\udcff"):
         files.project.write_bytes(text.encode("utf-8", "surrogateescape"))
         files.kedge("hook", "claude", input=json.dumps(prompt))

@@ -126,6 +126,7 @@ def test_error_codes_and_exit_codes_are_pinned() -> None:
         "LockTimeout": ("locked", 1),
         "BrokenSection": ("broken-section", 1),
         "SecretFound": ("secret", 1),
+        "NotApproved": ("not-approved", 1),
         "ProgramError": ("program", 1),
         "GitError": ("git", 1),
         "NoRepository": ("no-repository", 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +81,8 @@ def approve_program(edge: Edge, project: Project, wanted: RunOptions, *, typed: 
     if not typed:
         asking.require(edge, project, [item], trust=False)
     elif is_user(os.environ):
-        Approvals(project).approve([item])
+        with contextlib.suppress(KedgeError):  # `--resume` asks, where it could not be kept
+            Approvals(project).approve([item])
 
 
 def _find_usual_program(agent: str) -> tuple[str, ...]:
