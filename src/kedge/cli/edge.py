@@ -21,7 +21,6 @@ from kedge.cli.commands import root, usage_error
 from kedge.cli.plain import clean
 from kedge.errors import KedgeError, UsageError
 from kedge.host.project import Project
-from kedge.host.text import clean_direction
 
 if TYPE_CHECKING:
     from kedge.cli.progress import Progress
@@ -241,8 +240,7 @@ def write(text: str | bytes) -> None:
         stream.write(text if isinstance(text, str) else text.decode("utf-8", "backslashreplace"))
         return
     if isinstance(text, str):
-        shown = clean_direction(text) if stream.isatty() else text
-        text = shown.encode(stream.encoding, "backslashreplace")
+        text = text.encode(stream.encoding, "backslashreplace")
     try:
         stream.flush()
         left = memoryview(text)

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 
 _TURNS = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the direction of the text that follows
-_TURN = re.compile(f"[{_TURNS}]")
 _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNS}]")
 
 
 def clean(text: str) -> str:
     """Return the text with control characters escaped, so that data cannot control the terminal."""
     return _CONTROL.sub(_escape, text)
-
-
-def clean_direction(text: str) -> str:
-    """Return the text with only those characters escaped that make a terminal reorder letters."""
-    return _TURN.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
