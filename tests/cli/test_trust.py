@@ -332,7 +332,7 @@ def test_an_imported_check_is_not_approved(repo: Path, kedge: Kedge) -> None:
 
 
 def test_a_run_shows_what_it_runs_and_what_its_agent_may_use(repo: Path, clone: Kedge) -> None:
-    (repo / "Makefile").write_text("test:\n\ttrue\nlint:\n\ttrue\n")
+    (repo / "Makefile").write_text("test:\n\tpytest\nlint:\n\truff check .\n")
     ran = clone("run", "--task", "t", "--agent", "claude", "--command", "true", "--trust", code=1)
     assert f"checks: `{MARK}`" in ran.err
     assert "it may edit files here and run the checks, `make " in ran.err
@@ -381,7 +381,7 @@ def test_who_declines_what_only_the_agent_would_use_still_gets_a_run(
     repo: Path, clone: Kedge
 ) -> None:
     clone("task", "update", "t", "--check", MARK)
-    (repo / "Makefile").write_text("test:\n\ttrue\n")
+    (repo / "Makefile").write_text("test:\n\tpytest\n")
     run = ("run", "--task", "t", "--agent", "claude", "--command", "true")
     asked = on_terminal(repo, b"n\n", *run)
     assert "make test" in asked.stderr
