@@ -680,3 +680,18 @@ def test_a_killed_call_counts_as_an_iteration(harness: RunHarness) -> None:
     child.communicate(timeout=PATIENCE)
     harness.kedge("run", "--resume", code=1)
     assert len(agent.calls) == 1
+
+
+def test_the_agent_is_permitted_only_commands_that_the_user_approved(harness: RunHarness) -> None:
+    (harness.root / "Makefile").write_text("test:\n\tpytest\n")
+    git(harness.root, "add", ".")
+    git(harness.root, "commit", "-qm", "a target")
+    harness.task("Make it ok", "t1")
+    harness.task("Make it better", "t2", check="sh check.sh; true")
+    agent = harness.plays({"write": {"ok": "1"}}, {"write": {"ok": "2"}})
+    harness.run("--task", "t1")
+    harness.run("--task", "t2", "--trust")
+    first, second = (" ".join(call.argv) for call in agent.calls)
+    assert "sh check.sh" in first
+    assert "make test" not in first
+    assert "make test" in second
