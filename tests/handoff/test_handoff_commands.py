@@ -213,3 +213,19 @@ def test_an_imported_log_can_name_its_command(handed_over: Path, kedge: Kedge) -
     )
     assert named.data["command"] == "pytest -q"
     assert kedge(*record, "--command", "pytest -q", code=2).err
+
+
+# Leftovers
+
+
+def test_a_ref_lock_that_a_killed_git_left_does_not_stop_the_next_snapshot(
+    handed_over: Path, kedge: Kedge
+) -> None:
+    refs = handed_over / ".git" / "refs" / "kedge"
+    (ref,) = [path for path in refs.rglob("implementer*") if path.is_file()]
+    lock = ref.with_name(f"{ref.name}.lock")
+    lock.touch()
+    kedge("context", "begin", "t", "--agent", "implementer", code=None)
+    (handed_over / "src" / "a").write_text("c\n")
+    kedge("context", "snapshot", "t", "--agent", "implementer")
+    assert not lock.exists()

@@ -885,3 +885,52 @@ def test_a_program_that_is_started_does_not_inherit_the_lock(tmp_path: Path) -> 
     finally:
         child.send_signal(signal.SIGKILL)
         child.wait()
+
+
+def has_attributes(directory: Path) -> bool:
+    probe = directory / "probe"
+    probe.touch()
+    try:
+        os.setxattr(probe, "user.kedge", b"1")
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def test_a_replaced_file_keeps_its_extended_attributes(tmp_path: Path) -> None:
+    if not has_attributes(tmp_path):
+        pytest.skip("no extended attributes here")
+    target = tmp_path / "AGENTS.md"
+    target.write_bytes(b"old")
+    os.setxattr(target, "user.author", b"Tess")
+    files.write_atomic(target, b"new")
+    assert os.getxattr(target, "user.author") == b"Tess"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_replaced_file_keeps_its_owner(tmp_path: Path) -> None:
+    target = tmp_path / "AGENTS.md"
+    target.write_bytes(b"old")
+    os.chown(target, 1234, 2345)
+    target.chmod(0o640)
+    files.write_atomic(target, b"new")
+    status = target.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (1234, 2345, 0o640)
+
+
+def test_a_file_that_was_saved_meanwhile_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "AGENTS.md"
+    target.write_bytes(b"old")
+    real = os.fsync
+
+    def save(fd: int) -> None:  # the user saves while kedge's bytes go to the disk
+        target.write_bytes(b"saved by the user")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", save)
+    with pytest.raises(FileError, match="somebody else"):
+        files.replace_atomic(target, b"old", b"new")
+    assert target.read_bytes() == b"saved by the user"
+    assert [path.name for path in tmp_path.iterdir()] == ["AGENTS.md"]

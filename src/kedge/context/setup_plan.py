@@ -226,7 +226,7 @@ def apply(project: Project, plan: SetupPlan) -> list[str]:
             path.unlink(missing_ok=True)
             _prune(project, change.path)
         else:
-            files.write_atomic(path, change.after)
+            files.replace_atomic(path, change.before, change.after)
     _update_exclude(project, plan)
     return saved
 

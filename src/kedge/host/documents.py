@@ -68,19 +68,21 @@ def write_all(root: Path, changes: Iterable[tuple[Path, bytes | None, bytes]]) -
     """
     from kedge.host import own_edits  # hooks read documents and never write one
 
-    touched: list[tuple[Path, bytes | None]] = []
+    touched: list[tuple[Path, bytes | None, bytes]] = []
     try:
         for path, old, new in changes:
-            touched.append((path, old))
+            touched.append((path, old, new))
             own_edits.note(
                 root, [(path, old, new)]
             )  # before, so that no reader sees it unexplained
-            files.write_atomic(path, new)
+            files.replace_atomic(path, old, new)
     except BaseException:
-        for path, old in reversed(touched):
+        for path, old, new in reversed(touched):
             with contextlib.suppress(FileError, OSError):
+                if old == new or files.read_bytes(path) != new:
+                    continue  # not written, or saved by somebody else since
                 if old is None:
                     path.unlink(missing_ok=True)
-                elif files.read_bytes(path) != old:
+                else:
                     files.write_atomic(path, old)
         raise

@@ -55,18 +55,41 @@ def write_atomic(
 ) -> None:
     """Replace the file's content so that a reader, or a crash, sees the old bytes or the new ones.
 
-    An existing file keeps its mode; a symbolic link stays and its target is replaced. A missing
-    parent directory is created. A killed writer leaves a temporary file beside the target, or in
-    `staging`, a directory of the same file system.
+    An existing file keeps its mode, owner and extended attributes; a symbolic link stays and its
+    target is replaced. A missing parent directory is created. A killed writer leaves a temporary
+    file beside the target, or in `staging`, a directory of the same file system.
     """
+    _replace(path, data, mode, staging, None)
+
+
+def replace_atomic(path: Path, before: bytes | None, data: bytes) -> None:
+    """Like `write_atomic`, but raise FileError if the file is not `before` (None: missing) any
+    more, as when somebody saved it meanwhile."""
+    _replace(path, data, None, None, (before,))
+
+
+def _replace(
+    path: Path,
+    data: bytes,
+    mode: int | None,
+    staging: Path | None,
+    before: tuple[bytes | None] | None,
+) -> None:
     try:
         target = _target(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         with _stage(target, staging or target.parent) as (fd, staged):
+            _copy_owner(target, fd)
             os.fchmod(fd, _mode_for(target) if mode is None else mode)
+            _copy_attributes(target, fd)
             os.ftruncate(fd, 0)
             _write(fd, data)
             os.fsync(fd)
+            if before is not None and read_bytes(target) != before[0]:
+                raise FileError(
+                    f"{path} was saved by somebody else meanwhile; kedge did not touch it",
+                    hint="run the command again",
+                )
             staged.replace(target)
         sync_directory(target.parent)
     except OSError as error:
@@ -198,6 +221,29 @@ def _mode_for(target: Path) -> int:
         mask = os.umask(0o077)  # strict, in case another thread creates a file just then
         os.umask(mask)
         return 0o666 & ~mask
+
+
+def _copy_owner(target: Path, fd: int) -> None:
+    """Give the file the target's owner and group, as far as this user may."""
+    with contextlib.suppress(FileNotFoundError):
+        wanted, own = target.stat(), os.fstat(fd)
+        for owner, group in ((wanted.st_uid, -1), (-1, wanted.st_gid)):
+            if owner not in (-1, own.st_uid) or group not in (-1, own.st_gid):
+                with contextlib.suppress(PermissionError):
+                    os.fchown(fd, owner, group)
+
+
+def _copy_attributes(target: Path, fd: int) -> None:
+    """Give the file the target's extended attributes, such as access lists, where there are any."""
+    if not hasattr(os, "listxattr"):  # not on macOS
+        return
+    try:
+        names = os.listxattr(target)
+    except OSError:  # no file yet, or a file system without attributes
+        return
+    for name in names:
+        with contextlib.suppress(OSError):  # some belong to the system
+            os.setxattr(fd, name, os.getxattr(target, name))
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -1,8 +1,9 @@
 """Writing refs below `refs/kedge/`, so that a kill in between leaves no lock behind for good.
 
 git locks a ref with a file beside it, and to delete one also `packed-refs`. A git that is killed
-leaves these files, and the user's git then refuses to work. So kedge notes what it is about to
-write; whoever finds such a note of a process that has ended removes the locks that it left.
+leaves these files, and the user's git then refuses to work. A lock that stays on one of kedge's own
+refs is left over, since kedge's writers take turns. `packed-refs` is also the user's: kedge notes
+what it is about to write, and only after such a note was left a lock on `packed-refs` is removed.
 """
 
 from __future__ import annotations
@@ -41,27 +42,37 @@ def _transact(repo: git.Repo, refs: Sequence[str], lines: str) -> None:
         raise FileError(f"{home} is a link", hint="remove the link")
     note = home / "refs" / "pending"
     with files.lock(home / "refs" / "refs.lock"):
+        _remove_locks(repo, [*refs, *_read_note(note)])
         if note.exists():
-            _remove_locks(repo, note)
+            _remove_packed_lock(repo, note)
         files.write_atomic(note, json.dumps(list(refs)).encode())
         repo.git(*_QUIET, "update-ref", "--stdin", input=lines.encode())
         note.unlink(missing_ok=True)
 
 
-def _remove_locks(repo: git.Repo, note: Path) -> None:
-    """Remove the locks that a killed git left: those of kedge's own refs, and the one of
-    `packed-refs` if it is not older than the note."""
+def _read_note(note: Path) -> list[str]:
+    """Return the refs that somebody was about to write, and did not finish."""
     try:
-        refs = json.loads(files.read_bytes(note) or b"[]")
+        noted = json.loads(files.read_bytes(note) or b"[]")
     except ValueError:
-        refs = []
-    begin = note.stat().st_mtime_ns
-    names = [ref for ref in refs if isinstance(ref, str) and ref.startswith(_PREFIX)]
-    for name in (*names, _PACKED):
-        path = repo.common_dir / f"{name}.lock"
+        return []
+    return [ref for ref in noted if isinstance(ref, str) and ref.startswith(_PREFIX)]
+
+
+def _remove_locks(repo: git.Repo, refs: Sequence[str]) -> None:
+    for ref in dict.fromkeys(refs):
+        path = repo.common_dir / f"{ref}.lock"
         before = _stamp(path)
-        if before is not None and before[1] >= begin and _is_left(path, before):
+        if before is not None and _is_left(path, before):
             path.unlink(missing_ok=True)
+
+
+def _remove_packed_lock(repo: git.Repo, note: Path) -> None:
+    """Remove the lock of `packed-refs` if it is not older than the note."""
+    path = repo.common_dir / f"{_PACKED}.lock"
+    before = _stamp(path)
+    if before is not None and before[1] >= note.stat().st_mtime_ns and _is_left(path, before):
+        path.unlink(missing_ok=True)
 
 
 def _is_left(path: Path, before: tuple[int, int]) -> bool:
