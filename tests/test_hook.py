@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import git, wait_for_aside
+from support import Kedge, git, wait_for_aside
 
 from kedge import hook
 from kedge.agents.settings import claude, codex
@@ -277,6 +278,19 @@ def test_a_data_directory_that_is_a_link_is_refused(watched: Path, tmp_path: Pat
     ran = run(make_event(watched), watched)
     assert (ran.returncode, ran.stdout) == (0, b"")
     assert b"kedge is a link" in ran.stderr
+
+
+def test_a_session_gets_its_anchor_where_kedge_cannot_write(repo: Path, kedge: Kedge) -> None:
+    git(repo, "commit", "-qm", "first", "--allow-empty")
+    kedge("task", "add", "Sail", "--id", "t", "--description", "d", "--accept", "the sail is set")
+    home = repo / ".git" / "kedge"
+    if home.exists():
+        shutil.rmtree(home)
+    home.touch()  # root may write into any directory, and into no file
+    event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": str(repo)}
+    ran = run({**event, "source": "startup"}, repo, KEDGE_TASK="t")
+    answer = json.loads(ran.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "the sail is set" in answer
 
 
 # Errors

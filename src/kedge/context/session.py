@@ -52,7 +52,11 @@ def start(
 
     Without a task, only a compaction needs one: the managed section says how to find a task.
     """
-    _record_heartbeat(project, agent, session, source)
+    try:
+        _record_heartbeat(project, agent, session, source)
+    except KedgeError as error:  # the agent needs its anchor all the same
+        with contextlib.suppress(KedgeError):
+            record_error(project.home(), agent, error, session)
     settings = config.load(project).settings
     if not settings.anchor.enabled:
         return ""
