@@ -59,7 +59,7 @@ _PLACES: tuple[tuple[str, str, str, Callable[[str], bool]], ...] = (
     ("url-signature", "sig=", r"(?i)sig=([\w%+/.~-]{20,}=*)", is_random),
     ("url-signature", "signature=", r"(?i)signature=([\w%+/.~-]{20,}=*)", is_random),
     ("url-code", "code=", r"(?i)(?<=[?&])code=([\w%+/.~-]{20,})", is_random),
-    ("webhook", "webhook", r"(?i)webhook[\w.]*/([\w./@-]{30,})", _has_random_part),
+    ("webhook", "webhook", r"(?i)webhook[\w.]{0,40}/([\w./@-]{30,})", _has_random_part),
     ("netrc-password", "machine ", _NETRC, is_real),
     ("pgpass-password", ":5432:", r":5432:[^\s:]+:[^\s:]+:([^\s:]+)$", _is_password),
     ("curl-password", "curl", _CURL, is_real),
