@@ -104,14 +104,15 @@ class Judging:
     ) -> Opened:
         """Tell the watch what a request says, and add the corrections that are due to it.
 
-        Only a request with results of calls waits for the watch.
+        Only a request with results of calls waits for the watch, where it may be corrected.
         """
         remembered = self._remember(watched)
         subagent = watched.origin.subagent
         taking = asyncio.create_task(self._take_in_turn(watched, remembered, said))
         self._tasks.add(taking)
         taking.add_done_callback(self._tasks.discard)
-        if said.results:  # about which there may be something to say at once
+        speaks = remembered.policy in (ADVISE, ENFORCE)
+        if said.results and speaks:  # about which there may be something to say at once
             done, _ = await asyncio.wait([taking], timeout=REQUEST_SECONDS)
             if not done:
                 late = f"a request was sent on after {REQUEST_SECONDS:g} s without a correction"
@@ -122,7 +123,8 @@ class Judging:
         texts = remembered.due.pop(subagent, [])
         if texts and said.place is not None:
             corrections.append((said.place, "\n\n".join(texts)))
-        return Opened(remembered.policy in (ADVISE, ENFORCE), self._add(watched, body, entries))
+        holds = remembered.policy in (ADVISE, ENFORCE)
+        return Opened(holds, self._add(watched, body, entries))
 
     def _add(self, watched: Watched, body: bytes, entries: Sequence[Entry]) -> bytes:
         """Return the request with the corrections of the turn, each at its place."""
