@@ -129,6 +129,11 @@ def test_titles_and_compactions_are_asides(body: dict[str, Any]) -> None:
     assert not origin({}, messages=[{"role": "user", "content": "Fix it"}]).aside
 
 
+def test_what_codex_compacts_with_is_an_aside() -> None:
+    assert origin({"session-id": "s", "x-openai-subagent": "compact"}, "responses").aside
+    assert not origin({"session-id": "s", "x-openai-subagent": "review"}, "responses").aside
+
+
 def test_tools_in_the_conversation_are_tools() -> None:
     more = {"type": "additional_tools", "role": "developer", "tools": TOOLS}
     said = {"role": "user", "content": "Fix it"}
@@ -380,3 +385,17 @@ def test_a_call_of_gemini_has_the_same_id_in_its_answer_and_in_the_next_request(
 
 def test_ids_are_bounded() -> None:
     assert len(origin({"x-claude-code-session-id": "s" * 1000}).session) == routes._LONGEST
+
+
+@pytest.mark.parametrize("api", ["messages", "responses"])
+def test_a_correction_keeps_to_its_call_when_what_is_before_is_cut(api: str) -> None:
+    place = summarise(read_entries(api, JsonObject(BODIES[api]))).place
+    assert place is not None
+    shorter = copy.deepcopy(BODIES[api])
+    key = "messages" if api == "messages" else "input"
+    del shorter[key][0]
+    shorter[key].append({"role": "assistant", "content": "x"})
+    changed = splice(api, shorter, (place, "one"))
+    assert changed is not None
+    (at,) = [at for at, item in enumerate(json.loads(changed)[key]) if "one" in json.dumps(item)]
+    assert at == len(shorter[key]) - (2 if api == "messages" else 1)

@@ -23,7 +23,7 @@ from kedge.proxy.child import Child
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] CMD...")
 def command(edge: Edge, words: tuple[str, ...]) -> Reply:
-    """Start a program whose requests to its model go through kedge serve."""
+    """Start an agent whose requests go through kedge serve."""
     project = edge.project()
     state = service.find_running(project.home())
     started = Child(words, os.environ)

@@ -49,7 +49,7 @@ def command(
     status: bool,
     stop: bool,
 ) -> Reply:
-    """Judge agents' tool calls before they run, from between them and their model."""
+    """Judge agents' tool calls before they run, between them and their model."""
     project = edge.project()
     if status and stop:
         raise UsageError("--status cannot be combined with --stop", hint="give one of them")
