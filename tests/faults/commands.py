@@ -107,7 +107,7 @@ def blocked(world: World) -> None:
 
 def importable(world: World) -> None:
     with_task(world)
-    world.write("list.md", "# Plan\n\n- [ ] Splice the rope\n- [ ] Paint the hull\n")
+    world.write("list.md", "# Plan\n\n- [ ] d-1: Splice the rope\n- [ ] d-2: Paint the hull\n")
 
 
 def frozen(world: World) -> None:

@@ -31,7 +31,7 @@ _VARIES = (
 # Private to kedge or git, and compared by what they mean instead of their bytes.
 _OPAQUE = re.compile(
     r"^\.git/(objects|index$|logs|ORIG_HEAD|refs|packed-refs|worktrees|COMMIT_EDITMSG|gc\.|info/)"
-    r"|^\.git/kedge/(kedge\.db|snapshots/|refs/|logs/|.*\.lock$)"
+    r"|^\.git/kedge/(kedge\.db|snapshots/|refs/|logs/|backups/\..*\.kedge-new$|.*\.lock$)"
     r"|^(\.kedge|home/\.config/kedge)/(locks/|context/\.gitignore|worktrees/\.gitignore)"
     r"|^\.kedge/runs/.*/(lock|pid)$|^\.beads/.*sqlite"
 )
