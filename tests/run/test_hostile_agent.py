@@ -227,7 +227,9 @@ def test_a_forged_context_proves_nothing(harness: RunHarness) -> None:
     script = harness.scratch / "forge.py"
     script.write_text(FORGE.replace("SOURCE", repr(source)))
     harness.plays({"write": {"no": "1"}, "run": [f"{sys.executable} {script}"]})
-    harness.run("--attempts", "1", code=1)
+    ran = harness.run("--attempts", "1", code=1)
+    assert "put back what the agent changed: the context of t1" in ran.err
+    assert "running `true`" not in ran.err
     assert harness.state("t1") != "done"
     assert harness.log() == ["first"]
 
@@ -441,6 +443,9 @@ def test_a_lock_of_a_living_git_stays(harness: RunHarness) -> None:
     os.mkfifo(fifo)
     harness.plays({**OK, "run": ["while ! test -f .git/go; do sleep 0.05; done"]})
     process = harness.start()
+    agent = harness.agent
+    assert agent is not None
+    wait_until(lambda: agent.calls)  # in the agent's turn, and not before it
     words = f"exec git update-index --index-info <{fifo}"
     mine = subprocess.Popen(["sh", "-c", words], cwd=harness.root)
     with fifo.open("w"):
