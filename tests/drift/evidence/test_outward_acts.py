@@ -100,7 +100,7 @@ def find(command: str, memory: SessionMemory, tree: Tree | None = None) -> tuple
         ("git checkout .", "discards changes", 6, "revert it"),
         ("git restore .", "discards changes", 6, "discard it"),
         ("git switch -f main", "discards changes", 5, "switch branches"),
-        ("git stash drop", "discards changes", 6, "drop the stash"),
+        ("git stash drop", "throws work away", 4, "drop the stash"),
         ("git branch -D x", "discards changes", 7, "delete the branch"),
         ("rm -rf src/engine", "deletes a folder", 4, "remove it"),
         ("rm 'src/*.py'", "deletes", 7, "delete the sources"),

@@ -225,6 +225,23 @@ def test_what_cannot_be_undone_is_asked_about_before_it_runs(agent: Agent) -> No
     assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("kubectl -n live delete ns shop", "kubectl delete ns -n live shop"),
+        ("terraform destroy -auto-approve", "terraform destroy -auto-approve"),
+        ("psql shop -c 'drop table orders'", "psql drop table"),
+        ("redis-cli flushall", "redis-cli flushall"),
+        ("git stash clear", "git stash clear"),
+    ],
+)
+def test_a_question_names_the_act_in_plain_words(agent: Agent, command: str, shown: str) -> None:
+    agent.says(GOAL)
+    asked = agent.before("Bash", {"command": command})["hookSpecificOutput"]
+    assert asked["permissionDecision"] == "ask"
+    assert f": {shown}" in asked["permissionDecisionReason"]
+
+
 # The words for each reader, and the user's answer
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kedge.drift.shell.effects import VcsCommand
 
 # git commands that discard something, and the score of each when nobody asked for it
-DISCARDS = {"reset": 4, "clean": 4, "checkout": 6, "restore": 6, "switch": 5, "stash": 6,
+DISCARDS = {"reset": 4, "clean": 4, "checkout": 6, "restore": 6, "switch": 5, "stash": 4,
             "branch": 7, "tag": 7, "pull": 6, "worktree": 6}  # fmt: skip
 _LOOKED_UP = ("reset", "clean", "checkout", "restore", "switch")
 _WORDS = {  # words that ask for one of them

@@ -74,9 +74,9 @@ def read_cloud(call: ProgramCall) -> None:
     quiet = options.any("--help", "--version", "--dry-run", "--dryrun", "-h")
     deploys = call.name in ("vercel", "netlify") and options.any("--prod", "--production")
     if (verbs and not looks and not quiet) or deploys:
-        verb = " ".join([call.name, *words[:2]])
         thrown = any(word in _DESTROYS for word in verbs)
-        call.add_vcs(verb, call.words[:20], thrown, outward=True)
+        rest = [word for word in call.words[:20] if word not in words[:2]]
+        call.add_vcs(" ".join([call.name, *words[:2]]), rest, thrown, outward=True)
 
 
 def read_twine(call: ProgramCall) -> None:

@@ -142,13 +142,13 @@ def read_database(call: ProgramCall) -> None:
     (call.write if change else call.read)(*files)
     if call.name == "redis-cli":
         if _FLUSHES.search(text):
-            call.add_vcs("redis-cli flush", call.words, destructive=True)
+            call.add_vcs("redis-cli", call.words, destructive=True)
         return
     drop = _DROPS.search(text)
     if drop or change:
-        verb = (drop or change)[0].split("(")[0].split()[0].lower()  # type: ignore[index]
-        shown = [" ".join(drop[0].split())] if drop else []
-        call.add_vcs(f"{call.name} {verb}", shown, destructive=drop is not None, paths=files)
+        verb, *shown = (drop or change)[0].split("(")[0].split()  # type: ignore[index]
+        drops = drop is not None
+        call.add_vcs(f"{call.name} {verb.lower()}", shown, destructive=drops, paths=files)
 
 
 def read_database_tool(call: ProgramCall) -> None:
