@@ -165,7 +165,10 @@ def test_a_tool_that_opens_a_pull_request_counts_as_the_command(agent: Agent) ->
 def test_only_output_of_a_build_may_be_written_in_a_read_only_session(agent: Agent) -> None:
     agent.tell("UserPromptSubmit", prompt="Only look at the code. Don't change any files.")
     assert agent.ask("Write", {"file_path": "build/new.py", "content": "x"})
-    assert agent.ask("Write", {"file_path": "dist/new.js", "content": "x"}) == ""
+    assert agent.ask("Bash", {"command": "npx esbuild src/a.js --outfile=dist/new.js"}) == ""
+    assert agent.ask("Bash", {"command": "cp src/a.js dist/new.js"}) == ""
+    assert agent.ask("Write", {"file_path": "dist/new.js", "content": "x"})
+    assert agent.ask("Write", {"file_path": "src/build/new.py", "content": "x"})
     assert agent.ask("Write", {"file_path": "src/new.py", "content": "x"})
 
 

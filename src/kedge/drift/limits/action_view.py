@@ -88,10 +88,15 @@ class ActionView:
         return view
 
     def is_output(self, path: str) -> bool:
-        """True if a build wrote the path: it is in an output folder that git does not track."""
+        """True if a build wrote the path: it is in an output folder that git does not track.
+
+        What a tool edits in a folder that may hold sources as well is not the output of a build.
+        """
         parts = path.split("/")
         if not _BUILD_OUTPUT.isdisjoint(parts):
             return True
+        if not self.command:
+            return False
         at = next((at for at, part in enumerate(parts[:-1]) if part in _MAYBE_OUTPUT), None)
         if at is None or self._is_tracked is None:
             return False
