@@ -14,9 +14,11 @@ from support import git
 from kedge.drift import expected_scope
 from kedge.drift.code_map import MapSource, StoredMap
 from kedge.drift.engine import Session
+from kedge.drift.evidence.distance import measure
 from kedge.host import project
 from kedge.repomap.neighbours import Neighbours
 from kedge.store import sessions
+from kedge.text.words import weigh_terms
 
 GOALS = (GOAL, "Draw the axis of the pie charts", "Rename `BarChart` in src/app.py")
 PATHS = (*FILES, "src/auth/new.py", "src/charts/svg/new.py", "other/new.py", "new.py")
@@ -50,6 +52,8 @@ def test_the_same_goals_give_the_same_answers_in_hooks_and_for_past_sessions(
         stored = open_stored(recorded)
         assert stored.leaders == past.leaders
         assert stored.lacks == past.lacks == ()
+        assert stored.terms == past.terms
+        assert set(weigh_terms(goal)) <= set(past.terms)
         for path in PATHS:
             assert stored.relevance(path) == past.relevance(path), path
             assert dict.fromkeys(stored.near(path)) == dict.fromkeys(past.near(path)), path
@@ -58,10 +62,27 @@ def test_the_same_goals_give_the_same_answers_in_hooks_and_for_past_sessions(
     assert list(past.near("src/charts/pie.py")) == ["src/charts/bar.py"]
 
 
+def test_common_words_of_a_short_request_are_met(source: MapSource) -> None:
+    """Words such as "update" say nothing in general, but this request consists of them."""
+
+    def play(text: str) -> float:
+        session = Session(code_map=source.open_session())
+        session.prompt("Update the list of the tide tables in two steps")
+        for number in range(2):
+            given = {"file_path": f"src/charts/{number}.py", "content": text}
+            session.action(f"a{number}", "Write", given)
+        found = measure(session.memory, (), ("src/charts/1.py",), session.code_map).goal
+        assert found is not None
+        return dict(found.terms)["share of its terms met"]
+
+    assert play("def update_list(steps): ...\n") < 0 < play("def other(): ...\n")
+
+
 def test_a_stored_map_ranks_nothing(recorded: Recorded, source: MapSource) -> None:
     stored = open_stored(recorded)
     stored.expect(GOAL)
     assert stored.leaders == []
+    assert stored.terms == {}
     assert stored.relevance("src/auth/token.py") is None
     assert list(stored.near("src/charts/pie.py")) == ["src/charts/bar.py"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -266,6 +267,7 @@ class Joined:
 
     lacks = ("history",)
     leaders: tuple[str, ...] = ()
+    terms: Mapping[str, float] = {}
 
     def expect(self, goal: str) -> None:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -187,6 +188,7 @@ class Graph:
 
     lacks: tuple[str, ...] = ()
     leaders: tuple[str, ...] = ()
+    terms: Mapping[str, float] = {}
 
     def __init__(self, near: dict[str, set[str]], relevance: float | None = None) -> None:
         self.neighbours = near

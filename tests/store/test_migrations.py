@@ -27,6 +27,7 @@ ADDED = {
     "limit_records": "0fc36e7909d658a9",
     "unread_messages": "d9f6dc7894cb1a75",
     "session_process": "301f7b5102c1d10f",
+    "goal_terms": "000d4dbbb35e6694",
 }
 # A row for a table of each step.
 ROWS = {
@@ -38,13 +39,20 @@ ROWS = {
     ),
     "map_neighbours": "INSERT INTO map_near VALUES (1, x'01', x'02')",
     "limits": "INSERT INTO charter VALUES ('s1', 1, '2026', 'said', 'goal', '[]', '[]')",
-    "expected_scope": "INSERT INTO session_scope VALUES ('s1', 'goal', 'a.py\t100')",
+    "expected_scope": (
+        "INSERT INTO session_scope (session, goal, files) VALUES ('s1', 'goal', 'a.py\t100')"
+    ),
     "bindings": "INSERT INTO claim VALUES ('k1', '/p', 'ada', '2026')",
     "limit_records": "INSERT INTO session_limit VALUES (1, 's1', 'a1', '{}', '2026', NULL)",
     "unread_messages": (
         "INSERT INTO session (id, agent, project, policy, started_at, checked_at, unread, turn)"
         " VALUES ('s2', 'claude', '/p', 'advise', '2026', '2026', '[]', 2)"
     ),
+    "session_process": (
+        "INSERT INTO session (id, agent, project, policy, started_at, checked_at, process)"
+        " VALUES ('s3', 'claude', '/p', 'advise', '2026', '2026', '1 2')"
+    ),
+    "goal_terms": "INSERT INTO session_scope VALUES ('s2', 'goal', 'a.py\t100', 'clock\t2500')",
 }
 
 

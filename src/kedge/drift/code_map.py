@@ -7,7 +7,7 @@ from kedge.drift import expected_scope
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from kedge.host.project import Project
     from kedge.repomap.neighbours import Neighbours
@@ -30,6 +30,10 @@ class StoredMap:
     @property
     def leaders(self) -> Collection[str]:
         return self._load().leaders
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        return self._load().terms
 
     def expect(self, goal: str) -> None:
         """Do nothing: the files are ranked aside."""
@@ -66,8 +70,13 @@ class RankedMap:
     def leaders(self) -> Collection[str]:
         return self._scope.leaders
 
+    @property
+    def terms(self) -> Mapping[str, float]:
+        return self._scope.terms
+
     def expect(self, goal: str) -> None:
-        self._scope = self._scope.merge(self._ranker.find_relevance(goal))
+        ranker = self._ranker
+        self._scope = self._scope.merge(ranker.find_relevance(goal), ranker.weigh_terms(goal))
 
     def has_path(self, path: str) -> bool:
         return path.rstrip("/") in self._ranker.known_paths

@@ -1,4 +1,4 @@
-"""The files that the map expects for a session's goals, each with its relevance.
+"""The files that the map expects for a session's goals, and how much each term of a goal says.
 
 The ranking takes longer than a hook may, so it is made aside, kept with the session, and read by
 the hooks that follow.
@@ -15,14 +15,19 @@ if TYPE_CHECKING:
 
 _MOST = 4_000  # files that are kept
 _LEADERS = 10
+_TERMS = 200  # that are kept
 _UNIT = 1_000  # relevance is kept as an integer
 
 
 class ExpectedScope:
-    """The relevance of files, as text: `path<tab>relevance`, the most relevant file first."""
+    """The relevance of files, as text: `path<tab>relevance`, the most relevant file first.
 
-    def __init__(self, text: str = "") -> None:
+    `terms` are those of the goals, each with its weight: one that is rare in the project says more.
+    """
+
+    def __init__(self, text: str = "", terms: Mapping[str, float] | None = None) -> None:
         self.text = text
+        self.terms = terms or {}
 
     @property
     def leaders(self) -> list[str]:
@@ -45,14 +50,18 @@ class ExpectedScope:
             folder = folder.rpartition("/")[0]
         return sum(found) / len(found) if found else None
 
-    def merge(self, relevance: Mapping[str, float]) -> ExpectedScope:
+    def merge(
+        self, relevance: Mapping[str, float], terms: Mapping[str, float] | None = None
+    ) -> ExpectedScope:
         """Return the scope with another goal's: a file counts as what it is to either."""
         known = {path: round(value * _UNIT) for path, value in relevance.items()}
         for line in self.text.splitlines():
             path, _, value = line.partition("\t")
             known[path] = max(int(value), known.get(path, -_UNIT))
         best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:_MOST]
-        return ExpectedScope("\n".join(f"{path}\t{value}" for path, value in best))
+        text = "\n".join(f"{path}\t{value}" for path, value in best)
+        weights = {term: round(weight * _UNIT) / _UNIT for term, weight in (terms or {}).items()}
+        return ExpectedScope(text, dict([*self.terms.items(), *weights.items()][-_TERMS:]))
 
     def _find(self, start: str, *, below: bool = False) -> list[float]:
         """Return the relevance of the files with this path, or of those in this directory."""
@@ -74,8 +83,10 @@ class ExpectedScope:
 
 def load(db: sqlite3.Connection, session: str) -> ExpectedScope:
     """Return what was kept for a session."""
-    row = db.execute("SELECT files FROM session_scope WHERE session = ?", (session,)).fetchone()
-    return ExpectedScope(row[0] if row else "")
+    query = "SELECT files, terms FROM session_scope WHERE session = ?"
+    files, terms = db.execute(query, (session,)).fetchone() or ("", "")
+    weights = (line.partition("\t") for line in terms.splitlines())
+    return ExpectedScope(files, {term: int(value) / _UNIT for term, _, value in weights})
 
 
 def save(project: Project, session: str) -> None:
@@ -97,7 +108,10 @@ def save(project: Project, session: str) -> None:
     if row is None or not row["goal"] or row["goal"] in ranked:
         return
     with closing(Cache(project.home())) as cache:
-        relevance = open_ranker(project, cache).find_relevance(row["goal"])
-    values = (session, row["goal"], known.merge(relevance).text)
+        ranker = open_ranker(project, cache)
+        goal = row["goal"]
+        scope = known.merge(ranker.find_relevance(goal), ranker.weigh_terms(goal))
+    terms = "\n".join(f"{term}\t{round(weight * _UNIT)}" for term, weight in scope.terms.items())
+    values = (session, goal, scope.text, terms)
     with closing(sqlite.connect(project.home())[0]) as db:
-        db.execute("INSERT OR REPLACE INTO session_scope VALUES (?, ?, ?)", values)
+        db.execute("INSERT OR REPLACE INTO session_scope VALUES (?, ?, ?, ?)", values)

@@ -18,6 +18,7 @@ from kedge.drift.evidence.memory import (
     record_course,
 )
 from kedge.host.record import NamedTuple
+from kedge.text.words import weigh_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def judge(
     working tree then.
     """
     files = find_changed_files(action)
-    about = find_action_terms(action, charter.named)
+    terms = weigh_terms(charter.goal) if distance.find_shortness(memory) else ()
+    about = find_action_terms(action, charter.named, terms)
     relevance = distance.find_relevance(files, code_map)
     after = record_action(memory, action, about, relevance)
     before, memory = memory, own_work.record_action(after, memory, action, exists, code_map)

@@ -144,6 +144,11 @@ def session_process(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE session ADD COLUMN process TEXT NOT NULL DEFAULT ''")
 
 
+def goal_terms(db: sqlite3.Connection) -> None:
+    """The terms of a session's goals, each with its weight, beside the files expected for them."""
+    db.execute("ALTER TABLE session_scope ADD COLUMN terms TEXT NOT NULL DEFAULT ''")
+
+
 STEPS: tuple[Step, ...] = (
     map_cache,
     anchors,
@@ -155,6 +160,7 @@ STEPS: tuple[Step, ...] = (
     limit_records,
     unread_messages,
     session_process,
+    goal_terms,
 )
 
 

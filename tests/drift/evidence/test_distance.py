@@ -61,7 +61,9 @@ class Chart:
         relevance: Mapping[str, float] | None = None,
         near: Mapping[str, Collection[str]] | None = None,
         leaders: Collection[str] = (),
+        terms: Mapping[str, float] | None = None,
     ) -> None:
+        self.terms = terms or {}
         self.known = relevance or {}
         self.neighbours = near or {}
         self.leaders = leaders
@@ -127,6 +129,25 @@ def test_files_whose_names_are_words_of_the_request_lower_the_odds() -> None:
         return find_goal(make_memory(titles=dict.fromkeys(WORDS[:count]))).total
 
     assert measure_titles(0) - measure_titles(3) == pytest.approx(1.5 * log1p(3))
+
+
+def test_terms_of_a_short_request_count_by_how_rare_they_are() -> None:
+    chart = Chart(terms={"clock": 6.0, "skew": 3.0, "add": 1.0})
+
+    def find_share(count: int, *reached: str, code_map: Chart = chart) -> float | None:
+        made = make_memory(words=dict.fromkeys(WORDS[:count]), reached_terms=dict.fromkeys(reached))
+        goal = measure(made, (), FAR, code_map).goal
+        assert goal is not None
+        assert goal.total == pytest.approx(sum(value for _, value in goal.terms))
+        return dict(goal.terms).get("share of its terms met")
+
+    short = 3 - log1p(5)
+    assert find_share(5) == pytest.approx(4 * short * 0.11)
+    assert find_share(5, "clock", "add", "other") == pytest.approx(4 * short * (0.11 - 0.7))
+    assert find_share(5, "skew") == pytest.approx(4 * short * (0.11 - 0.3))
+    assert find_share(2, "skew") == pytest.approx(4 * (3 - log1p(2)) * (0.11 - 0.3))
+    assert find_share(40, "clock") is None, "a long request has better evidence"
+    assert find_share(5, "clock", code_map=Chart()) is None, "nothing is known of the terms"
 
 
 def test_each_change_raises_the_odds() -> None:

@@ -18,7 +18,7 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence, Set
+    from collections.abc import Collection, Iterable, Mapping, Sequence, Set
     from typing import Protocol
 
     from kedge.drift.evidence.memory import SessionMemory
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
         @property
         def lacks(self) -> tuple[str, ...]:
             """What is missing to judge by."""
+            ...
+
+        @property
+        def terms(self) -> Mapping[str, float]:
+            """The terms of the goals, each with its weight: one that is rare says more."""
             ...
 
         @property
@@ -61,6 +66,7 @@ _EXPECTED = 0.3  # relevance of a file that clearly belongs to the goal
 _LARGEST = 120  # pairs that count: the rest of a long message is mostly logs and details
 _MOST_NAMES = 20
 _MOST_FILES = 100  # paths of the last changes that are read
+_LEAST_MET = 0.11  # share of the terms of a goal, by weight, that other work meets as well
 _TEST_PREFIXES = tuple(f"{word}{sign}" for word in ("test", "spec", "it") for sign in "_.-")
 _TEST_SUFFIXES = (
     *(f"{sign}{word}" for word in ("test", "tests", "spec", "e2e", "unit") for sign in "_.-"),
@@ -175,7 +181,7 @@ def measure(
         return Distance(departs=departs)
     code = [path for path in files if not is_companion(path)]
     return Distance(
-        _measure_goal(memory, len(named)) if memory.modified >= _FEWEST_CHANGES else None,
+        _measure_goal(memory, len(named), code_map) if memory.modified >= _FEWEST_CHANGES else None,
         _measure_work(memory, len(named), code_map) if code else None,
         departs=departs,
     )
@@ -183,18 +189,29 @@ def measure(
 
 # The following log-odds were fitted to sessions on their goal and on another goal, with and without
 # a map, and rounded (docs/design/drift.md). The longer a goal is and the more it names, the more of
-# it must be mentioned; the shorter it is, the more the map's ranking counts. A word of a long goal
-# that occurs in a path is mentioned by any work in that place, and does not count; with a short
-# goal it is the best sign there is.
+# it must be mentioned; the shorter it is, the more the map's ranking counts, and the share of its
+# terms that the work mentions, common words included, where the map tells how rare each is. A word
+# of a long goal that occurs in a path is mentioned by any work in that place, and does not count;
+# with a short goal it is the best sign there is.
 
 
-def _measure_goal(memory: SessionMemory, names: int) -> Odds:
+def find_shortness(memory: SessionMemory) -> float:
+    """Return how short the request is, from 0 to 3; 0 if it has about twenty words or more."""
+    return max(0.0, 3.0 - log1p(len(memory.words)))
+
+
+def _measure_goal(memory: SessionMemory, names: int, code_map: CodeMap | None) -> Odds:
     words = log1p(len(memory.words))
-    short = max(0.0, 3.0 - words)
+    short = find_shortness(memory)
     met = len(memory.reached_words.keys() - memory.placed.keys())
     expected = -1.5  # nothing is known about the files
     if memory.expected is not None:
         expected = (0.5 + 0.35 * short) * _find_surprise(memory.expected)
+    shares: tuple[tuple[str, float], ...] = ()
+    if short and code_map is not None and (terms := code_map.terms):
+        met_terms = sum(terms.get(term, 0.0) for term in memory.reached_terms)
+        share = met_terms / (sum(terms.values()) or 1.0)
+        shares = (("share of its terms met", 4.0 * short * (_LEAST_MET - share)),)
     return _add_up(
         ("size of the request", 1.25 * log1p(min(len(memory.pairs), _LARGEST))
          + 1.75 * log1p(min(names, _MOST_NAMES)) + 2.25 * (words + short) - 7.25),
@@ -202,6 +219,7 @@ def _measure_goal(memory: SessionMemory, names: int) -> Odds:
         ("its words met", -2.25 * log1p(met) - 1.5 * log1p(len(memory.reached_pairs))
          - 2.25 * log1p(min(len(memory.reached_names), _MOST_NAMES))
          - 2.0 * short * log1p(len(memory.placed))),
+        *shares,
         ("files named like it", -1.5 * log1p(len(memory.titles))),
         ("files expected for it", expected),
     )  # fmt: skip

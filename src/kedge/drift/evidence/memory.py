@@ -35,6 +35,7 @@ _SCRIPTS = 8_000  # characters of all scripts and their paths
 _CHANGED = (20, 800)  # files of one action
 _SAID = (120, 1_000)  # words of one action
 _NAMED = (20, 400)
+_TERMS = (60, 600)
 _SEPARATOR = 3  # characters between two stored entries
 _MOST_NAMED = 60  # names in the goal that are searched for
 _TEXT = 4_000  # characters of an action's text that are read
@@ -50,12 +51,13 @@ _NO_TEXTS: dict[str, str] = {}
 
 class ActionTerms(NamedTuple):
     """What an action is about: its words and pairs, the words of its paths (`places`), and the
-    names from the goal that it mentions."""
+    names and terms from the goal that it mentions."""
 
     words: frozenset[str]
     pairs: frozenset[str]
     places: frozenset[str]
     names: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
 
 
 class WorkStep(NamedTuple):
@@ -79,6 +81,7 @@ class SessionMemory(NamedTuple):
     reached_words: dict[str, None] = _NONE  # words of the goal that the work mentioned
     reached_pairs: dict[str, None] = _NONE
     reached_names: dict[str, None] = _NONE
+    reached_terms: dict[str, None] = _NONE  # search terms of a short goal, common words as well
     placed: dict[str, None] = _NONE  # words of the goal that occur in paths, and so prove little
     titles: dict[str, None] = _NONE  # names of changed files that consist of words of the goal
     known: dict[str, None] = _NONE
@@ -143,10 +146,12 @@ def find_changed_files(action: Action) -> tuple[str, ...]:
     return tuple(path for path in paths if not path.startswith(TEMPORARY))
 
 
-def find_action_terms(action: Action, named: Sequence[str] = ()) -> ActionTerms:
+def find_action_terms(
+    action: Action, named: Sequence[str] = (), terms: Collection[str] = ()
+) -> ActionTerms:
     """Return what an action is about, from its paths, texts, command and description.
 
-    `named` are the files, folders and identifiers that the user named.
+    `named` are the files, folders and identifiers that the user named, `terms` those of the goal.
     """
     effects = action.effects
     places = "\n".join((*find_changed_files(action)[:20], *effects.read[:5]))
@@ -159,9 +164,14 @@ def find_action_terms(action: Action, named: Sequence[str] = ()) -> ActionTerms:
         )
     )
     there, here = extract_terms(f"{places}\n{find_kinds(places)}"), extract_terms(text)
-    low = f"{places}\n{text}".lower() if named else ""
-    names = tuple(name for name in named[:_MOST_NAMED] if _last_part(name) in low)
-    return ActionTerms(here.words | there.words, here.pairs | there.pairs, there.words, names)
+    low = f"{places}\n{text}".lower() if named or terms else ""
+    return ActionTerms(
+        here.words | there.words,
+        here.pairs | there.pairs,
+        there.words,
+        tuple(name for name in named[:_MOST_NAMED] if _last_part(name) in low),
+        tuple(term for term in terms if term in low),
+    )
 
 
 def _last_part(name: str) -> str:
@@ -183,6 +193,7 @@ def record_action(
         reached_words=_reach(memory.reached_words, about.words & memory.words.keys()),
         reached_pairs=_reach(memory.reached_pairs, pairs),
         reached_names=_join(memory.reached_names, about.names, _NAMED),
+        reached_terms=_join(memory.reached_terms, about.terms, _TERMS),
         placed=_reach(memory.placed, about.places & memory.words.keys()),
     )
     words = _truncate(sorted(about.words), _SAID)
