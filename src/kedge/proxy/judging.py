@@ -194,7 +194,12 @@ class Judging:
         origin = watched.origin if watched is not None else Origin("", "unknown")
         with contextlib.suppress(RuntimeError):  # the process ends
             self._threads.submit(
-                sessions_of_agents.record_error, self._home, origin.agent, error, origin.session, _EVENT
+                sessions_of_agents.record_error,
+                self._home,
+                origin.agent,
+                error,
+                origin.session,
+                _EVENT,
             )
 
     async def _run(self, work: Callable[[], _T]) -> _T:
