@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -177,7 +178,9 @@ def test_the_anchor_of_a_session_tells_how_limits_are_recorded(at_work: Kedge) -
     said = json.loads(hook(root, start(root)).stdout)["hookSpecificOutput"]["additionalContext"]
     assert said.endswith(f"\n{rule}\n")
     at_work("config", "set", "drift.agent_limits", "false")
-    said = json.loads(hook(root, start(root)).stdout)["hookSpecificOutput"]["additionalContext"]
+    state = os.environ["XDG_STATE_HOME"]  # where kedge keeps that the user typed it
+    answer = json.loads(hook(root, start(root), XDG_STATE_HOME=state).stdout)
+    said = answer["hookSpecificOutput"]["additionalContext"]
     assert "limit add" not in said
 
 

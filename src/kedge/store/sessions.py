@@ -233,7 +233,7 @@ def _decode(name: str, value: Any) -> Any:
     elif name in _NUMBERS:
         wanted = (int, float)
     elif name in _TIMES:
-        wanted = str if value[4:5] == "-" and value[10:11] == "T" else ()
+        wanted = str if value[4:5] == "-" and value[7:8] == "-" else ()
     elif name == "level":
         wanted = str if value in _LEVELS else ()
     elif name in _OBJECTS:
