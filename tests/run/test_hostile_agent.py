@@ -293,7 +293,8 @@ def test_deleted_branches_and_stashes_come_back(harness: RunHarness) -> None:
     assert "refs/heads/mine" in harness.attempts("t1")[0]["reason"]
 
 
-def test_a_replaced_object_is_not_committed(harness: RunHarness) -> None:
+@pytest.mark.parametrize("places", ["[]", "glob.glob('.git/kedge/snapshots/*/objects')"])
+def test_a_replaced_object_is_not_committed(harness: RunHarness, places: str) -> None:
     """An object file whose content is not what its name says: git does not look."""
     forge = (
         'import hashlib, os, zlib; data = b"yes\\n"; '
@@ -302,16 +303,38 @@ def test_a_replaced_object_is_not_committed(harness: RunHarness) -> None:
         "import glob; "
         "[(os.makedirs(d + '/' + name[:2], exist_ok=True), "
         "open(d + '/' + name[:2] + '/' + name[2:], 'wb').write(evil)) "
-        "for d in ['.git/objects', *glob.glob('.git/kedge/snapshots/*/objects')]]"
+        "for d in ['.git/objects', *PLACES]]"
     )
     script = harness.scratch / "forge.py"
-    script.write_text(forge)
+    script.write_text(forge.replace("PLACES", places))
     harness.task("Make it ok", "t1")
     forged = {**OK, "run": [f"{sys.executable} {script}"]}
     harness.plays(forged, {"write": {"ok": "yes\n", "more": "x"}})
     harness.run("--attempts", "2")
     assert git(harness.root, "show", "HEAD:ok") == "yes\n"
     git(harness.root, "fsck", "--full")
+
+
+FORGE_TREE = """
+import hashlib, os, zlib
+def name(kind, data):
+    return hashlib.sha1(b"%s %d\\0" % (kind, len(data)) + data).hexdigest()
+tree = b"100644 x\\0" + bytes.fromhex(name(b"blob", b"1\\n"))
+evil = b"100644 x\\0" + bytes.fromhex(os.popen("git rev-parse HEAD:app.py").read().strip())
+path = f".git/objects/{name(b'tree', tree)[:2]}/{name(b'tree', tree)[2:]}"
+os.makedirs(os.path.dirname(path), exist_ok=True)
+open(path, "wb").write(zlib.compress(b"tree %d\\0" % len(evil) + evil))
+"""
+
+
+def test_a_replaced_directory_is_not_committed(harness: RunHarness) -> None:
+    script = harness.scratch / "forge.py"
+    script.write_text(FORGE_TREE)
+    harness.task("Make it ok", "t1")
+    forged = {"write": {"ok": "yes\n", "d/x": "1\n"}, "run": [f"{sys.executable} {script}"]}
+    harness.plays(forged, {"write": {"more": "x"}})
+    harness.run("--attempts", "2")
+    assert git(harness.root, "show", "HEAD:d/x") == "1\n"
 
 
 def test_a_file_that_git_ignores_proves_nothing(harness: RunHarness) -> None:

@@ -176,6 +176,13 @@ def _build_index(
     """Yield an index with the proven paths and the records on top of HEAD, and its tree."""
     repo = project.repo
     assert repo is not None  # noqa: S101 - the caller has one
+    if forged := git_objects.find_forged(repo, now.commit, proven):
+        for oid in forged:
+            shadow_git.open_shadow(project).remove_object(oid)
+        raise GitError(
+            f"somebody replaced object {forged[0]} of the snapshot",
+            hint="it is removed; let another attempt store it again",
+        )
     with _scratch_directory(repo) as scratch:
         for number in range(2):
             folder = scratch / str(number)
