@@ -69,10 +69,15 @@ class Watched(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """What came of a request: whether calls in its answer are held, and the bytes to send."""
+    """What came of a request: whether calls in its answer are held, and the bytes to send.
+
+    `take`, if there is one, is called once the provider answers: it tells the watch what nobody
+    waits for.
+    """
 
     holds: bool
     body: bytes
+    take: Callable[[], object] | None
 
 
 class Judging:
@@ -108,12 +113,17 @@ class Judging:
         """
         remembered = self._remember(watched)
         subagent = watched.origin.subagent
-        taking = asyncio.create_task(self._take_in_turn(watched, remembered, said))
-        self._tasks.add(taking)
-        taking.add_done_callback(self._tasks.discard)
+
+        def take() -> asyncio.Task[None]:
+            taking = asyncio.create_task(self._take_in_turn(watched, remembered, said))
+            self._tasks.add(taking)
+            taking.add_done_callback(self._tasks.discard)
+            return taking
+
         speaks = remembered.policy in (ADVISE, ENFORCE)
-        if said.results and speaks:  # about which there may be something to say at once
-            done, _ = await asyncio.wait([taking], timeout=REQUEST_SECONDS)
+        waits = bool(said.results) and speaks  # there may be something to say at once
+        if waits:
+            done, _ = await asyncio.wait([take()], timeout=REQUEST_SECONDS)
             if not done:
                 late = f"a request was sent on after {REQUEST_SECONDS:g} s without a correction"
                 self.report(watched, TimeoutError(late))
@@ -124,7 +134,7 @@ class Judging:
         if texts and said.place is not None:
             corrections.append((said.place, "\n\n".join(texts)))
         holds = remembered.policy in (ADVISE, ENFORCE)
-        return Opened(holds, self._add(watched, body, entries))
+        return Opened(holds, self._add(watched, body, entries), None if waits else take)
 
     def _add(self, watched: Watched, body: bytes, entries: Sequence[Entry]) -> bytes:
         """Return the request with the corrections of the turn, each at its place."""

@@ -50,6 +50,7 @@ class Exchange(NamedTuple):
     watched: Watched
     holds: bool
     calls: int
+    take: Callable[[], object] | None
 
 
 class Relayed(web.StreamResponse):
@@ -155,7 +156,7 @@ class Relay:
                 return None, data
             watched = await self._judging.locate(api, origin, route.binding)
             opened = await self._judging.open_request(watched, data, entries, said)
-            return Exchange(watched, opened.holds, said.calls), opened.body
+            return Exchange(watched, opened.holds, said.calls, opened.take), opened.body
         except (ValueError, RecursionError):
             return None, data  # not JSON: the provider will say so
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
@@ -186,6 +187,9 @@ class Relay:
             return _fail(502, f"kedge serve cannot connect to {base}: {error.strerror or error}")
         except (aiohttp.ClientError, OSError):
             return _abort(request)
+        if exchange is not None and exchange.take is not None:
+            exchange.take()
+            await asyncio.sleep(0)  # so that it comes before any call in the answer
         async with upstream:
             try:
                 return await self._return(request, upstream, exchange)
