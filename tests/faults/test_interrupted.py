@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from support import Kedge, assert_clear, git, run_killed_at
 
+from kedge.host.digest import digest
+
 KILLED = 9
 STEP = 3  # writes from kill to kill; an interruption that matters is longer
 LESSON = ("--type", "heuristic", "--text", "Hauling twice tears the line.", "--in", "t")
@@ -110,7 +112,8 @@ def test_an_interrupted_retirement_moves_the_lesson_once(project: Path, kedge: K
 
 def leave_locks(repo: Path, ref: str) -> list[Path]:
     """Leave what a kedge and its git leave that are killed as they delete a ref."""
-    note = repo / ".git" / "kedge" / "refs" / "pending"
+    name = digest([os.fsencode(repo / ".git")])
+    note = repo / ".git" / "kedge" / "refs" / f"{name}.pending"
     note.write_text(json.dumps([ref]))
     locks = [repo / ".git" / f"{name}.lock" for name in (ref, "packed-refs")]
     for lock in locks:

@@ -14,7 +14,7 @@ from kedge.errors import UsageError
 
 @click.command(cls=KedgeCommand)
 def command(edge: Edge) -> Reply:
-    """Serve kedge's tools to an MCP client on standard input and output; called by clients."""
+    """Serve kedge's tools to an MCP client; called by clients."""
     from kedge.mcp.stdio import Server
 
     if edge.json:

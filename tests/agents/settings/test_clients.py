@@ -347,7 +347,9 @@ class TestInstall:
         while [ "$1" != --prefix ]; do shift; done
         echo call >>"$CALLS"
         mkdir -p "$2/node_modules/.bin" && cd "$2/node_modules/.bin" || exit 1
-        for name in claude codex; do printf '#!/bin/sh\\n%s\\n' "$RUNS" >$name; chmod +x $name; done
+        for name in claude codex gemini copilot opencode; do
+            printf '#!/bin/sh\\n%s\\n' "$RUNS" >$name; chmod +x $name
+        done
         exit "$ENDS"
         """
 

@@ -47,9 +47,9 @@ def take(project: Project, ref: str, *, also: Collection[str] = ()) -> Snapshot:
     with shadow.lock():
         head = shadow.repo.head()
         reading = working_tree.read(shadow, keep=True, also=[os.fsencode(path) for path in also])
-        commit = _store_commit(shadow, reading.tree, head, name)
+        commit = _store_commit(project, shadow, reading.tree, head, name)
         clean = is_clean(shadow, head, reading.tree)
-        nested.protect(reading.nested, name)
+        nested.protect(project, reading.nested, name)
     return Snapshot(reading.tree, commit, head, shadow.repo.branch(), clean, reading.warnings)
 
 
@@ -74,7 +74,7 @@ def take_base(project: Project, ref: str, commit: str | None) -> Snapshot:
         same = _find_converted(shadow, commit, start, now.tree) if commit else []
         shadow.keep_objects(one.oid for one in same)
         tree = _replace_entries(shadow, start, same) if same else start
-        stored = _store_commit(shadow, tree, commit, name)
+        stored = _store_commit(project, shadow, tree, commit, name)
         clean = is_clean(shadow, commit, now.tree)
     return Snapshot(tree, stored, commit, shadow.repo.branch(), clean, now.warnings)
 
@@ -131,7 +131,7 @@ def _delete_refs(project: Project, names: Collection[str]) -> None:
     shadow = shadow_git.open_shadow(project)
     for one in names:
         nested.release(project, _list_links(shadow, one), one)
-    refs.delete(shadow.repo, list(names))
+    refs.delete(project.home(), shadow.repo, list(names))
 
 
 def _list_links(shadow: ShadowGit, ref: str) -> list[bytes]:
@@ -254,7 +254,9 @@ def _replace_entries(shadow: ShadowGit, tree: str, entries: list[TreeEntry]) -> 
     return TreeId(written.decode().strip())
 
 
-def _store_commit(shadow: ShadowGit, tree: str, head: str | None, ref: str) -> str:
+def _store_commit(
+    project: Project, shadow: ShadowGit, tree: str, head: str | None, ref: str
+) -> str:
     """Store a commit under the ref, which saves the tree and HEAD from garbage collection."""
     author = f"{_AUTHOR} {int(time.time())} +0000"
     lines = [f"tree {tree}"]
@@ -263,5 +265,5 @@ def _store_commit(shadow: ShadowGit, tree: str, head: str | None, ref: str) -> s
     text = "\n".join(lines).encode()
     out = shadow.git("hash-object", "-t", "commit", "-w", "--stdin", input=text, keep=True)
     commit = out.decode().strip()
-    refs.write(shadow.repo, ref, commit)
+    refs.write(project.home(), shadow.repo, ref, commit)
     return commit

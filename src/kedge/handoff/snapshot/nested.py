@@ -42,10 +42,10 @@ def find_commit(
     return out.decode().strip()
 
 
-def protect(nested: Mapping[bytes, tuple[git.Repo, str]], ref: str) -> None:
+def protect(project: Project, nested: Mapping[bytes, tuple[git.Repo, str]], ref: str) -> None:
     """Keep kedge's own commits of nested repositories from being collected, under the ref."""
     for repo, commit in nested.values():
-        refs.write(repo, ref, commit)
+        refs.write(project.home(), repo, ref, commit)
 
 
 def release(project: Project, paths: Iterable[bytes], ref: str) -> None:
@@ -53,7 +53,7 @@ def release(project: Project, paths: Iterable[bytes], ref: str) -> None:
     for path in paths:
         repo = open_repo(project, path)
         if repo is not None and repo.ask("rev-parse", "--verify", "--quiet", ref):
-            refs.delete(repo, [ref])
+            refs.delete(project.home(), repo, [ref])
 
 
 def open_repo(project: Project, path: bytes) -> git.Repo | None:

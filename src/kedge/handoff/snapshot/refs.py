@@ -14,8 +14,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kedge.errors import FileError
 from kedge.host import files, git
+from kedge.host.digest import digest
 
 # Without reflog entries and without the user's hooks.
 _QUIET = ("-c", "core.logAllRefUpdates=false", "-c", f"core.hooksPath={os.devnull}")
@@ -25,22 +25,20 @@ _WAIT = 1.0  # seconds for a git to finish that outlived its kedge; it takes a f
 _POLL = 0.02
 
 
-def write(repo: git.Repo, ref: str, commit: str) -> None:
-    """Let a ref name a commit."""
-    _transact(repo, [ref], f"option no-deref\nupdate {ref} {commit}\n")
+def write(home: Path, repo: git.Repo, ref: str, commit: str) -> None:
+    """Let a ref of a repository name a commit. `home` is where kedge keeps its data."""
+    _transact(home, repo, [ref], f"option no-deref\nupdate {ref} {commit}\n")
 
 
-def delete(repo: git.Repo, refs: Sequence[str]) -> None:
+def delete(home: Path, repo: git.Repo, refs: Sequence[str]) -> None:
     """Delete refs, all or none."""
     if refs:
-        _transact(repo, refs, "".join(f"option no-deref\ndelete {ref}\n" for ref in refs))
+        lines = "".join(f"option no-deref\ndelete {ref}\n" for ref in refs)
+        _transact(home, repo, refs, lines)
 
 
-def _transact(repo: git.Repo, refs: Sequence[str], lines: str) -> None:
-    home = repo.common_dir / "kedge"
-    if home.is_symlink():
-        raise FileError(f"{home} is a link", hint="remove the link")
-    note = home / "refs" / "pending"
+def _transact(home: Path, repo: git.Repo, refs: Sequence[str], lines: str) -> None:
+    note = home / "refs" / f"{digest([os.fsencode(repo.common_dir)])}.pending"
     with files.lock(home / "refs" / "refs.lock"):
         _remove_locks(repo, [*refs, *_read_note(note)])
         if note.exists():
