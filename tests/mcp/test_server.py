@@ -24,6 +24,7 @@ from kedge.host import tokens
 from kedge.mcp.tools import TOOLS
 
 TIMEOUT = 60.0  # seconds: a guard against hanging
+_PASSED_ON = ("TESTS_", "GIT_", "XDG_")  # the SDK leaves out the rest of the environment
 SERVER = [sys.executable, "-P", "-m", "kedge", "mcp"]
 
 
@@ -39,7 +40,7 @@ def project(repo: Path, kedge: Kedge) -> Kedge:
 
 @asynccontextmanager
 async def connect(directory: Path, mode: str = "legacy", **more: Any) -> AsyncIterator[Client]:
-    env = {name: os.environ[name] for name in os.environ if name.startswith(("TESTS_", "GIT_"))}
+    env = {name: os.environ[name] for name in os.environ if name.startswith(_PASSED_ON)}
     server = StdioServerParameters(command=SERVER[0], args=SERVER[1:], cwd=directory, env=env)
     with anyio.fail_after(TIMEOUT):
         async with Client(server, mode=mode, **more) as client:

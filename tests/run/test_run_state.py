@@ -11,7 +11,7 @@ from kedge import config
 from kedge.agents.launch import claude
 from kedge.host import project as projects
 from kedge.model.attempt import Outcome
-from kedge.run import loop
+from kedge.run import loop, turn_guard
 from kedge.run.decision import Decision
 from kedge.run.journal import Journal
 from kedge.run.limits import Limits
@@ -24,7 +24,9 @@ def make_state(harness: RunHarness, emit: Emit, **options: Any) -> RunState:
     project = projects.find(harness.root)
     program = harness.agent.program if harness.agent is not None else ()
     journal = Journal.begin(project, RunOptions(program=program, **options))
-    return RunState(project, config.load(project).settings, journal, claude, emit)
+    state = RunState(project, config.load(project).settings, journal, claude, emit)
+    state.baseline = turn_guard.open_baseline(project, journal)
+    return state
 
 
 def test_an_interrupt_while_the_agent_is_being_started_ends_it(harness: RunHarness) -> None:

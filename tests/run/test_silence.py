@@ -23,8 +23,9 @@ def test_the_second_silence_in_a_row_is_an_attempt(harness: RunHarness) -> None:
 def test_the_output_of_a_program_is_shown(harness: RunHarness) -> None:
     harness.task("Make it ok", "t1")
     secret = "ghp_" + "Ab1" * 12
-    script = f"echo looking; echo 'token {secret}' >&2; touch ok"
-    ran = harness.kedge("run", "--command", f'sh -c "{script}"')
+    script = harness.root.parent / "agent.sh"
+    script.write_text(f"echo looking; echo 'token {secret}' >&2; touch ok\n")
+    ran = harness.kedge("run", "--command", f"sh {script}")
     assert "| looking" in ran.err
     assert "| token " in ran.err
     assert secret not in ran.err

@@ -221,7 +221,8 @@ def test_sessions_are_found_by_the_start_of_their_id(db: sqlite3.Connection) -> 
 
 
 def test_summaries_of_a_task_come_oldest_first(db: sqlite3.Connection) -> None:
-    for name, task, checked in (("s2", "t1", "2026-02"), ("s1", "t1", "2026-01"), ("s3", "t2", "")):
+    rows = (("s2", "t1", "2026-01-02"), ("s1", "t1", "2026-01-01"), ("s3", "t2", "2026-01-03"))
+    for name, task, checked in rows:
         sessions.add(db, name, **{**SESSION, "task": task, "checked_at": checked})
     sessions.change(db, "s2", summary={"alarms": 2, "worst": "halt"}, steps=7, needs_review=True)
     first, second = sessions.summaries(db, task="t1")

@@ -37,8 +37,9 @@ def test_a_damaged_database_is_renamed_and_replaced(tmp_path: Path) -> None:
     db, (warning,) = sqlite.connect(tmp_path)
     with closing(db):
         assert db.execute("SELECT count(*) FROM session").fetchone() == (0,)
-    (broken,) = tmp_path.glob("kedge.db.broken-*")
+    broken, *beside = sorted(tmp_path.glob("kedge.db.broken-*"))
     assert broken.read_bytes() == b"this is no database" * 100
+    assert {one.name: one.read_bytes() for one in beside}[f"{broken.name}-wal"] == b"old log"
     assert str(path) in warning
     assert broken.name in warning
     assert ":" not in broken.name

@@ -204,7 +204,12 @@ def test_drift_of_sessions_handoffs_and_attempts_is_listed(repo: Path, kedge: Ke
     here = project.find(repo)
     with closing(connect(here.home())[0]) as db:
         row = {"agent": "claude", "project": str(repo), "policy": "advise"}
-        row |= {"task": "t1", "goal": "sum it up", "started_at": "a", "checked_at": "b"}
+        row |= {
+            "task": "t1",
+            "goal": "sum it up",
+            "started_at": "2026-01-01",
+            "checked_at": "2026-01-02",
+        }
         sessions.add(db, "s-1", **row, steps=40, summary={"alarms": 2, "worst": "correct"})
         sessions.add(db, "s-2", **{**row, "task": "t2"})
     text = section(kedge("retro", "t1").out, "Drift")

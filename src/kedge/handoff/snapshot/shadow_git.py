@@ -154,6 +154,7 @@ class ShadowGit:
 
     def distrust_index(self) -> None:
         """Make the next holder of the lock forget the index."""
+        self.path.mkdir(parents=True, exist_ok=True)
         (self.path / "distrusted").touch()
 
     def remove_object(self, oid: str) -> None:
