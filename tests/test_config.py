@@ -222,6 +222,24 @@ def test_set_for_the_user(files: SettingsFiles) -> None:
     assert files.show("tasks.bd") == ("bd", "default", None)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("context.commands", "true"),
+        ("drift.policy", "off"),
+        ("drift.policy", "--unset"),
+        ("drift.judge", "/opt/judge"),
+    ],
+)
+@pytest.mark.parametrize("name", ["KEDGE_RUN", "CLAUDECODE"])
+def test_an_agent_cannot_change_what_the_user_trusts(
+    files: SettingsFiles, change: tuple[str, str], name: str
+) -> None:
+    ran = files.kedge("config", "set", "--user", *change, env={name: "1"}, code=1)
+    assert_clear(ran, code=1, says=f"an agent cannot change {change[0]} for the user")
+    assert not files.user.exists()
+
+
 def test_unsetting_an_unset_key_changes_nothing(files: SettingsFiles) -> None:
     files.kedge("config", "set", "tasks.prefix", "--unset")
     assert not files.project.exists()

@@ -174,10 +174,12 @@ def test_the_user_adds_without_a_quote_and_lifts(watched: Watched) -> None:
 
 
 def test_an_agent_needs_a_quote_and_cannot_lift(watched: Watched) -> None:
-    assert_clear(watched.add("--no", "push", code=1), code=1, says="the user's own words")
+    for env in (AGENT, {"KEDGE_RUN": "r1"}):
+        ran = watched.add("--no", "push", env=env, code=1)
+        assert_clear(ran, code=1, says="the user's own words")
     watched.add("--no", "push", env={})
     (limit,) = watched.limits()
-    for env in (AGENT, {"CODEX_THREAD_ID": "x"}, {"AI_AGENT": "another"}):
+    for env in (AGENT, {"CODEX_THREAD_ID": "x"}, {"AI_AGENT": "another"}, {"KEDGE_RUN": "r1"}):
         ran = watched.kedge("drift", "limit", "lift", limit["id"], env=env, code=1)
         assert_clear(ran, code=1, says="an agent cannot lift a limit")
     assert watched.limits() == [limit]

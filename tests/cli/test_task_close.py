@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Kedge, git
+from support import Kedge, assert_clear, git
 
 CHECK = "echo ran >> ../ran; grep -q good work.txt"
 
@@ -78,6 +78,26 @@ def test_closing_unproven_needs_a_reason_and_is_recorded(
     assert kedge.json("task", "show", task)["labels"] == ["unproven"]
     assert "done, unproven" in kedge("task", "list").out
     assert "done, unproven" in kedge("task", "show", task).out
+
+
+@pytest.mark.parametrize("env", [{"KEDGE_RUN": "r1", "KEDGE_TASK": "other"}, {"CLAUDECODE": "1"}])
+def test_an_agent_cannot_close_a_task_without_a_proof(
+    repo: Path, kedge: Kedge, task: str, env: dict[str, str]
+) -> None:
+    def refuse(*words: str, says: str) -> None:
+        assert_clear(kedge(*words, env=env, code=1), code=1, says=says)
+
+    refuse("task", "close", task, "--unproven", "--reason", "x", says="without a proof")
+    refuse("task", "update", task, "--clear", "checks", says="cannot remove a check")
+    refuse("task", "update", task, "--check", "true", says="cannot remove a check")
+    assert kedge.json("task", "show", task)["status"] == "in_progress"
+    assert kedge.json("task", "show", task)["checks"] == [CHECK]
+    more = ("--check", CHECK, "--check", "test -f work.txt")
+    kedge("task", "update", task, *more, env=env)
+    kedge("task", "close", task, "--unproven", "--reason", "the server is down")
+    refuse("task", "update", task, "--unlabel", "unproven", says="the label unproven")
+    refuse("task", "update", task, "--clear", "labels", says="the label unproven")
+    assert "done, unproven" in kedge("task", "list").out
 
 
 def test_a_task_that_is_proven_later_loses_the_label(repo: Path, kedge: Kedge, task: str) -> None:

@@ -68,6 +68,11 @@ def set_(edge: Edge, key: str, value: str | None, user: bool, unset: bool) -> Re
         raise ConfigError(
             f"{key} can only be set in the user's file", hint=f"kedge config set --user {key} …"
         )
+    if user and (item.runs or item.tighten_only or item.user_only) and not is_user(os.environ):
+        raise ConfigError(
+            f"an agent cannot change {key} for the user",
+            hint=f"ask the user to run: kedge config set --user {key} …",
+        )
     project = None if user else edge.project()
     path = config.project_file(project) if project else config.user_file()
     lock = project.path(*_LOCK) if project else path.parent.joinpath(*_LOCK[1:])

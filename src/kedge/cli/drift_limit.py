@@ -17,7 +17,7 @@ from kedge.drift.report import account
 from kedge.drift.watch import limit_records
 from kedge.errors import FileError, InvalidValue, KedgeError
 from kedge.host import clock
-from kedge.host.agent_session import is_agent
+from kedge.host.agent_session import is_user
 from kedge.host.redact import redact
 from kedge.host.text import count_noun, shorten
 from kedge.store import sessions
@@ -80,7 +80,7 @@ def add(edge: Edge, quote: str | None, chosen: str | None, **given: Any) -> Repl
     PATH is a file, a folder or a glob. Paths, --no and --target may be repeated.
     """
     options = LimitOptions(**given)
-    by_agent = is_agent(os.environ)
+    by_agent = not is_user(os.environ)
     project = edge.project()
     if by_agent and not config.load(project).settings.drift.agent_limits:
         raise KedgeError(
@@ -112,7 +112,7 @@ def add(edge: Edge, quote: str | None, chosen: str | None, **given: Any) -> Repl
 @_SESSION
 def lift(edge: Edge, limit_id: str, chosen: str | None) -> Reply:
     """Lift a limit. Only the user may do so, not an agent."""
-    if is_agent(os.environ):
+    if not is_user(os.environ):
         raise KedgeError(
             "an agent cannot lift a limit",
             hint=f"ask the user to run it in a terminal: kedge drift limit lift {limit_id[:20]}",

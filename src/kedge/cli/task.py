@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,8 @@ from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.cli.project_tasks import ProjectTasks, record_attempt
-from kedge.errors import UsageError
+from kedge.errors import TaskError, UsageError
+from kedge.host.agent_session import is_user
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, parse_block_type, unique
 from kedge.tasks import rules
@@ -172,12 +174,31 @@ def update(
         after = replace(after, labels=tuple(one for one in labels if one not in unlabel))
         if title is not None:
             after = replace(after, title=title)
-        return replace(after, **{name: empty for name, empty in _CLEARED.items() if name in clear})
+        after = replace(after, **{name: empty for name, empty in _CLEARED.items() if name in clear})
+        _refuse_weaker_proof(task, after)
+        return after
 
     project_tasks = ProjectTasks(edge)
     result = project_tasks.board.update(task_id(id_), change, allow=given["allow_secret"])
     _approve_checks(project_tasks, result.task, given["check"])
     return task_view.task_reply(result, f"{id_} changed")
+
+
+def _refuse_weaker_proof(before: Task, after: Task) -> None:
+    """Refuse an agent that would make a task look proven, or need less of a proof."""
+    if is_user(os.environ):
+        return
+    lost = [one for one in before.checks if one not in after.checks]
+    if lost:
+        raise TaskError(
+            f"an agent cannot remove a check of {before.id}: {clean(lost[0])}",
+            hint="ask the user to change the checks; an agent can add to them",
+        )
+    if rules.UNPROVEN in before.labels and rules.UNPROVEN not in after.labels:
+        raise TaskError(
+            f"an agent cannot remove the label {rules.UNPROVEN} of {before.id}",
+            hint=f"kedge task reopen {before.id}, then close it when its checks pass",
+        )
 
 
 def _approve_checks(project_tasks: ProjectTasks, task: Task, typed: tuple[str, ...]) -> None:

@@ -13,6 +13,7 @@ from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.project_tasks import ProjectTasks, record_attempt
 from kedge.errors import KedgeError, NotProven, TaskError, UsageError
+from kedge.host.agent_session import is_user
 from kedge.model.ids import task_id
 from kedge.model.task import Task
 from kedge.tasks import rules
@@ -58,6 +59,11 @@ def close(
         )
     if unproven and not (reason or "").strip():
         raise UsageError("--unproven needs a reason", hint="add --reason WHY")
+    if unproven and not is_user(os.environ):
+        raise TaskError(
+            f"an agent cannot close {id_} without a proof",
+            hint=f"make its checks pass, or let a person run: kedge task close {id_} --unproven",
+        )
     if os.environ.get("KEDGE_RUN") and os.environ.get("KEDGE_TASK") == id_:
         raise TaskError(
             f"{id_} can only be closed by the run, when its checks pass",
