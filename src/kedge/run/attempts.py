@@ -11,7 +11,7 @@ from kedge.host.project import Project
 from kedge.model.attempt import FREE, Attempt, Outcome
 from kedge.model.ids import TaskId
 from kedge.run.decision import Decision
-from kedge.run.options import RunOptions
+from kedge.run.options import IMPLEMENTER, RunOptions
 from kedge.settings import Settings
 from kedge.tasks.ledger import Ledger
 
@@ -58,6 +58,16 @@ class RunAttempts:
     def has_since(self, task: str, time: str) -> bool:
         """True if an attempt at the task, by whomever, started at that time or later."""
         return any(one.started_at >= time for one in self._ledger.read(task)[0])
+
+    def find_done_tree(self, task: str) -> str | None:
+        """Return the tree that the implementer's last attempt left, if nothing but success followed
+        it; None otherwise."""
+        for one in reversed(self._list(task)):
+            if one.outcome is not Outcome.DONE:
+                return None
+            if one.role == IMPLEMENTER:
+                return one.end_tree
+        return None
 
     def count(self, task: str) -> AttemptCount:
         """Count the attempts that use up the task's limits.

@@ -32,7 +32,7 @@ def find(repo: Repo) -> dict[Path, int]:
 def clear(repo: Repo, known: dict[Path, int]) -> list[str]:
     """Remove locks that are not among the known ones; return them, relative to the root."""
     left = {path: time_ns for path, time_ns in find(repo).items() if known.get(path) != time_ns}
-    if not left or not _wait_for_git(repo):
+    if not left or not wait_for_git(repo):
         return []
     cleared = []
     for path, time_ns in left.items():
@@ -59,7 +59,7 @@ def _walk(repo: Repo) -> Iterator[Path]:
                 yield Path(here, name)
 
 
-def _wait_for_git(repo: Repo) -> bool:
+def wait_for_git(repo: Repo) -> bool:
     """Wait until no git works in the repository; return False if one still does."""
     end = time.monotonic() + _PATIENCE
     while _is_git_at_work(repo):

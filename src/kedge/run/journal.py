@@ -187,6 +187,12 @@ def list_interrupted(project: Project) -> list[RunRecord]:
     return [one for one in runs if not _is_alive(project, one.id)]
 
 
+def list_ended(project: Project, *, since: str) -> list[RunRecord]:
+    """Return the runs that started at that time or later and that have ended."""
+    runs = [one for one in _read_all(project) if one.started_at >= since]
+    return [one for one in runs if one.status == ENDED]
+
+
 def _mark_process() -> str:
     """Return a fresh mark, and put it into this process's environment for its children."""
     mark = os.urandom(12).hex()

@@ -26,7 +26,7 @@ from kedge.run import (
 )
 from kedge.run import journal as journals
 from kedge.run.journal import Journal, RunRecord
-from kedge.run.limits import RunUsage, find_reached_limit
+from kedge.run.limits import RunUsage, find_reached_limit, parse_usage
 from kedge.run.outcomes import (
     INTERRUPTED,
     NOTHING_READY,
@@ -92,6 +92,7 @@ class ParallelRun:
             text = "work starts from HEAD: your uncommitted changes are not in it"
             self.emit("warning", {"text": text})
         self._baseline = turn_guard.open_baseline(self.project, self.journal)
+        self._collect_results()
         try:
             while True:
                 stop = self.find_stop()
@@ -167,7 +168,8 @@ class ParallelRun:
         tasks = self._board().tasks()
         taken = {*self._tried, *self._runs}
         for task in tasks.values():
-            begun = task.status is Status.IN_PROGRESS and task.id not in taken
+            closed = task.status is Status.DONE  # maybe before the run could say so
+            begun = (task.status is Status.IN_PROGRESS or closed) and task.id not in taken
             selected = begun and task_choice.is_selected(tasks, self.options, task)
             if selected and self._find_interrupted(task):
                 return task
@@ -271,7 +273,8 @@ class ParallelRun:
         if row.get("fatal"):
             self._failures = self.limits.failures
         row |= {"branch": worktrees.branch(run.task.id) if done else None}
-        self._add_result({**row, "worktree": self._remove_worktree(run, done=done)})
+        left = self._remove_worktree(run.task, run.worktree, done=done)
+        self._add_result({**row, "worktree": left})
 
     def _put_back(self, task: str) -> None:
         """Put back what an agent changed if its run could not."""
@@ -281,20 +284,19 @@ class ParallelRun:
             names = ", ".join((*report.put_back, *report.refused))
             self.emit("warning", {"task": task, "text": f"an agent changed {names}"})
 
-    def _remove_worktree(self, run: WorktreeRun, *, done: bool) -> str | None:
-        """Remove the work tree of a run; return its path if it stays."""
-        task = run.task.id
+    def _remove_worktree(self, task: Task, worktree: Project, *, done: bool) -> str | None:
+        """Remove the work tree of a task; return its path if it stays."""
         try:
-            if self._find_interrupted(run.task):
+            if self._find_interrupted(task):
                 why: str | None = "its run did not end"
             else:
-                why = worktrees.remove_worktree(self.project, run.worktree, task, done=done)
+                why = worktrees.remove_worktree(self.project, worktree, task.id, done=done)
         except KedgeError as error:
             why = error.message
         if why is None:
             return None
-        path = f".kedge/{worktrees.FOLDER}/{task}"
-        self.emit("kept", {"task": task, "worktree": path, "why": why})
+        path = f".kedge/{worktrees.FOLDER}/{task.id}"
+        self.emit("kept", {"task": task.id, "worktree": path, "why": why})
         return path
 
     def _refuse(self, task: Task, error: WorktreeRefused) -> None:
@@ -312,6 +314,29 @@ class ParallelRun:
         usage = asdict(replace(self._ended_usage, failures=0))
         self.journal.change(results=rows, spent=usage)
         self.emit("result", row)
+
+    def _collect_results(self) -> None:
+        """Record the results of runs that ended after this one was killed."""
+        for task in self._board().tasks().values():
+            if task.status is not Status.DONE or task.id in self._tried:
+                continue
+            with contextlib.suppress(WorktreeRefused):
+                worktree = worktrees.find_worktree(self.project, task.id)
+                row = self._find_result(worktree, task.id) if worktree is not None else None
+                if worktree is not None and row is not None:
+                    row |= {"branch": worktrees.branch(task.id)}
+                    left = self._remove_worktree(task, worktree, done=True)
+                    self._add_result({**row, "worktree": left})
+
+    def _find_result(self, worktree: Project, task: TaskId) -> dict[str, Any] | None:
+        """Return that the task was done in a run that this one had started and that has ended."""
+        for record in journals.list_ended(worktree, since=self.journal.record.started_at):
+            for row in record.results:
+                if row.get("task") == task and row.get("state") == TaskOutcome.DONE:
+                    usage = parse_usage(record.spent)
+                    self._ended_usage = self._sum([self._ended_usage, usage])
+                    return dict(row)
+        return None
 
     def _nothing_left(self) -> StopReason:
         return ONLY_ONE_TASK if self.options.once and self._begun else NOTHING_READY

@@ -13,6 +13,7 @@ from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
 from kedge.run.outcomes import RunEnd, StopCode, TaskOutcome, TaskResult, stop_after
 from kedge.run.run_state import RunState
+from kedge.run.task_work import settle_task
 
 
 def abandon(state: RunState) -> None:
@@ -43,11 +44,18 @@ def end_after(state: RunState, error: KedgeError) -> RunEnd:
 
 def recover(state: RunState) -> None:
     """Record what a killed run had under way, before the run is resumed."""
+    commits.clear_scratch(state.project)
     checkpoint = state.journal.record.at
     if checkpoint is None:
         return
+    if checkpoint.proven:
+        commits.complete_index(state.project, checkpoint.head)
     if checkpoint.began_at:
         _record_interrupted(state, checkpoint)
+    if _is_committed(state, checkpoint):  # the run was killed before it could say so
+        task = state.board().get(checkpoint.task)
+        settle_task(state, task, TaskResult(task.id, TaskOutcome.DONE, checkpoint.proven))
+        return
     now = commits.find_head(state.project)
     if now != checkpoint.head:  # by the user, perhaps: these commits are nobody's to take back
         state.warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import asdict, replace
 
+from kedge.agents.launch.events import Finished, Reason
 from kedge.context.workspace import Workspace
 from kedge.errors import HandoffRefused, KedgeError, ProgramError, SecretFound
 from kedge.handoff.operations import HandoffOperations
@@ -60,8 +61,8 @@ class RoleTurn:
         try:
             self._begin()
         except HandoffRefused as error:
-            refused = Decision(Outcome.BLOCKED, error.message, fatal=True, block=BlockType.EXTERNAL)
-            return self._record(refused)
+            return self._record(_refuse_handoff(error))
+        self._note_call()
         try:
             call = self._call(last)
         except ProgramError as error:
@@ -84,6 +85,22 @@ class RoleTurn:
         self._take_back_commits(decision)
         decision = decision.add_denials(self._watch.denied).add_put_back(self._changed)
         return self._record(decision.redact(), call, proof)
+
+    def prove_again(self) -> Decision:
+        """Prove what an earlier turn left and recorded as done, without calling the agent.
+
+        Only a proof that fails is recorded: the ledger has the success already.
+        """
+        try:
+            self._begin()
+            decision, proof = self._decide_by_proof(Finished(Reason.COMPLETED))
+            decision = self._keep_tree(self._put_back() or decision, proof)
+        except HandoffRefused as error:
+            return self._record(_refuse_handoff(error))
+        if decision.done:
+            return decision.redact()
+        self._take_back_commits(decision)
+        return self._record(decision.add_put_back(self._changed).redact(), proof=proof)
 
     def _put_back(self) -> Decision | None:
         """Put back what an agent must not change; return a refusal if that is not possible."""
@@ -121,7 +138,7 @@ class RoleTurn:
             self._state.emit("uncommitted", {"task": self._task.id, **asdict(taken)})
 
     def _begin(self) -> None:
-        """Hand the task over to this role, and note the call in the journal."""
+        """Hand the task over to this role, and note what an agent must not change."""
         context = self._handoff.begin(
             self._role, self._task, accept_stale=True, session=self._session
         )
@@ -134,6 +151,9 @@ class RoleTurn:
         self._guard = TurnGuard(
             self._state.board(), self._handoff, self._task, self._state.baseline
         )
+
+    def _note_call(self) -> None:
+        """Note the call in the journal, so that a resumed run knows that it was under way."""
         journal = self._state.journal
         if journal.record.at is not None:
             checkpoint = replace(
@@ -191,6 +211,10 @@ class RoleTurn:
         if reports.is_due(state, task):  # the log is part of the tree that is proven
             number = state.attempts.count(task.id).next_number
             reports.keep(state, task, text, number, self._start, self._handoff.read_tree())
+        return self._decide_by_proof(call.finished)
+
+    def _decide_by_proof(self, finished: Finished) -> tuple[Decision, Proof | None]:
+        state = self._state
         state.is_checking = True
         try:
             proof = self._prove()
@@ -202,7 +226,7 @@ class RoleTurn:
         timed_out = any(one.get("timed_out") for one in proof.checks)
         if stop and stop.code is StopCode.TIME and timed_out:
             return Decision(Outcome.TIME_LIMIT, stop.text), proof
-        return decide(call.finished, proof), proof
+        return decide(finished, proof), proof
 
     def _prove(self) -> Proof:
         state, limit = self._state, self._state.limits.seconds
@@ -259,6 +283,10 @@ class RoleTurn:
             drift=self._watch.summarize_drift(),
         )
         return decision
+
+
+def _refuse_handoff(error: HandoffRefused) -> Decision:
+    return Decision(Outcome.BLOCKED, error.message, fatal=True, block=BlockType.EXTERNAL)
 
 
 def _refuse_processes(pids: tuple[int, ...]) -> Decision:

@@ -58,17 +58,34 @@ class TaskWork:
 
     def make_attempt(self, last: Decision | None) -> Decision:
         """Let each role take its turn until one does not succeed; commit if all do."""
-        decision = last
-        for role in self._state.options.roles:
+        first, *others = self._state.options.roles
+        if last is None and first == IMPLEMENTER and self._is_recorded_done():
+            decision: Decision | None = self._turn(first).prove_again()
+            roles = others if decision is not None and decision.done else []
+        else:
+            decision, roles = last, [first, *others]
+        for role in roles:
             decision = self._take_turn(role, decision)
             if not decision.done:
                 return decision
         assert decision is not None  # noqa: S101 - a run has at least one role
+        if not decision.done:
+            return decision
         return self._commit(decision) if self._state.options.commit else decision
 
+    def _is_recorded_done(self) -> bool:
+        """True if this run was killed after it had recorded this very tree as done.
+
+        The record alone proves nothing: whoever killed the run may have written it.
+        """
+        tree = self._state.attempts.find_done_tree(self._task.id)
+        return tree is not None and tree == self._handoff.read_tree()
+
+    def _turn(self, role: str) -> RoleTurn:
+        return RoleTurn(self._state, self._handoff, self._task, role, self._begin, self._hidden)
+
     def _take_turn(self, role: str, last: Decision | None) -> Decision:
-        turn = RoleTurn(self._state, self._handoff, self._task, role, self._begin, self._hidden)
-        decision = turn.take(last)
+        decision = self._turn(role).take(last)
         self._state.count_failure(decision)
         self._pass_on_warnings()
         event = {"outcome": decision.outcome.value, "reason": decision.reason}
@@ -84,7 +101,11 @@ class TaskWork:
         checkpoint = state.journal.record.at
         if checkpoint is not None:  # if the run is killed here, recovery knows what was committed
             state.journal.change(at=replace(checkpoint, proven=done.reason))
-        state.board().close(task.id, _clean_reason(done.reason))  # so that the commit records it
+        # The commit records that the task is closed, if it holds the tasks. If not, the task is
+        # closed when the commit is made.
+        has_tasks = not worktrees.is_own(project, task.id)
+        if has_tasks:
+            state.board().close(task.id, _clean_reason(done.reason))
         summary = lifecycle.record_summary(project, task.id)
         try:
             self._refuse_planted()
@@ -94,8 +115,9 @@ class TaskWork:
             )
         except GitError as error:
             lifecycle.withdraw_summary(project, task.id, summary)
-            state.board().reopen(task.id)
-            state.board().claim(task.id, state.id)
+            if has_tasks:
+                state.board().reopen(task.id)
+                state.board().claim(task.id, state.id)
             state.journal.change(at=checkpoint)
             why = f"the commit was refused: {redact(error.message)}"
             refused = Decision(Outcome.FAILED_CHECKS, why)

@@ -1,0 +1,151 @@
+"""A run that is killed at the worst moments, and resumed: nothing is done twice, or only said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from run.harness import PATIENCE, RunHarness
+from support import git
+
+from kedge.handoff.snapshot import snapshots
+from kedge.host import project
+
+OK = {"write": {"ok": "yes\n"}}
+MORE = {"write": {"ok": "yes\n", "more": "x"}}
+KILL_ALL = """#!/bin/sh
+test -f {root}/again && exit 0
+touch {root}/again
+kill -9 $(cat {root}/pid)
+kedge=$(awk '{{print $4}}' /proc/$PPID/stat)
+kill -9 $kedge 2>/dev/null
+kill -9 $PPID
+exit 1
+"""
+
+
+def kill_at(harness: RunHarness, hook: str, *args: str) -> None:
+    """Start a run that is killed, with its git, when git calls the hook for the first time."""
+    path = harness.root / ".git" / "hooks" / hook
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(KILL_ALL.format(root=harness.root))
+    path.chmod(0o755)
+    exclude = harness.root / ".git" / "info" / "exclude"
+    exclude.write_text("pid\nagain\n")
+    process = harness.start(*args)
+    (harness.root / "pid").write_text(str(process.pid))
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == -9
+    assert (harness.root / "again").exists()
+
+
+@pytest.mark.parametrize("way", ["--worktree", "here"])
+def test_a_task_is_done_only_if_its_commit_is_made(harness: RunHarness, way: str) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK, MORE)
+    worktree = way == "--worktree"
+    kill_at(harness, "pre-commit", *([way] if worktree else []))
+    if worktree:  # here, the commit holds that the task is closed
+        assert harness.state("t") == "in_progress"
+    ran = harness.kedge("run", "--resume")
+    assert "✓ t" in ran.out
+    assert harness.state("t") == "done"
+    branch = "kedge/t" if worktree else "HEAD"
+    assert git(harness.root, "show", f"{branch}:ok") == "yes\n"
+    assert len(harness.prompts) == 1  # what was proven needs no agent
+    assert harness.outcomes("t") == ["done"]
+    assert not (harness.root / ".kedge" / "worktrees" / "t").exists()
+    assert list((harness.root / ".git").glob("**/kedge/commit-*")) == []
+
+
+@pytest.mark.parametrize("way", ["--worktree", "here"])
+def test_a_run_that_is_killed_after_its_commit_says_that_it_is_done(
+    harness: RunHarness, way: str
+) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK, MORE)
+    worktree = way == "--worktree"
+    kill_at(harness, "post-commit", *([way] if worktree else []))
+    ran = harness.kedge("run", "--resume")
+    assert "✓ t" in ran.out
+    assert harness.state("t") == "done"
+    assert harness.outcomes("t") == ["done"]
+    assert len(harness.prompts) == 1
+    assert git(harness.root, "rev-list", "--count", "kedge/t" if worktree else "HEAD") == "2\n"
+    assert git(harness.root, "diff", "--cached", "--name-only") == ""
+    if not worktree:
+        assert harness.status() == []
+
+
+def test_a_forged_record_of_success_is_proven_again(harness: RunHarness) -> None:
+    """What is in the ledger may be the work of whoever killed the run."""
+    harness.task("Make it ok", "t")
+    harness.plays(OK, MORE)
+    kill_at(harness, "pre-commit")
+    (harness.root / "ok").unlink()
+    ledger = harness.root / ".kedge" / "ledger" / "t.jsonl"
+    (record,) = map(json.loads, ledger.read_text().splitlines())
+    record["end_tree"] = snapshots.read_tree(project.find(harness.root))
+    ledger.write_text(json.dumps(record) + "\n")
+    harness.kedge("run", "--resume")
+    assert harness.outcomes("t") == ["done", "no-change", "done"]
+    assert git(harness.root, "show", "HEAD:ok") == "yes\n"
+
+
+def test_scratch_of_a_killed_commit_is_removed_when_no_git_uses_it(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK)
+    left = harness.root / ".git" / "kedge" / "commit-left"
+    left.mkdir(parents=True)
+    (left / "index").write_text("")
+    harness.run()
+    assert not left.exists()
+
+
+# Which run is resumed
+
+
+def test_the_interrupted_run_is_resumed_although_another_ended_since(harness: RunHarness) -> None:
+    harness.task("One", "t", check="test -f ok")
+    harness.task("Two", "u", check="test -f more")
+    harness.plays(OK, {"write": {"more": "x"}}, MORE)
+    kill_at(harness, "pre-commit", "--task", "t")
+    git(harness.root, "stash", "-q", "-u", "--", "ok")
+    harness.run("--task", "u")
+    git(harness.root, "stash", "pop", "-q")
+    harness.kedge("run", "--resume")
+    assert (harness.state("t"), harness.state("u")) == ("done", "done")
+    assert git(harness.root, "show", "HEAD:ok") == "yes\n"
+
+
+# What stays of a killed run
+
+
+def list_refs(harness: RunHarness) -> list[str]:
+    return git(harness.root, "for-each-ref", "--format=%(refname)", "refs/kedge").split()
+
+
+@pytest.mark.parametrize("hook", ["pre-commit", "post-commit"])
+@pytest.mark.parametrize("way", ["--worktree", "here"])
+def test_a_resumed_run_leaves_no_snapshots(harness: RunHarness, hook: str, way: str) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK, MORE)
+    kill_at(harness, hook, *([way] if way == "--worktree" else []))
+    assert list_refs(harness)
+    harness.kedge("run", "--resume")
+    assert list_refs(harness) == []
+
+
+@pytest.mark.parametrize("way", ["--worktree", "here"])
+def test_snapshots_of_a_run_that_is_not_resumed_go_when_its_task_is_swept(
+    harness: RunHarness, way: str
+) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK, MORE)
+    kill_at(harness, "pre-commit", *([way] if way == "--worktree" else []))
+    harness.kedge("context", "sweep", "--ttl", "0s")
+    if harness.state("t") != "done":
+        assert list_refs(harness)  # the task is not finished
+        harness.kedge("task", "close", "t", "--failed", "--reason", "no wind")
+    harness.kedge("context", "sweep", "--ttl", "0s")
+    assert list_refs(harness) == []
