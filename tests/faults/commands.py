@@ -162,11 +162,14 @@ def with_agent(world: World) -> None:
 
 
 def interrupted(world: World) -> None:
-    """A run that was killed in the middle."""
+    """A run that was killed as its agent wrote."""
     with_agent(world)
     program = str(world.top / "agent" / "bin" / "claude")
-    argv = ("run", "--agent", "claude", "--command", program, "--task", "t")
-    world.run(Command("run", argv, nothing), 120)
+    run = Command("run", ("run", "--agent", "claude", "--command", program, "--task", "t"), nothing)
+    world.save()
+    calls = world.run(run).calls
+    world.restore()
+    world.run(run, next(at for at, call in enumerate(calls) if call.endswith("/ok")))
 
 
 def watched(world: World) -> None:

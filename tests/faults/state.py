@@ -32,7 +32,7 @@ _VARIES = (
 _OPAQUE = re.compile(
     r"^\.git/(objects|index$|logs|ORIG_HEAD|refs|packed-refs|worktrees|COMMIT_EDITMSG|gc\.|info/)"
     r"|^\.git/kedge/(kedge\.db|snapshots/|refs/|logs/|backups/\..*\.kedge-new$|.*\.lock$)"
-    r"|^(\.kedge|home/\.config/kedge)/(locks/|context/\.gitignore|worktrees/\.gitignore)"
+    r"|^(\.kedge|home/\.config/kedge|home/\.local/state/kedge/trust)/(locks/|context/\.gitignore|worktrees/\.gitignore)"
     r"|^\.kedge/runs/.*/(lock|pid)$|^\.beads/.*sqlite"
 )
 # A second run keeps another copy of the work that it replaces.
@@ -125,7 +125,9 @@ def _is_staged(name: str) -> bool:
 
 def is_own(name: str) -> bool:
     """True for files that kedge or git keep for themselves."""
-    return name.startswith(("repo/.git/", "repo/.kedge/", "home/.config/kedge/"))
+    return name.startswith(
+        ("repo/.git/", "repo/.kedge/", "home/.config/kedge/", "home/.local/state/kedge/")
+    )
 
 
 def _git(world: World, *args: str) -> subprocess.CompletedProcess[bytes]:
