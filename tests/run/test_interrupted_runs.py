@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from run.harness import HANG, PATIENCE, RunHarness, wait_until
@@ -115,6 +116,20 @@ def test_scratch_of_a_killed_commit_is_removed_when_no_git_uses_it(harness: RunH
     assert not left.exists()
 
 
+def test_a_task_that_an_agent_calls_done_before_it_kills_the_run_is_not(
+    harness: RunHarness,
+) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(HALF, OK)
+    kill_at_work(harness)
+    tasks = harness.root / ".kedge" / "tasks.jsonl"
+    tasks.write_text(tasks.read_text().replace('"in_progress"', '"done"'))
+    assert harness.state("t") == "done"
+    harness.kedge("run", "--resume")
+    assert harness.outcomes("t") == ["interrupted", "done"]
+    assert git(harness.root, "show", "HEAD:ok") == "yes\n"
+
+
 # Which run is resumed
 
 
@@ -161,3 +176,32 @@ def test_snapshots_of_a_run_that_is_not_resumed_go_when_its_task_is_swept(
         harness.kedge("task", "close", "t", "--failed", "--reason", "no wind")
     harness.kedge("context", "sweep", "--ttl", "0s")
     assert list_refs(harness) == []
+
+
+def test_snapshots_of_a_work_tree_that_is_gone_are_swept(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK)
+    kill_at(harness, "pre-commit", "--worktree")
+    shutil.rmtree(harness.root / ".kedge" / "worktrees" / "t")
+    git(harness.root, "worktree", "prune")
+    assert harness.kedge.json("context", "sweep") == []  # not old enough
+    listed = harness.kedge.json("context", "sweep", "--ttl", "0s", "--dry-run")
+    assert sorted(one["ref"] for one in listed) == list_refs(harness)
+    harness.kedge("context", "sweep", "--ttl", "0s")
+    assert list_refs(harness) == []
+
+
+def test_sweep_keeps_what_is_set_aside_and_what_is_still_to_do(harness: RunHarness) -> None:
+    harness.task("One", "t", check="test -f never")
+    harness.task("Two", "u", check="test -f ok")
+    harness.plays(HALF | {"hang": 0}, OK)
+    harness.run("--attempts", "1", code=1)
+    kept = [one for one in list_refs(harness) if one.startswith("refs/kedge/set-aside/")]
+    assert kept
+    harness.kedge("task", "reopen", "t")
+    before = list_refs(harness)
+    harness.kedge("context", "sweep", "--ttl", "0s")
+    assert list_refs(harness) == before
+    harness.kedge("task", "close", "t", "--failed", "--reason", "no wind")
+    harness.kedge("context", "sweep", "--ttl", "0s")
+    assert list_refs(harness) == kept

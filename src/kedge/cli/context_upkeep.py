@@ -14,6 +14,7 @@ from kedge.cli.plain import table
 from kedge.errors import KedgeError
 from kedge.handoff import lifecycle
 from kedge.handoff.context_store import ContextStore
+from kedge.run import worktrees
 
 
 @click.command("list", cls=KedgeCommand)
@@ -78,16 +79,24 @@ def purge(edge: Edge, task: str, yes: bool) -> Reply:
 )
 @click.option("--dry-run", is_flag=True, help="List them and delete nothing.")
 def sweep(edge: Edge, ttl: str, dry_run: bool) -> Reply:
-    """Delete old contexts whose task is finished or no longer exists."""
+    """Delete old contexts whose task is finished or no longer exists.
+
+    The contexts of work trees that `kedge run` has left are among them, and snapshots that killed
+    runs and deleted work trees have left.
+    """
     project = edge.project()
     tasks = read_tasks(edge, project)
     if edge.warnings:
         raise KedgeError(
             "cannot tell which tasks are gone: not all tasks could be read", hint=edge.warnings[0]
         )
-    orphans = lifecycle.find_orphans(project, tasks, ttl)
-    for orphan in [] if dry_run else orphans:
-        edge.warn(*lifecycle.archive(project, orphan.task))
+    orphans = []
+    for place in (project, *worktrees.list_own(project)):
+        for find in (lifecycle.find_orphans, lifecycle.find_orphaned_refs):
+            found = find(place, tasks, ttl)
+            for orphan in [] if dry_run else found:
+                edge.warn(*lifecycle.delete(place, orphan))
+            orphans += [one for one in found if one not in orphans]
     rows = [(one.task, one.why, one.updated_at) for one in orphans]
     data = [asdict(one) for one in orphans]
     return Reply(data, lambda: table(("task", "why", "updated"), rows, empty="nothing to delete\n"))

@@ -13,7 +13,7 @@ from typing import Any
 from kedge.errors import InvalidValue, KedgeError
 from kedge.handoff.canonical_form import encode_canonical, sha256
 from kedge.handoff.context_store import ContextStore
-from kedge.handoff.snapshot import snapshots
+from kedge.handoff.snapshot import snapshots, unused_refs
 from kedge.handoff.task_context import TaskContext
 from kedge.host import clock, files
 from kedge.host.project import Project
@@ -25,11 +25,12 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A context that nobody needs any more."""
+    """A context that nobody needs any more, or a snapshot."""
 
     task: str
     why: str
     updated_at: str
+    ref: str | None = None  # a single snapshot, whose context is gone already
 
 
 def summarise(context: TaskContext) -> dict[str, Any]:
@@ -179,6 +180,31 @@ def find_orphans(project: Project, tasks: Mapping[TaskId, Task], ttl: str) -> li
         if not updated or _parse_time(updated) < limit:
             orphans.append(Orphan(name, why, updated))
     return orphans
+
+
+def find_orphaned_refs(project: Project, tasks: Mapping[TaskId, Task], ttl: str) -> list[Orphan]:
+    """Find snapshots without a context that are older than the time to live.
+
+    Those of an unfinished task stay while its work tree does: a run may be resumed on them.
+    """
+    limit = datetime.now(UTC) - _parse_duration(ttl)
+    orphans = []
+    for one in unused_refs.find_unused(project, ContextStore(project).tasks()):
+        task = tasks.get(TaskId(one.task))
+        if task is not None and not task.finished and not one.is_lost:
+            continue
+        why = "its work tree is gone" if one.is_lost else "its context is gone"
+        if _parse_time(one.at) < limit:
+            orphans.append(Orphan(one.task, f"{why}: {one.ref}", one.at, one.ref))
+    return orphans
+
+
+def delete(project: Project, orphan: Orphan) -> list[str]:
+    """Delete a context, or a snapshot. Return warnings."""
+    if orphan.ref is None:
+        return archive(project, orphan.task)
+    snapshots.drop(project, orphan.ref)
+    return []
 
 
 def _parse_duration(text: str) -> timedelta:

@@ -29,7 +29,7 @@ from kedge.host.own_edits import OwnEdits
 from kedge.host.project import Project
 from kedge.host.text import shorten
 from kedge.model.task import Task
-from kedge.run import git_locks, git_objects, worktrees
+from kedge.run import git_objects, worktrees
 
 _MOST_TITLE = 100  # characters
 _UNFINISHED = {
@@ -39,7 +39,7 @@ _UNFINISHED = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
 }
-_SCRATCH = "commit-"  # what scratch directories are called
+SCRATCH = "commit-"  # what scratch directories are called
 _TRIES, _PAUSE = 10, 0.3  # for the lock of the user's index
 # What kedge itself records beside the work, in the project that holds the tasks.
 _RECORDS = (
@@ -236,7 +236,7 @@ def move_head(repo: Repo, old: str, new: str | None, why: str) -> None:
 
 def update_index(repo: Repo, old: str | None, new: str | None) -> None:
     """Make the user's index equal to commit `new` where `old` differs; other entries stay."""
-    raw = _diff(repo, old, new, "--raw", "--no-abbrev")
+    raw = diff_trees(repo, old, new, "--raw", "--no-abbrev")
     fields = iter(raw.split(b"\0"))
     lines = b""
     for facts in fields:
@@ -255,32 +255,7 @@ def update_index(repo: Repo, old: str | None, new: str | None) -> None:
         repo.git("update-index", "-q", "--refresh", filters=True)
 
 
-def complete_index(project: Project, began: Head) -> None:
-    """Bring the user's index up to a commit whose run was killed before it could.
-
-    Nothing is done if the index has anything but the old content where the commit differs.
-    """
-    repo, now = project.repo, find_head(project)
-    if repo is None or began.commit is None or now.branch != began.branch:
-        return
-    if now.commit is None or now.commit == began.commit:
-        return
-    paths = split_z(_diff(repo, began.commit, now.commit, "--name-only"))
-    staged = repo.git("diff-index", "--cached", "--name-only", "-z", began.commit, "--")
-    if not set(paths).intersection(split_z(staged)):
-        update_index(repo, began.commit, now.commit)
-
-
-def clear_scratch(project: Project) -> None:
-    """Remove what killed runs left of commits; the caller's run is the only one in this tree."""
-    repo = project.repo
-    left = sorted((repo.git_dir / "kedge").glob(f"{_SCRATCH}*")) if repo is not None else []
-    if repo is not None and left and git_locks.wait_for_git(repo):  # one may still use them
-        for path in left:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _diff(repo: Repo, old: str | None, new: str | None, *options: str) -> bytes:
+def diff_trees(repo: Repo, old: str | None, new: str | None, *options: str) -> bytes:
     if old is None or new is None:
         empty = repo.git("hash-object", "-t", "tree", "--stdin", input=b"").decode().strip()
         old, new = old or empty, new or empty
@@ -292,7 +267,7 @@ def _list_committed(repo: Repo, old: str | None, new: str | None) -> list[str]:
     """Return the paths outside of `.kedge` that commits since the task's start have changed."""
     if old == new:
         return []
-    paths = split_z(_diff(repo, old, new, "--name-only"))
+    paths = split_z(diff_trees(repo, old, new, "--name-only"))
     return [path for path in paths if not path.startswith(".kedge/")]
 
 
@@ -320,7 +295,7 @@ def _describe(head: Head) -> str:
 def _scratch_directory(repo: Repo) -> Iterator[Path]:
     parent = repo.git_dir / "kedge"
     parent.mkdir(exist_ok=True)
-    path = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=parent))
+    path = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
     try:
         yield path
     finally:

@@ -8,7 +8,7 @@ from kedge.errors import KedgeError
 from kedge.handoff.snapshot import snapshots
 from kedge.model.attempt import Outcome
 from kedge.model.task import Status
-from kedge.run import agent_commits, commits, repository_guard
+from kedge.run import agent_commits, commits, interrupted_commit, repository_guard
 from kedge.run.decision import Decision
 from kedge.run.journal import Checkpoint
 from kedge.run.outcomes import RunEnd, StopCode, TaskOutcome, TaskResult, stop_after
@@ -44,15 +44,15 @@ def end_after(state: RunState, error: KedgeError) -> RunEnd:
 
 def recover(state: RunState) -> None:
     """Record what a killed run had under way, before the run is resumed."""
-    commits.clear_scratch(state.project)
+    interrupted_commit.clear_scratch(state.project)
     checkpoint = state.journal.record.at
     if checkpoint is None:
         return
     if checkpoint.proven:
-        commits.complete_index(state.project, checkpoint.head)
+        interrupted_commit.complete_index(state.project, checkpoint.head)
     if checkpoint.began_at:
         _record_interrupted(state, checkpoint)
-    if _is_committed(state, checkpoint):  # the run was killed before it could say so
+    if _is_finished(state, checkpoint):  # the run was killed before it could say so
         task = state.board().get(checkpoint.task)
         settle_task(state, task, TaskResult(task.id, TaskOutcome.DONE, checkpoint.proven))
         return
@@ -83,7 +83,7 @@ def _put_back(state: RunState) -> None:
 
 def _take_back_commits(state: RunState, checkpoint: Checkpoint) -> None:
     """Take what the interrupted attempt has committed off the branch."""
-    if _is_committed(state, checkpoint):
+    if _is_finished(state, checkpoint):
         return
     try:
         taken = agent_commits.take_back(state.project, checkpoint.task, checkpoint.head)
@@ -97,23 +97,25 @@ def _take_back_commits(state: RunState, checkpoint: Checkpoint) -> None:
 def _record_interrupted(state: RunState, checkpoint: Checkpoint) -> None:
     """Record the interrupted call, and close or reopen the task."""
     task, began = checkpoint.task, checkpoint.began_at
-    if began and not state.attempts.has_since(task, began):
+    is_recorded = not began or state.attempts.has_since(task, began)
+    if not is_recorded:
         decision = Decision(Outcome.INTERRUPTED, "the run ended in the middle of it")
         tree = checkpoint.tree or None
         state.attempts.record(task, checkpoint.role, decision, started_at=began, start_tree=tree)
     board = state.board()
     status = board.get(task).status
-    if _is_committed(state, checkpoint):
+    by_hand = status is Status.DONE and is_recorded and not checkpoint.proven
+    if _is_finished(state, checkpoint):
         if status is not Status.DONE:
             board.close(task, checkpoint.proven)
-    elif status is not Status.OPEN and (status is not Status.DONE or checkpoint.proven):
+    elif status is not Status.OPEN and not by_hand:
         board.reopen(task)  # one that was closed for a commit which was never made, too
 
 
-def _is_committed(state: RunState, checkpoint: Checkpoint) -> bool:
-    """True if the task was proven done and all of its changes are in git."""
-    if not checkpoint.proven:
-        return False
+def _is_finished(state: RunState, checkpoint: Checkpoint) -> bool:
+    """True if the task was proven done and all of its changes are in git, where they should be."""
+    if not checkpoint.proven or not state.options.commit:
+        return bool(checkpoint.proven)
     tree = snapshots.read_tree(state.project)
     paths = commits.list_changed(state.project, checkpoint.start, tree)
     return bool(paths) and not commits.list_uncommitted(state.project, paths)

@@ -71,7 +71,16 @@ class TaskWork:
         assert decision is not None  # noqa: S101 - a run has at least one role
         if not decision.done:
             return decision
-        return self._commit(decision) if self._state.options.commit else decision
+        if self._state.options.commit:
+            return self._commit(decision)
+        self._note_proven(decision)
+        return decision
+
+    def _note_proven(self, done: Decision) -> None:
+        """Note that the task is proven: if the run is killed now, recovery finishes it."""
+        checkpoint = self._state.journal.record.at
+        if checkpoint is not None:
+            self._state.journal.change(at=replace(checkpoint, proven=done.reason))
 
     def _is_recorded_done(self) -> bool:
         """True if this run was killed after it had recorded this very tree as done.
@@ -99,8 +108,7 @@ class TaskWork:
         paths = commits.list_changed(project, self._begin.start, proven)
         self._warn_of_user_changes(paths)
         checkpoint = state.journal.record.at
-        if checkpoint is not None:  # if the run is killed here, recovery knows what was committed
-            state.journal.change(at=replace(checkpoint, proven=done.reason))
+        self._note_proven(done)
         # The commit records that the task is closed, if it holds the tasks. If not, the task is
         # closed when the commit is made.
         has_tasks = not worktrees.is_own(project, task.id)

@@ -6,6 +6,7 @@ on the branch; the user merges it. A work tree with anything else in it is never
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from kedge.handoff.snapshot import nested, snapshots
 from kedge.host import files, git
 from kedge.host.git import Repo, split_z
 from kedge.host.project import Project
-from kedge.model.ids import TaskId, task_id
+from kedge.model.ids import TaskId, is_id, task_id
 from kedge.model.task import BlockType, Task
 from kedge.run import ignored_files
 from kedge.tasks import rules
@@ -103,6 +104,17 @@ def find_worktree(main: Project, task: str) -> Project | None:
             f"a merge in {shown} is not finished", hint=f"git -C {shown} merge --abort, or commit"
         )
     return Project(path, repo)
+
+
+def list_own(main: Project) -> list[Project]:
+    """Return the work trees that runs have left."""
+    folder = main.own(FOLDER)
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    found = []
+    for name in filter(is_id, names):
+        with contextlib.suppress(WorktreeRefused):
+            found.append(find_worktree(main, name))
+    return [one for one in found if one is not None]
 
 
 def open_worktree(main: Project, task: str, dependencies: Sequence[str]) -> Project:
