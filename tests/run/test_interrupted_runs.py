@@ -82,7 +82,7 @@ def test_a_run_that_is_killed_after_its_commit_says_that_it_is_done(
 def kill_at_work(harness: RunHarness, *args: str) -> None:
     """Start a run that is killed while its agent works."""
     process = harness.start(*args)
-    wait_until(lambda: (harness.root / "half").exists())
+    wait_until((harness.root / "half").exists)
     process.kill()
     process.communicate(timeout=PATIENCE)
 
@@ -94,8 +94,15 @@ def test_a_forged_record_of_success_is_proven_again(harness: RunHarness) -> None
     kill_at_work(harness)
     (journal,) = (harness.root / ".git" / "kedge" / "runs").glob("r*.json")
     forged = {
-        **{"task": "t", "number": 1, "run": journal.stem, "role": "implementer", "agent": "claude"},
-        **{"started_at": clock.now(), "ended_at": clock.now(), "outcome": "done", "reason": "x"},
+        "task": "t",
+        "number": 1,
+        "run": journal.stem,
+        "role": "implementer",
+        "agent": "claude",
+        "started_at": clock.now(),
+        "ended_at": clock.now(),
+        "outcome": "done",
+        "reason": "x",
         "end_tree": snapshots.read_tree(project.find(harness.root)),
     }
     ledger = harness.root / ".kedge" / "ledger" / "t.jsonl"
