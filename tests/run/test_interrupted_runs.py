@@ -87,6 +87,17 @@ def kill_at_work(harness: RunHarness, *args: str) -> None:
     process.communicate(timeout=PATIENCE)
 
 
+def test_git_forgets_a_work_tree_that_a_killed_run_was_deleting(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK)
+    kill_at(harness, "pre-commit", "--worktree")
+    worktree = harness.root / ".kedge" / "worktrees" / "t"
+    shutil.rmtree(worktree)
+    harness.kedge("task", "close", "t", "--failed", "--reason", "no wind")
+    harness.kedge("run", "--resume")
+    assert str(worktree) not in git(harness.root, "worktree", "list", "--porcelain")
+
+
 def test_a_forged_record_of_success_is_proven_again(harness: RunHarness) -> None:
     """What is in the ledger may be the work of whoever killed the run."""
     harness.task("Make it ok", "t")

@@ -15,6 +15,7 @@ from kedge.cli.plain import clean, table
 from kedge.cli.project_tasks import ProjectTasks, record_attempt
 from kedge.errors import TaskError, UsageError
 from kedge.host.agent_session import is_user
+from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, parse_block_type, unique
 from kedge.tasks import rules
@@ -175,7 +176,7 @@ def update(
         if title is not None:
             after = replace(after, title=title)
         after = replace(after, **{name: empty for name, empty in _CLEARED.items() if name in clear})
-        _refuse_weaker_proof(task, after)
+        _refuse_weaker_proof(project_tasks.project, task, after)
         return after
 
     project_tasks = ProjectTasks(edge)
@@ -184,12 +185,19 @@ def update(
     return task_view.task_reply(result, f"{id_} changed")
 
 
-def _refuse_weaker_proof(before: Task, after: Task) -> None:
-    """Refuse an agent that would make a task look proven, or need less of a proof."""
+def _refuse_weaker_proof(project: Project, before: Task, after: Task) -> None:
+    """Refuse an agent that would make a task look proven, or need less of a proof.
+
+    It may replace checks by others that the user has yet to approve.
+    """
     if is_user(os.environ):
         return
+    from kedge.handoff import approval as approvals
+    from kedge.host.approvals import COMMAND, Item
+
     lost = [one for one in before.checks if one not in after.checks]
-    if lost:
+    items = [Item(COMMAND, one, f"task {after.id}") for one in after.checks]
+    if lost and not approvals.find_missing(project, items):
         raise TaskError(
             f"an agent cannot remove a check of {before.id}: {clean(lost[0])}",
             hint="ask the user to change the checks; an agent can add to them",

@@ -14,6 +14,9 @@ and after each turn (`repository_guard`, `ref_guard`, `git_locks`). `check_defin
 `git_programs` and `hidden_files` say what a proof must not rest on; `git_objects` verifies what is
 committed.
 
+A run that was killed is resumed from its `journal`: `recovery` finishes the records and
+`interrupted_commit` what is left of a commit.
+
 `run_state` holds what the steps share: options, limits, usage, the journal, the reason to stop.
 `parallel` runs tasks in work trees, each as a run of its own.
 """

@@ -92,6 +92,7 @@ class ParallelRun:
             text = "work starts from HEAD: your uncommitted changes are not in it"
             self.emit("warning", {"text": text})
         self._baseline = turn_guard.open_baseline(self.project, self.journal)
+        worktrees.forget_deleted(self.project)
         self._collect_results()
         try:
             while True:

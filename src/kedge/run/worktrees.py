@@ -106,6 +106,16 @@ def find_worktree(main: Project, task: str) -> Project | None:
     return Project(path, repo)
 
 
+def forget_deleted(main: Project) -> None:
+    """Let git forget kedge's work trees that are deleted: it may have been killed over one."""
+    folder = main.own(FOLDER)
+    listed = os.fsdecode(_repo(main).git("worktree", "list", "--porcelain"))
+    for line in listed.splitlines():
+        path = Path(line.removeprefix("worktree "))
+        if line.startswith("worktree ") and path.parent == folder and not os.path.lexists(path):
+            _repo(main).ask("worktree", "remove", "--force", str(path))
+
+
 def list_own(main: Project) -> list[Project]:
     """Return the work trees that runs have left."""
     folder = main.own(FOLDER)
