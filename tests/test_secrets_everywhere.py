@@ -27,7 +27,7 @@ from kedge.testing.fake_agent import FakeAgent
 PLACES = (
     *("signature", "untracked", "subject", "task", "tool name", "tool use", "path", "command"),
     *("output", "prompt", "agent program", "refused", "session", "makefile", "reply"),
-    *("reasoning", "readme", "transcript"),
+    *("reasoning", "readme", "transcript", "branch"),
 )
 LETTERS = string.ascii_letters + string.digits
 
@@ -58,6 +58,7 @@ class Harness:
         (repo / "env.sh").write_text(f"export TOKEN={SECRETS['output']}\n")
         git(repo, "add", ".")
         git(repo, "commit", "-qm", f"token {SECRETS['subject']} for the ship")
+        git(repo, "switch", "-qc", f"fix/{SECRETS['branch']}")
         self.objects = self.list_objects()
 
     def run(self, *args: str) -> None:
@@ -206,5 +207,9 @@ def test_what_a_run_and_a_handoff_record_is_redacted(harness: Harness) -> None:
     (repo / "late.txt").write_text(f"key {SECRETS['untracked']}\n")
     harness.kedge("task", "add", "Haul", "--id", "v", "--accept", "c", "--check", "true")
     harness.run("context", "init", "v")
+    harness.run("context", "show", "v")
+    git(repo, "switch", "-qc", f"more/{SECRETS['branch']}")
+    harness.run("context", "show", "v")
+    harness.run("context", "show", "v", "--json")
     leaks = sorted(set(harness.find_leaks()))
     assert not leaks, "\n".join(leaks)

@@ -10,6 +10,7 @@ from kedge.context.diff import make_patch
 from kedge.handoff.canonical_form import encode_canonical
 from kedge.handoff.task_context import TaskContext
 from kedge.host.project import Project
+from kedge.host.secrets import name_branch
 from kedge.host.text import count_noun
 
 
@@ -51,7 +52,8 @@ def describe_context(context: TaskContext) -> str:
 def describe_moved_head(context: TaskContext, project: Project) -> str | None:
     """Return where HEAD is, if that is not where it was when the context was made."""
     repo = project.repo
-    head, branch = (repo.head(), repo.branch()) if repo is not None else (None, None)
+    head = repo.head() if repo is not None else None
+    branch = name_branch(repo.branch()) if repo is not None else None
     before = context.git.get("head"), context.git.get("branch")
     if (head, branch) == before:
         return None

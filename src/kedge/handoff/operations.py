@@ -22,7 +22,7 @@ from kedge.host import clock
 from kedge.host.digest import digest
 from kedge.host.project import Project
 from kedge.host.redact import redact, redact_value
-from kedge.host.secrets import refuse
+from kedge.host.secrets import name_branch, refuse
 from kedge.model.task import Task
 from kedge.settings import Settings
 
@@ -140,7 +140,7 @@ class HandoffOperations:
                 self.warnings.append(f"{error.message}: a snapshot will refuse it")
         return {
             "head": commit,
-            "branch": start.branch,
+            "branch": name_branch(start.branch),
             "base_tree": start.tree,
             "task_file_sha": sha,
         }
@@ -227,7 +227,7 @@ class HandoffOperations:
             at=clock.now(),
             actor=self.actor,
             head=taken.head,
-            branch=taken.branch,
+            branch=name_branch(taken.branch),
             diff_sha=self._store_diff(diff),
             diff_bytes=len(diff),
             files=len(changes),

@@ -1,4 +1,4 @@
-"""Refuse to store a value that seems to hold a secret."""
+"""Refuse to store a value that seems to hold a secret, or name it without the secret."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from kedge.errors import SecretFound
-from kedge.host.redact import scan
+from kedge.host.redact import name_secrets, scan
 
 
 def refuse(name: str, value: Any, allow: Collection[str] = ()) -> None:
@@ -19,6 +19,12 @@ def refuse(name: str, value: Any, allow: Collection[str] = ()) -> None:
                     hint=f"remove it, or pass --allow-secret {secret.id}",
                     data={"rule": secret.rule, "finding": secret.id},
                 )
+
+
+def name_branch(branch: str | None) -> str | None:
+    """Return the name of a branch as it is stored: with ids in place of secrets, so that two
+    branches stay two."""
+    return name_secrets(branch) if branch else branch
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from kedge.errors import InvalidValue, KedgeError, LockTimeout
 from kedge.host import clock, files, process_tree
 from kedge.host.digest import digest
 from kedge.host.project import Project
+from kedge.host.secrets import name_branch
 from kedge.model.ids import is_id
 from kedge.run.commits import Head, find_head
 from kedge.run.limits import RunUsage, parse_usage
@@ -106,6 +107,7 @@ class Journal:
         if record.mark:  # processes that a killed run left behind
             process_tree.end_marked(record.mark)
         killed = record.status == RUNNING
+        here = find_head(project).branch
         results = tuple(one for one in record.results if one.get("state") != TaskOutcome.LEFT)
         record = replace(
             record,
@@ -114,9 +116,10 @@ class Journal:
             status=RUNNING,
             why="",
             results=results,
-            branch=record.branch if killed else find_head(project).branch,
+            branch=record.branch if killed else here,
             baseline=record.baseline if killed else "",
         )
+        record = _map_branches(record, lambda name: here if name == name_branch(here) else name)
         journal = cls(project, record)
         journal._write()
         return journal
@@ -176,9 +179,15 @@ class Journal:
         self._write()
 
     def _write(self) -> None:
-        files.write_atomic(
-            self._path, json.dumps(asdict(self.record), indent=1).encode(), mode=0o600
-        )
+        record = _map_branches(self.record, name_branch)
+        files.write_atomic(self._path, json.dumps(asdict(record), indent=1).encode(), mode=0o600)
+
+
+def _map_branches(record: RunRecord, change: Callable[[str | None], str | None]) -> RunRecord:
+    """Return the record with other names of branches: on disk they hold no secrets."""
+    at = record.at
+    at = replace(at, branch=change(at.branch)) if at is not None else None
+    return replace(record, branch=change(record.branch), at=at)
 
 
 def list_interrupted(project: Project) -> list[RunRecord]:
