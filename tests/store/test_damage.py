@@ -129,3 +129,47 @@ def test_a_link_in_place_of_the_database_is_not_followed(
     event = '{"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "x"}'
     assert kedge("hook", "claude", input=event).out == ""
     assert victim.read_bytes() == before
+
+
+def test_a_schema_that_is_no_text_is_damage(repo: Path, kedge: Kedge) -> None:
+    """SQLite quotes the damaged bytes in its message, which Python then cannot decode."""
+    path = repo / ".git" / "kedge" / "kedge.db"
+    (repo / "a.py").write_text("def f(): ...\n")
+    kedge("init", "--no-hooks")
+    kedge("map")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    damaged = path.read_bytes().replace(b"CREATE TABLE step (", b"CREATE TABL\x81 step (")
+    path.write_bytes(damaged)
+    for command in (("map",), ("drift", "limit", "list"), ("doctor", "--no-probe")):
+        path.write_bytes(damaged)
+        ran = kedge(*command)
+        assert "damaged" in ran.out + ran.err, command
+    path.write_bytes(damaged)
+    assert "cannot be read" in kedge("uninstall", "--yes").out
+    assert path.read_bytes() == damaged
+
+
+def test_the_map_is_made_without_damaged_cells(repo: Path, kedge: Kedge) -> None:
+    path = repo / ".git" / "kedge" / "kedge.db"
+    for number in range(3):
+        text = f"def f{number}(): ...\n\ndef g(): f{(number + 1) % 3}()\n"
+        (repo / f"{chr(97 + number)}.py").write_text(text)
+    expected = kedge("map", "--output", "-").out
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        columns = [
+            (table, row[1])
+            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'map%'")
+            for row in db.execute(f"PRAGMA table_info({table})")
+        ]
+    good = path.read_bytes()
+    spoiled = 0
+    for number, (table, column) in enumerate(columns):
+        for value in _BAD[number % 3 :: 3]:
+            path.write_bytes(good)
+            if spoil(path, table, column, value):
+                spoiled += 1
+                ran = kedge("map", "--output", "-", code=None)
+                assert (ran.code, ran.out) == (0, expected), (table, column, value, ran)
+    assert spoiled > 15

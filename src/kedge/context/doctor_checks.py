@@ -8,7 +8,6 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from kedge.errors import BrokenSection, KedgeError
 from kedge.host import files, git, tokens
 from kedge.host.project import Project
 from kedge.settings import Settings
+from kedge.store import sqlite
 
 ALWAYS = 2500  # tokens that kedge may add to every session
 CHAIN = 32 * 1024  # bytes of AGENTS.md files that Codex reads; it silently drops the rest
@@ -214,9 +214,7 @@ def check_database(project: Project) -> Iterator[Diagnosis]:
     if not path.exists():
         return
     try:
-        with closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
-        ) as db:
+        with sqlite.read(path) as db:
             answer = db.execute("PRAGMA quick_check").fetchone()[0]
     except sqlite3.Error as error:
         answer = str(error)

@@ -99,9 +99,7 @@ def _count_sessions(path: Path) -> str:
     if not path.exists():
         return ""
     try:
-        with contextlib.closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
-        ) as db:
+        with sqlite.read(path) as db:
             count = db.execute("SELECT count(*) FROM session").fetchone()[0]
     except sqlite3.Error:
         return "sessions that cannot be read"

@@ -29,8 +29,10 @@ def seal(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(4, "big") + data
 
 
-def unseal(data: bytes) -> memoryview | None:
-    """The data without its checksum; None if it is damaged."""
+def unseal(data: object) -> memoryview | None:
+    """The data without its checksum; None if it is damaged, or not data at all."""
+    if not isinstance(data, bytes):
+        return None
     content = memoryview(data)[4:]
     return content if zlib.crc32(content).to_bytes(4, "big") == data[:4] else None
 
@@ -83,8 +85,10 @@ class Cache:
         """All finished results of a kind with their keys, newest first."""
         keys = self._run("SELECT key FROM map_memo WHERE kind = ? ORDER BY used DESC", [kind])
         for (key,) in keys:
-            version, _, name = key.split(":", 2)
-            if version == VERSION and (value := self.load_memo(kind, name, decode)) is not None:
+            if not isinstance(key, str) or not key.startswith(f"{VERSION}:{kind}:"):
+                continue
+            name = key.split(":", 2)[2]
+            if (value := self.load_memo(kind, name, decode)) is not None:
                 yield name, value
 
     def keep_memo(self, kind: str, key: str, data: bytes) -> None:
@@ -100,7 +104,7 @@ class Cache:
         )
         self._run("COMMIT", [])
 
-    def _decode(self, data: bytes, decode: Callable[[memoryview], T]) -> T | None:
+    def _decode(self, data: object, decode: Callable[[memoryview], T]) -> T | None:
         """The decoded value; None, with a warning, if it is damaged."""
         content = unseal(data)
         if content is None:

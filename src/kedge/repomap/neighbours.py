@@ -193,7 +193,7 @@ def pack(path: str, near: Iterable[bytes]) -> bytes:
     return seal(b"%b\0%b" % (path.encode(), b"".join(near)))
 
 
-def unpack(data: bytes) -> tuple[str, list[bytes]] | None:
+def unpack(data: object) -> tuple[str, list[bytes]] | None:
     """The path and the ids of its neighbours; None if the data is damaged."""
     content = unseal(data)
     if content is None:

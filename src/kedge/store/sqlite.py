@@ -4,14 +4,20 @@ conversions of dates cost a hook time and are not used."""
 from __future__ import annotations
 
 import _sqlite3 as sqlite3
+import contextlib
 import os
 
 from kedge.errors import FileError
 from kedge.host import clock
 from kedge.store.migrations import migrate
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 FILE = "kedge.db"
 BUSY_SECONDS = 10.0
+READ_SECONDS = 5.0
 _LOGS = ("-wal", "-shm")
 
 
@@ -34,6 +40,31 @@ def connect(home: str | os.PathLike[str]) -> tuple[sqlite3.Connection, list[str]
         raise _file_error(path, error) from error
 
 
+@contextlib.contextmanager
+def read(path: str | os.PathLike[str], *, more: str = "") -> Iterator[sqlite3.Connection]:
+    """Open a database only to look at it: not created, migrated or repaired.
+
+    `more` are further options of SQLite's address. Raises sqlite3.Error if that fails.
+    """
+    from pathlib import Path
+
+    address = f"{Path(path).absolute().as_uri()}?mode=ro{more}"
+    db = sqlite3.connect(address, timeout=READ_SECONDS, isolation_level=None, uri=True)
+    try:
+        _read_schema(db)
+        yield db
+    finally:
+        db.close()
+
+
+def _read_schema(db: sqlite3.Connection) -> None:
+    """Raise DatabaseError if the schema is damaged: the first statement reads it."""
+    try:
+        db.execute("SELECT 1 FROM sqlite_master LIMIT 1")
+    except UnicodeDecodeError as error:  # SQLite's message quotes the bytes
+        raise sqlite3.DatabaseError("the schema is not text") from error
+
+
 class _Damaged(Exception):
     """A database that cannot be used, and its name since it was moved aside."""
 
@@ -43,6 +74,7 @@ class _Damaged(Exception):
 def _open(path: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
+        _read_schema(db)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         migrate(db)

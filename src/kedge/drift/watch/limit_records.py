@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,7 @@ from kedge.errors import InvalidValue
 from kedge.host.agent_session import SESSION_IDS
 from kedge.host.redact import redact
 from kedge.host.text import shorten
-from kedge.store import sessions
-from kedge.store.sqlite import FILE
+from kedge.store import sessions, sqlite
 
 _LONGEST = 80  # characters of a quote in an error
 
@@ -70,9 +68,8 @@ def find_recorded(
 
     Empty unless the hook recorded all of them in the session that started this process.
     """
-    address = f"{(home / FILE).as_uri()}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(address, uri=True)) as db:
+        with sqlite.read(home / sqlite.FILE, more="&immutable=1") as db:
             session = find_own_session(db, environment)
             if session is None:
                 return []
