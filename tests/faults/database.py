@@ -10,7 +10,7 @@ from pathlib import Path
 
 from faults import judge, state
 from faults.case import Case
-from faults.kills import prepare
+from faults.kills import Reference, prepare
 from faults.world import Command, World
 
 Damage = Callable[[Path], object]
@@ -116,14 +116,15 @@ def run_command(top: Path, command: Command, kinds: list[str]) -> list[Case]:
     for kind in kinds:
         world.restore()
         if (world.data / "kedge.db").exists():
-            found.append(_run_damaged(world, command, kind, reference.codes))
+            found.append(_run_damaged(world, command, kind, reference))
     return found
 
 
-def _run_damaged(world: World, command: Command, kind: str, codes: tuple[int | None, ...]) -> Case:
+def _run_damaged(world: World, command: Command, kind: str, reference: Reference) -> Case:
     case = Case("database", command.name, kind)
+    kept = state.read_files(world).keys() & reference.once.raw.keys()
     path = world.data / "kedge.db"
-    users = [name for name in state.read_files(world) if not state.is_own(name)]
+    users = [name for name in kept if not state.is_own(name)]
     holder: sqlite3.Connection | None = None
     if kind == LOCKED:
         holder = sqlite3.connect(path, isolation_level=None)
@@ -136,8 +137,8 @@ def _run_damaged(world: World, command: Command, kind: str, codes: tuple[int | N
         case.problems.append(f"took {time.monotonic() - begin:.0f} s")
     if holder is not None:
         holder.close()
-    case.problems += judge.find_bad_answer(command, ended, (*codes, 4))
+    case.problems += judge.find_bad_answer(command, ended, (*reference.codes, 4))
     for name in users:
-        if not (world.top / name).exists() and command.name != "uninstall":
+        if not (world.top / name).exists():
             case.problems.append(f"lost: {name}")
     return case
