@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -244,13 +245,23 @@ def locked(repo: Path) -> Iterator[None]:
         db.execute("ROLLBACK")
 
 
-def test_a_database_that_stays_locked_is_not_waited_for(watched: Path) -> None:
+def test_a_database_that_stays_locked_is_not_waited_for_long(watched: Path) -> None:
     start = time.monotonic()
     with locked(watched):
         ran = run(make_event(watched), watched)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
     assert time.monotonic() - start < ANSWERED
     assert any("locked" in error for error in find_errors(watched))
+
+
+def test_a_call_waits_for_the_hooks_of_other_calls(watched: Path) -> None:
+    """Events are written one after another; with many at once, the last one waits for seconds."""
+    with ThreadPoolExecutor(1) as pool:
+        with locked(watched):
+            ran = pool.submit(run, make_event(watched), watched)
+            time.sleep(3 * hook.WAIT)
+        assert "db/schema.sql" in ran.result().stdout.decode()
+    assert not find_errors(watched)
 
 
 # Answers

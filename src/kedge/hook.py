@@ -23,7 +23,8 @@ LIMIT = 6.0  # seconds for an answer
 RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
 _PROGRAMS = 0.75  # of the time that is left is for git and other programs
 END_LIMITS = 1.2, 0.8  # the same for the end of a session of Codex, which waits three
-WAIT = 0.5  # seconds to wait for a lock, or for a database that others write to
+WAIT = 0.5  # seconds to wait for a lock, and to record an error
+PATIENCE = 3.0  # seconds to wait for the hooks of other calls, which write one after another
 TASK = "KEDGE_TASK"  # names the task that the session is bound to
 _NAMES = ("session_id", "agent_id", "tool_name", "tool_use_id")  # of an event, kept as they are
 _NOTIFIES = ("claude", "codex")  # agents that show their user a line at the start of a session
@@ -45,7 +46,7 @@ def main(agent: str) -> int:
         _limit_time(limit)
         from kedge.store import sqlite
 
-        sqlite.BUSY_SECONDS = WAIT
+        sqlite.BUSY_SECONDS = PATIENCE
         data = sys.stdin.buffer.read(_LARGEST)
         event = _parse_event(data)
         if agent == "codex" and event.get("hook_event_name") == "SessionEnd":
@@ -244,7 +245,9 @@ def _record_error(home: str, agent: str, event: dict[str, Any], error: BaseExcep
 
         from kedge.context import session
         from kedge.errors import NoRepository
+        from kedge.store import sqlite
 
+        sqlite.BUSY_SECONDS = WAIT  # whoever holds the lock may hold it on; there is a log file
         try:
             directory = Path(home) if home else _find_project(_find_start(event)).home()
         except NoRepository:

@@ -78,6 +78,12 @@ def normalise(
     )
 
 
+def prepare(tool: str) -> None:
+    """Import what reads a call of the tool, so that no lock is held meanwhile."""
+    if _find_reader(tool) is _shell:
+        from kedge.drift.shell import interpreter  # noqa: F401
+
+
 def _find_reader(tool: str) -> Callable[[ActionDraft], Kind]:
     if tool.startswith("mcp__"):
         return _mcp

@@ -35,6 +35,9 @@ _COLUMNS = (
 @contextlib.contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Write one event completely or not at all."""
+    from kedge.store import sqlite  # the status line, which only reads, does without
+
+    db.execute(f"PRAGMA busy_timeout = {int(1000 * sqlite.find_patience())}")
     db.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -8,7 +8,7 @@ import contextlib
 import os
 
 from kedge.errors import FileError
-from kedge.host import clock
+from kedge.host import clock, deadline
 from kedge.store.migrations import migrate
 
 TYPE_CHECKING = False
@@ -57,6 +57,12 @@ def read(path: str | os.PathLike[str], *, more: str = "") -> Iterator[sqlite3.Co
         db.close()
 
 
+def find_patience() -> float:
+    """Return the seconds to wait for other writers: never past the deadline of this process."""
+    left = deadline.seconds_left()
+    return BUSY_SECONDS if left is None else min(BUSY_SECONDS, left)
+
+
 def _read_schema(db: sqlite3.Connection) -> None:
     """Raise DatabaseError if the schema is damaged: the first statement reads it."""
     try:
@@ -72,7 +78,7 @@ class _Damaged(Exception):
 
 
 def _open(path: str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    db = sqlite3.connect(path, timeout=find_patience(), isolation_level=None)
     try:
         _read_schema(db)
         db.execute("PRAGMA journal_mode = WAL")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from kedge.drift import course, inputs
+from kedge.drift import actions, course, inputs
 from kedge.drift.engine import Session
 from kedge.drift.watch import answers, bindings, limit_answers, messages, session_log, steps, unread
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
@@ -105,6 +105,7 @@ class Watch:
     def judge_call(self, name: str, event: Event) -> Answer | None:
         """Score a call before it runs and, by policy, ask about it or deny it."""
         call = HookCall(event)
+        actions.prepare(call.tool)
         with sessions.transaction(self.db):
             row = self._load_row(name, event)
             known = sessions.step(self.db, name, call.id)
