@@ -118,6 +118,32 @@ def test_a_line_that_is_too_long_is_cut(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
+def test_a_flood_of_lines_without_the_mark_costs_little() -> None:
+    """An agent may print gigabytes of short lines, each of which costs time where it is read."""
+    flood = ["sh", "-c", "yes aaaaaaaa | head -c 9000000; printf '\\n{1}\\nz\\n {2}'"]
+    start = time.process_time()
+    with running.start(flood) as child:
+        every = text(list(child.lines()))
+    whole = time.process_time() - start
+    with running.start(flood) as child:
+        kept = text(list(child.lines(mark=b"{")))
+    marked = time.process_time() - start - whole
+    assert len(every) > 1_000_000 > 50_000 > len(kept)
+    assert [one for one in kept if b"{" in one] == [b"{1}", b" {2}"]
+    assert marked < whole / 4
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
+def test_lines_with_the_mark_are_whole_wherever_the_output_is_divided(size: int) -> None:
+    data = b"noise\n{one}\n\nx{two\ntail}\n{{three\n\n" * 3 + b"{last"
+    splitter = running._Splitter(error=False)
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    lines = [line.data for chunk in chunks for line in splitter.feed(chunk, b"{")]
+    lines += [line.data for line in splitter.rest()]
+    expected = [line for line in data.split(b"\n") if b"{" in line]
+    assert [line for line in lines if b"{" in line] == expected
+
+
 def test_a_line_of_twenty_megabytes_arrives_whole() -> None:
     lines, _ = run(py("sys.stdout.write('x' * (20 << 20) + chr(10))"))
     assert [(len(line.data), line.cut) for line in lines] == [(20 << 20, False)]

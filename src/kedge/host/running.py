@@ -99,6 +99,7 @@ class Child:
         self._kill_at = NEVER
         self._tail = b""
         self._quiet = 0.0
+        self._mark_of_lines = b""
         self._ended: Ended | None = None
         self._selector = selectors.DefaultSelector()
         self._wake, self._waker = os.pipe()
@@ -133,12 +134,16 @@ class Child:
         """Allow the next silence to last this long, whatever `idle` says."""
         self._quiet = max(self._quiet, seconds)
 
-    def lines(self, *, deadline: float = NEVER, idle: float = NEVER) -> Iterator[Line]:
+    def lines(
+        self, *, deadline: float = NEVER, idle: float = NEVER, mark: bytes = b""
+    ) -> Iterator[Line]:
         """Yield the program's output as it arrives, until it ends or is stopped.
 
         `deadline` is a value of `time.monotonic`; `idle` is the number of seconds without output,
-        on either stream, after which the program is stopped.
+        on either stream, after which the program is stopped. Of standard output, lines without
+        `mark` may be left out: a flood of them is passed over many lines at a time.
         """
+        self._mark_of_lines = mark
         last_output, drained = time.monotonic(), NEVER
         self._quiet = 0.0
         while self._ended is None:
@@ -229,7 +234,7 @@ class Child:
     def _split(self, splitter: _Splitter, chunk: bytes) -> Iterator[Line]:
         if splitter.error:
             self._tail = (self._tail + chunk)[-TAIL:]
-        yield from splitter.feed(chunk)
+        yield from splitter.feed(chunk, b"" if splitter.error else self._mark_of_lines)
 
     def _rest(self) -> Iterator[Line]:
         for key in list(self._selector.get_map().values()):
@@ -242,6 +247,16 @@ def _pipes(process: Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
     return process.stdin, process.stdout, process.stderr
 
 
+def _keep_marked(lines: bytes, mark: bytes) -> Iterator[bytes]:
+    """Yield the lines that have the mark, each with its line break."""
+    at = lines.find(mark)
+    while at >= 0:
+        start, end = lines.rfind(b"\n", 0, at) + 1, lines.find(b"\n", at)
+        end = len(lines) if end < 0 else end
+        yield lines[start:end] + b"\n"
+        at = lines.find(mark, end)
+
+
 class _Splitter:
     """Splits bytes into lines. A line uses at most `LONGEST` bytes of memory."""
 
@@ -250,9 +265,14 @@ class _Splitter:
         self._parts: list[bytes] = []
         self._size = 0
 
-    def feed(self, chunk: bytes) -> Iterator[Line]:
-        *whole, last = chunk.split(b"\n")
-        for piece in whole:
+    def feed(self, chunk: bytes, mark: bytes) -> Iterator[Line]:
+        """Yield the lines that end in the chunk; those that begin in it need the mark."""
+        first, newline, rest = chunk.partition(b"\n")
+        if newline and mark:
+            whole, _, last = rest.rpartition(b"\n")
+            chunk = b"%b\n%b" % (first, b"".join(_keep_marked(whole, mark)) + last)
+        *lines, last = chunk.split(b"\n")
+        for piece in lines:
             self._add(piece)
             yield self._take()
         self._add(last)

@@ -33,6 +33,10 @@ class Adapter(Protocol):
     def NAME(self) -> str:  # noqa: N802 - a constant of the module
         """The agent's program, unless the user names another."""
 
+    @property
+    def MARK(self) -> bytes:  # noqa: N802 - a constant of the module
+        """What each line of standard output that says something contains; may be empty."""
+
     def launch(self, invocation: Invocation, /) -> Launch:
         """Return the process to start. Nothing is written to the repository for it."""
 
@@ -69,6 +73,6 @@ def read_events(
 ) -> Iterator[Event]:
     """Yield events until the agent ends or a limit ends it; the last one is `Finished`."""
     stream = StreamState()
-    for line in child.lines(deadline=deadline, idle=idle):
+    for line in child.lines(deadline=deadline, idle=idle, mark=adapter.MARK):
         yield from adapter.follow(stream, line)
     yield adapter.finish(stream, ProcessEnd(child.end(), time.time()))

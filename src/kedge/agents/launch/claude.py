@@ -23,6 +23,7 @@ from kedge.agents.settings import hooks
 from kedge.host.running import Line
 
 NAME = "claude"
+MARK = b'"type"'
 
 _REASONS = {
     "completed": Reason.COMPLETED,

@@ -30,6 +30,7 @@ from kedge.agents.settings.hooks import Hook
 from kedge.host.running import Line
 
 NAME = "codex"
+MARK = b'"type"'
 
 _PLACE = "/<session-flags>/config.toml"  # the file that Codex names for hooks on the command line
 _TIMEOUT = 600  # seconds; Codex's default for a hook

@@ -24,6 +24,7 @@ from kedge.agents.launch.stream_state import (
 from kedge.host.running import Line
 
 NAME = "gemini"
+MARK = b'"type"'
 
 _CODES = {41: Reason.AUTH, 53: Reason.MAX_TURNS, 55: Reason.NOT_STARTED, 130: Reason.KILLED}
 _DENIED = ("policy_violation", "tool_not_registered")

@@ -19,6 +19,7 @@ from kedge.agents.launch.stream_state import StreamState, make_finished
 from kedge.host.running import Line
 
 NAME = "opencode"
+MARK = b'"type"'
 
 _DENIALS = ("The user has specified a rule which prevents", "The user rejected permission")
 _STEPS = {

@@ -13,6 +13,7 @@ from kedge.agents.launch.stream_state import LONGEST, ProcessEnd, StreamState, m
 from kedge.host.running import Line
 
 NAME = "command"
+MARK = b""  # each line is a part of the last message
 
 _LONGEST_LINE = 2000  # bytes that are shown
 _PIECE = 10_000  # characters to collect before they are appended to the text
