@@ -6,6 +6,7 @@ import os
 import resource
 import runpy
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -44,6 +45,13 @@ class Command:
     backend: str = "jsonl"
     then: tuple[str, ...] = ()  # what a user runs after a kill, if not the command again
     costly: bool = False  # takes seconds: fewer kills
+
+
+def _copy_file(source: str, target: str) -> None:
+    if stat.S_ISFIFO(os.lstat(source).st_mode):
+        os.mkfifo(target)
+    else:
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 @dataclass
@@ -104,7 +112,7 @@ class World:
     @staticmethod
     def _copy(source: Path, target: Path) -> None:
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(source, target, symlinks=True)
+        shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
 
     @property
     def environment(self) -> dict[str, str]:

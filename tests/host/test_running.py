@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def py(code: str, *args: object) -> list[str]:
     return [sys.executable, "-S", "-c", f"import os, signal, sys, time\n{code}", *map(str, args)]
 
 
-def run(argv: list[str], *, input: bytes = b"", **limits: float) -> tuple[list[Line], Child]:
+def run(argv: list[str], *, input: bytes = b"", **limits: Any) -> tuple[list[Line], Child]:
     with running.start(argv, input=input) as child:
         lines = list(child.lines(**limits))
     return lines, child

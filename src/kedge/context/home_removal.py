@@ -41,6 +41,8 @@ def plan_home_removal(project: Project, *, records: bool) -> HomeRemoval:
     home = project.home()
     if not home.exists():
         return HomeRemoval()
+    if not home.is_dir():
+        return HomeRemoval(notes=(f"{home} stays: it is not a directory of kedge's",))
     if os.environ.get(HOME_VARIABLE):
         return HomeRemoval(notes=(f"{home} stays: {HOME_VARIABLE} names it",))
     if is_shared(project):
