@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,6 +193,16 @@ def test_an_unknown_variable_is_a_warning(files: SettingsFiles) -> None:
     assert document["warnings"] == [warning]
     assert files.kedge("config", "show", env=env).err == f"warning: {warning}\n"
     assert files.kedge("-q", "config", "show", env=env).err == ""
+
+
+def test_a_flood_of_unknown_settings_costs_little(files: SettingsFiles) -> None:
+    """Anybody can put them into a repository; each would be looked for in the whole file."""
+    files.project.write_text("".join(f"key{number} = 1\n" for number in range(20_000)))
+    begin = time.process_time()
+    warnings = config.load(project.find(files.root)).warnings
+    assert time.process_time() - begin < 5
+    assert len(warnings) == 11
+    assert warnings[-1] == f"{files.project}: 19990 more unknown settings are ignored"
 
 
 # Set, unset, path

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = (".kedge", "config.toml")
 _BOM = "\ufeff"
+_MOST_UNKNOWN = 10  # unknown settings of a file that are named in warnings
 _TYPES = {
     str: "a string",
     int: "an integer",
@@ -167,14 +168,21 @@ def _read_file(
     text = "" if path is None else read_text(path)
     if path is None or not text:
         return
+    unknown = 0
     for names, value in _flatten(parse_toml(path, text)):
-        where, name = _locate(path, text, names), _join_names(names)
+        name = _join_names(names)
         if name in known or warnings is None:
+            where = _locate(path, text, names)
             yield find_key(name, where), value, where
-        else:
+            continue
+        unknown += 1
+        if unknown <= _MOST_UNKNOWN:  # to find the place takes time
             near = _find_near(name, known)
             advice = f": did you mean {near!r}?" if near else ""
+            where = _locate(path, text, names)
             warnings.append(f"{where}: unknown setting {name!r} is ignored{advice}")
+    if warnings is not None and unknown > _MOST_UNKNOWN:
+        warnings.append(f"{path}: {unknown - _MOST_UNKNOWN} more unknown settings are ignored")
 
 
 def _find_objection(
