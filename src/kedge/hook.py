@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kedge.host.project import Project
 
-_LARGEST = 10_000_000  # bytes of an event
+LARGEST = 10_000_000  # bytes of an event
 LIMIT = 6.0  # seconds for an answer
 RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
 _PROGRAMS = 0.75  # of the time that is left is for git and other programs
@@ -29,40 +29,56 @@ TASK = "KEDGE_TASK"  # names the task that the session is bound to
 _NAMES = ("session_id", "agent_id", "tool_name", "tool_use_id")  # of an event, kept as they are
 _NOTIFIES = ("claude", "codex")  # agents that show their user a line at the start of a session
 RUN = "KEDGE_RUN"  # set by `kedge run`, whose prompts are not the user's words
+_ON_DUTY = "daemon.pid"  # as `kedge.host.daemon` names it
+_BEGINNINGS = ("SessionStart", "UserPromptSubmit")
 JUDGE = "KEDGE_JUDGE"  # set for a judge that kedge itself started
 
 
 def main(agent: str) -> int:
     """Answer the event on standard input within the limit, or not at all."""
     if os.environ.get(JUDGE):
-        sys.stdin.buffer.read(_LARGEST)
+        sys.stdin.buffer.read(LARGEST)
         return 0
     from kedge.host import deadline
 
     event: dict[str, Any] = {}
     data, home, start = b"", "", time.monotonic()
+    task, run = os.environ.get(TASK), bool(os.environ.get(RUN))
     limit, record_limit = LIMIT, RECORD_LIMIT
     try:
         _limit_time(limit)
         from kedge.store import sqlite
 
         sqlite.BUSY_SECONDS = PATIENCE
-        data = sys.stdin.buffer.read(_LARGEST)
-        event = _parse_event(data)
+        data = sys.stdin.buffer.read(LARGEST)
+        event = parse_event(data)
         if agent == "codex" and event.get("hook_event_name") == "SessionEnd":
             limit, record_limit = END_LIMITS
             _limit_time(limit)
         root, home = locate_project(_find_start(event))
-        answer = _answer_event(root, home, agent, event)
+        answer = answer_event(root, home, agent, event, task, unattended=run)
         if answer:
             sys.stdout.write(json.dumps(answer))
             sys.stdout.flush()
-        _finish_event(root, home, agent, event)
+        finish_event(root, home, agent, event, task, unattended=run)
+        begins = event.get("hook_event_name") in _BEGINNINGS
+        if begins and os.path.exists(os.path.join(home, _ON_DUTY)):
+            from pathlib import Path
+
+            from kedge.host import daemon
+
+            daemon.relieve_dead(Path(home))
     except (Exception, HookTimeout) as error:  # noqa: BLE001 - the agent goes on, whatever it is
         _limit_time(max(0.1, start + limit + record_limit - time.monotonic()))
         home = home or _find_home(_find_start(event))
-        _answer_unread(home, agent, event, data, error)
-        _record_error(home, agent, event, error)
+        try:
+            answer = answer_unread(home, agent, event, data, error)
+            if answer:
+                sys.stdout.write(json.dumps(answer))
+                sys.stdout.flush()
+        except (Exception, HookTimeout) as second:  # noqa: BLE001 - the first error is recorded
+            sys.stderr.write(f"kedge: {second}\n")
+        record_error(home, agent, event, error)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         deadline.clear()
@@ -85,20 +101,15 @@ def _limit_time(seconds: float) -> None:
     deadline.set_seconds(seconds * _PROGRAMS)
 
 
-def _answer_unread(
+def answer_unread(
     home: str, agent: str, event: dict[str, Any], data: bytes, error: BaseException
-) -> None:
+) -> dict[str, Any] | None:
     """Under `enforce`, put a call to the user that was too large to read, or took too long."""
+    if not home or not isinstance(error, (HookTimeout, ValueError, RecursionError)):
+        return None
     from kedge.drift.watch import unread
 
-    if home and isinstance(error, (HookTimeout, ValueError, RecursionError)):
-        try:
-            answer = unread.answer_call(home, agent, event, data)
-            if answer:
-                sys.stdout.write(json.dumps(answer))
-                sys.stdout.flush()
-        except (Exception, HookTimeout) as second:  # noqa: BLE001 - the first error is recorded
-            sys.stderr.write(f"kedge: {second}\n")
+    return unread.answer_call(home, agent, event, data)
 
 
 def _find_start(event: dict[str, Any]) -> str:
@@ -128,7 +139,8 @@ def _find_project(start: str) -> Project:
     return project.find(Path(start))
 
 
-def _parse_event(data: bytes) -> dict[str, Any]:
+def parse_event(data: bytes) -> dict[str, Any]:
+    """Return an event, fit to be stored. Raise ValueError if it is not a JSON object."""
     event = json.loads(data)
     if b"\\ud" in data or b"\\uD" in data:  # lone surrogates, which no file or database can hold
         event = json.loads(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
@@ -140,13 +152,17 @@ def _parse_event(data: bytes) -> dict[str, Any]:
     return event | {name: name_secrets(event[name]) for name in names}
 
 
-def _answer_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
-    if event.get("hook_event_name") != "SessionStart":
-        return _watch_event(root, home, agent, event)
-    return _start_session(root, home, agent, event)
+def answer_event(
+    root: str, home: str, agent: str, event: dict[str, Any], task: str | None, *, unattended: bool
+) -> dict[str, Any] | None:
+    """Return the answer to an event; `task` and `unattended` are from the agent's environment."""
+    answers = _start_session if event.get("hook_event_name") == "SessionStart" else _watch_event
+    return answers(root, home, agent, event, task, unattended=unattended)
 
 
-def _start_session(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any]:
+def _start_session(
+    root: str, home: str, agent: str, event: dict[str, Any], task: str | None, *, unattended: bool
+) -> dict[str, Any]:
     """Return the context for the agent, and the line that tells the user what is watched."""
     from kedge.context import session
     from kedge.drift import summary
@@ -155,56 +171,56 @@ def _start_session(root: str, home: str, agent: str, event: dict[str, Any]) -> d
 
     source = str(event.get("source") or "startup")
     name = str(event.get("session_id") or "")[:100]
-    named = os.environ.get(TASK)
-    brief = sensor.describe_session(root, home, name, named)
+    brief = sensor.describe_session(root, home, name, task)
     for fault in brief.faults:
-        _record_error(home, agent, event, RuntimeError(fault))
+        record_error(home, agent, event, RuntimeError(fault))
     text = session.start(
         _find_project(root),
         agent,
         name,
         source,
-        session.SessionContext(brief.binding, named, brief.goal, brief.limits),
+        session.SessionContext(brief.binding, task, brief.goal, brief.limits),
         reminder.recall_for_task,
     )
-    run = bool(os.environ.get(RUN))
     answer: dict[str, Any] = {}
-    if text and (not run or source == "compact"):  # the run's prompt has it
+    if text and (not unattended or source == "compact"):  # the run's prompt has it
         context = {"hookEventName": "SessionStart", "additionalContext": text}
         answer["hookSpecificOutput"] = context
     notice = summary.write_start_notice(
         brief.policy, brief.binding, [quote for quote, _ in brief.limits]
     )
-    if notice and not run and source != "compact" and agent in _NOTIFIES:
+    if notice and not unattended and source != "compact" and agent in _NOTIFIES:
         answer["systemMessage"] = notice
     return answer
 
 
-def _watch_event(root: str, home: str, agent: str, event: dict[str, Any]) -> dict[str, Any] | None:
+def _watch_event(
+    root: str, home: str, agent: str, event: dict[str, Any], task: str | None, *, unattended: bool
+) -> dict[str, Any] | None:
     """Pass an event to the watch, record its faults, and return its answer."""
     from kedge.drift.watch import entry
 
-    task, run = os.environ.get(TASK), os.environ.get(RUN)
-    answer, faults = entry.answer_event(root, home, agent, event, task, unattended=bool(run))
+    answer, faults = entry.answer_event(root, home, agent, event, task, unattended=unattended)
     for fault in faults:
-        _record_error(home, agent, event, RuntimeError(fault))
+        record_error(home, agent, event, RuntimeError(fault))
     return answer
 
 
-def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> None:
+def finish_event(
+    root: str, home: str, agent: str, event: dict[str, Any], task: str | None, *, unattended: bool
+) -> None:
     """Do the work that the answer does not have to wait for."""
     name, session_id = event.get("hook_event_name"), str(event.get("session_id") or "")
     if session_id and _may_change_goal(event):
         from kedge.drift.watch import aside
 
-        run = bool(os.environ.get(RUN))
-        aside.start(root, home, agent, session_id, unattended=run)
+        aside.start(root, home, agent, session_id, unattended=unattended)
     elif session_id and name == "SessionEnd":
         from kedge.drift.watch import aside
 
         aside.end(home, session_id)
     if name == "SessionStart":
-        _watch_event(root, home, agent, event)
+        _watch_event(root, home, agent, event, task, unattended=unattended)
         if event.get("source") != "compact":  # a session that starts reads the map next
             from kedge.context import session
 
@@ -212,8 +228,7 @@ def _finish_event(root: str, home: str, agent: str, event: dict[str, Any]) -> No
     elif name in ("Stop", "SessionEnd"):
         from kedge.drift.watch import sensor
 
-        named = bool(os.environ.get(TASK))
-        sensor.label_task(_find_project(root), session_id, named=named)
+        sensor.label_task(_find_project(root), session_id, named=bool(task))
 
 
 def _may_change_goal(event: dict[str, Any]) -> bool:
@@ -238,7 +253,7 @@ def _find_home(start: str) -> str:
         place = os.path.dirname(place)
 
 
-def _record_error(home: str, agent: str, event: dict[str, Any], error: BaseException) -> None:
+def record_error(home: str, agent: str, event: dict[str, Any], error: BaseException) -> None:
     """Record an error in the project's database; outside of a project there is nothing to watch."""
     try:
         from pathlib import Path

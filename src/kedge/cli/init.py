@@ -17,9 +17,11 @@ from kedge.context import agent_hooks, installation, plugin_files, setup_plan
 from kedge.context.instruction_files import ON_REQUEST
 from kedge.context.setup_plan import SetupPlan
 from kedge.errors import GitError, UsageError
+from kedge.host import daemon
 from kedge.host.project import Project
 
 TASK = ('kedge task add "TITLE" --accept "WHEN IT IS DONE"', "a first task")
+SERVE = ("kedge serve", "the server that answers the hooks; until it runs, they do it themselves")
 DOCTOR = ("kedge doctor", "check that agents get all this")
 
 
@@ -48,6 +50,12 @@ DOCTOR = ("kedge doctor", "check that agents get all this")
     is_flag=True,
     help="Show the session's score in Claude Code's status line, beside your own.",
 )
+@click.option(
+    "--daemon/--no-daemon",
+    "with_daemon",
+    default=None,
+    help="Let Claude Code send its tool calls to kedge serve, while that runs.",
+)
 @click.option("--plugin", "with_plugin", is_flag=True, help="Add the plugin for Claude Code.")
 def command(
     edge: Edge,
@@ -58,6 +66,7 @@ def command(
     no_hooks: bool,
     shared_hooks: bool,
     with_status_line: bool,
+    with_daemon: bool | None,
     with_plugin: bool,
 ) -> Reply:
     """Set up the repository: managed sections, constitution, map, hooks."""
@@ -70,24 +79,39 @@ def command(
             f"{own} installs hooks and cannot be combined with {other}",
             hint=f"leave out {other}, or {own}",
         )
+    if with_daemon and (minimal or no_hooks or shared_hooks):
+        other = "--minimal" if minimal else "--no-hooks" if no_hooks else "--shared-hooks"
+        raise UsageError(
+            f"--daemon cannot be combined with {other}",
+            hint="it installs hooks that send calls to a server on this machine",
+        )
     project = edge.project()
+    home = project.home()
     settings = config.load(project).settings
     full = not minimal or installation.is_full(project)
     paths = installation.list_section_files(project, also)
     plan = setup_plan.plan_sections(project, paths, full=full, limits=settings.drift.agent_limits)
     if not minimal:
         plan += setup_plan.plan_own_files(project, map_in_git=settings.map.commit)
+    server = None
     if not (minimal or no_hooks):
+        if with_daemon:
+            server = daemon.choose(home)
+        elif with_daemon is None and not shared_hooks:
+            server = agent_hooks.find_daemon(project)
         plan += agent_hooks.plan_install(
             project,
             shared=shared_hooks,
             only=agents,
-            used=("claude",) if with_plugin or with_status_line else (),
+            used=("claude",) if with_plugin or with_status_line or with_daemon else (),
             with_status_line=with_status_line,
+            daemon=server,
         )
     plan += (
         plugin_files.plan_install(project) if with_plugin else plugin_files.plan_refresh(project)
     )
+    if server is not None and not dry_run:
+        daemon.save(home, server)
     saved = [] if dry_run else setup_plan.apply(project, plan)
     if not minimal:
         with contextlib.closing(edge.progress("reading the code")) as progress:
@@ -96,6 +120,8 @@ def command(
         patch = setup_view.diff(plan)
         return Reply(setup_view.data(plan, diff=patch), patch, plan.warnings)
     then = [TASK, DOCTOR, *_share(edge, project, plan)]
+    if with_daemon:
+        then.insert(0, SERVE)
     if not (minimal or no_hooks or agent_hooks.list_installed(project)):
         then.insert(0, (agent_hooks.SUGGESTION, "hooks, without which nothing is watched"))
     nothing = "everything is set up already"

@@ -20,6 +20,8 @@ from kedge.host.text import count_noun
 @click.option("--records", is_flag=True, help="Also remove the records of watched sessions.")
 def command(edge: Edge, yes: bool, dry_run: bool, records: bool) -> Reply:
     """Remove what kedge wrote and keep your own text."""
+    from kedge.proxy import service
+
     project = edge.project()
     home = home_removal.plan_home_removal(project, records=records)
     refs = _describe_refs(project)
@@ -36,6 +38,8 @@ def command(edge: Edge, yes: bool, dry_run: bool, records: bool) -> Reply:
             return Reply(setup_view.data(SetupPlan()), "nothing was removed")
         # the files may have changed since
         plan = installation.plan_removal(project) + outside
+    if home.paths:
+        service.stop(project.home())
     saved = setup_plan.apply(project, plan)
     if refs.outside:
         commits.drop_all(project)

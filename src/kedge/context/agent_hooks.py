@@ -10,9 +10,12 @@ from types import ModuleType
 import kedge
 from kedge.agents.settings import claude, codex, hooks
 from kedge.agents.settings.hook_command import make_command, make_portable_command
+from kedge.agents.settings.hooks import Hook
 from kedge.context import status_line
 from kedge.context.setup_plan import FileChange, SetupPlan
 from kedge.errors import FileError, GitError, KedgeError
+from kedge.host import daemon as host_daemon
+from kedge.host.daemon import Daemon
 from kedge.host.project import Project
 
 AGENTS: tuple[ModuleType, ...] = (claude, codex)
@@ -27,16 +30,18 @@ def plan_install(
     only: Collection[str] = (),
     used: Collection[str] = (),
     with_status_line: bool = False,
+    daemon: Daemon | None = None,
 ) -> SetupPlan:
     """Plan hooks for the agents that are on this machine, used in the project, or in `used`.
 
-    With `only`, for these agents instead, found or not.
+    With `only`, for these agents instead, found or not. With `daemon`, agents that can do so send
+    their calls there.
     """
     plan = SetupPlan()
     for agent in AGENTS:
         if agent.NAME in (*only, *used) or (not only and _is_found(project, agent)):
             path = agent.settings_file(shared=shared)
-            plan += _plan_file(project, agent, path, shared=shared)
+            plan += _plan_file(project, agent, path, daemon, shared=shared)
             plan += _plan_removal_from(
                 project, [other for other in _settings_files(agent) if other != path]
             )
@@ -64,10 +69,11 @@ def _is_found(project: Project, agent: ModuleType) -> bool:
 
 def plan_refresh(project: Project) -> SetupPlan:
     """Plan to bring the installed hooks and the status line up to date."""
-    plan = SetupPlan()
+    plan, daemon = SetupPlan(), find_daemon(project)
     for agent, path, text in _find_hooks(project):
         first = hooks.list_installed(text, where=path)[0].command
-        plan += _plan_file(project, agent, path, shared=first == make_portable_command(agent.NAME))
+        shared = first == make_portable_command(agent.NAME)
+        plan += _plan_file(project, agent, path, daemon, shared=shared)
     if status_line.is_installed(project):
         plan = _add_status_line(project, plan)
     return plan
@@ -139,7 +145,29 @@ def list_complete_agents(project: Project) -> set[str]:
     }
 
 
-def _plan_file(project: Project, agent: ModuleType, path: str, *, shared: bool) -> SetupPlan:
+def find_daemon(project: Project) -> Daemon | None:
+    """Return where the installed hooks send their calls, or None."""
+    sends = any(
+        hook.url
+        for _, path, text in _find_hooks(project)
+        for hook in hooks.list_installed(text, where=path)
+    )
+    return host_daemon.read(project.home()) if sends else None
+
+
+def list_wanted(
+    project: Project, agent: ModuleType, line: str, daemon: Daemon | None
+) -> list[Hook]:
+    """List the hooks that an agent should have, with this command."""
+    own = hooks.add_command(line, agent.HOOKS)
+    if daemon is not None and agent is claude:
+        own = claude.send_calls(own, daemon, project.home())
+    return list(own)
+
+
+def _plan_file(
+    project: Project, agent: ModuleType, path: str, daemon: Daemon | None, *, shared: bool
+) -> SetupPlan:
     where = project.path(*path.split("/"))
     if where.is_symlink() and not where.exists():
         raise FileError(f"{path} is a broken symbolic link", hint="remove it, or create its target")
@@ -147,12 +175,17 @@ def _plan_file(project: Project, agent: ModuleType, path: str, *, shared: bool) 
     if text is not None and not where.stat().st_mode & 0o222:
         raise FileError(f"{path} is read-only", hint=f"chmod u+w {path}, if kedge may write it")
     in_git = shared or _is_tracked(project, path)
+    if in_git and daemon is not None and agent is claude:
+        raise FileError(
+            f"{path} is in git, and the server that --daemon names is this machine's own",
+            hint="run kedge init without --daemon",
+        )
     line = (
         make_portable_command(agent.NAME)
         if in_git
         else make_command(Path(sys.executable), HOOK_FILE, agent.NAME)
     )
-    after = hooks.install(text, hooks.add_command(line, agent.HOOKS), where=path)
+    after = hooks.install(text, list_wanted(project, agent, line, daemon), where=path)
     exclude = () if in_git or _is_ignored(project, path) else (f"/{path}",)
     if after == text:
         return SetupPlan(same=(path,), exclude=exclude)

@@ -13,6 +13,7 @@ from kedge.context import agent_hooks, doctor_checks, installation, session
 from kedge.context.doctor_checks import Diagnosis, diagnose_fine
 from kedge.context.probe import probe
 from kedge.errors import KedgeError
+from kedge.host import daemon
 from kedge.host.project import Project
 from kedge.settings import Settings
 
@@ -38,6 +39,7 @@ def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
         *(partial(check, project) for check in doctor_checks.CHECKS),
         partial(_check_any_hooks, project),
         *(partial(_check_hooks, project, agent, live=live) for agent in agent_hooks.AGENTS),
+        partial(_check_server, project),
         partial(doctor_checks.check_hook_errors, project),
     ]
     for check in checks:
@@ -120,11 +122,33 @@ def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator
         yield _check_heartbeat(project, agent, installed_in[0])
 
 
+def _check_server(project: Project) -> Iterator[Diagnosis]:
+    """Check that somebody answers the hooks that send their calls to `kedge serve`."""
+    sends = agent_hooks.find_daemon(project)
+    if sends is None:
+        return
+    if daemon.is_served(project.home()):
+        yield diagnose_fine("serve", f"kedge serve answers the hooks on port {sends.port}")
+    else:
+        yield Diagnosis(
+            "serve",
+            "note",
+            f"kedge serve does not run on port {sends.port}: the hooks run as commands",
+            "kedge serve, or kedge serve --install",
+        )
+
+
 def _probe_hooks(project: Project, agent: ModuleType, path: str, runs: str) -> Diagnosis:
     own = hooks.list_installed(
         hooks.read_settings(project.path(*path.split("/")), where=path), where=path
     )
-    if any(hook.command not in agent_hooks.commands(agent) for hook in own):
+    sends = agent_hooks.find_daemon(project)
+    known = {
+        (hook.command, hook.url)
+        for line in agent_hooks.commands(agent)[: 1 if sends else None]
+        for hook in agent_hooks.list_wanted(project, agent, line, sends)
+    }
+    if any((hook.command, hook.url) not in known for hook in own):
         what = f"the hooks in {path} run another program than this kedge"
         return Diagnosis("hooks", "problem", what, "kedge update")
     outcome = probe(agent, own)

@@ -9,6 +9,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from kedge.host import daemon
 from kedge.host.project import HOME_VARIABLE, Project
 from kedge.host.text import count_noun
 from kedge.store import sqlite
@@ -22,6 +23,11 @@ _WORKING = {
     "snapshots": "caches",
     "logs": "logs",
     "runs": "journals of runs",
+    daemon.FILE: "the address of the server for hooks",
+    daemon.PID: "the address of the server for hooks",
+    daemon.STATE: "the address of the server for hooks",
+    "serve.lock": "locks",
+    ".gitignore": "locks",
 }
 _REPORT = "drift.html"
 _BACKUPS = "backups"

@@ -1,4 +1,4 @@
-"""The time by which this process has to be done, and with it every program that it starts.
+"""The time by which this thread has to be done, and with it every program that it starts.
 
 A hook sets it; without one, programs have the limits of their callers. Hook path.
 """
@@ -6,20 +6,22 @@ A hook sets it; without one, programs have the limits of their callers. Hook pat
 from __future__ import annotations
 
 import time
+from _thread import _local  # what `threading` has by another name, without loading it
 
-_at: list[float] = []
+_own = _local()
 
 
 def set_seconds(seconds: float) -> None:
     """Let everything end this many seconds from now."""
-    _at[:] = [time.monotonic() + seconds]
+    _own.at = time.monotonic() + seconds
 
 
 def seconds_left() -> float | None:
     """Return the seconds that are left, at least 0; None if there is no limit."""
-    return max(0.0, _at[0] - time.monotonic()) if _at else None
+    at: float | None = getattr(_own, "at", None)
+    return None if at is None else max(0.0, at - time.monotonic())
 
 
 def clear() -> None:
     """Take the limit away."""
-    _at.clear()
+    _own.at = None

@@ -158,7 +158,7 @@ def append(text: str, names: Sequence[str | int], value: Any) -> str:
 
 
 def replace(text: str, node: JsonNode, value: Any) -> str:
-    """Return the text with another scalar in place of one."""
+    """Return the text with another value in place of one."""
     return text[: node.value] + _dump(value) + text[node.end :]
 
 

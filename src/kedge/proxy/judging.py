@@ -23,7 +23,7 @@ from kedge.context import session as sessions_of_agents
 from kedge.drift.watch import aside, sensor
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, OBSERVE, OFF, can_ask
 from kedge.errors import KedgeError
-from kedge.host import project
+from kedge.host import deadline, project
 from kedge.host.project import Project
 from kedge.proxy.conversation import (
     Conversation,
@@ -41,6 +41,7 @@ from kedge.store import sessions, sqlite
 CALL_SECONDS = 5.0  # for the verdict on a call, which the client waits for
 REQUEST_SECONDS = 2.0  # for what a request has to say
 _THREADS = 16
+_PROGRAMS = 0.75  # of a hook's time is for git and other programs
 _MOST_SESSIONS = 500  # that are remembered
 _EVENT = "proxy"  # what guard errors of the proxy are recorded under
 _T = TypeVar("_T")
@@ -94,6 +95,25 @@ class Judging:
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def run_hook(self, work: Callable[[], _T], seconds: float) -> _T:
+        """Do the work of a hook in a thread; raise TimeoutError where it takes longer."""
+
+        def limit() -> _T:
+            deadline.set_seconds(seconds * _PROGRAMS)
+            try:
+                return work()
+            finally:
+                deadline.clear()
+
+        async with asyncio.timeout(seconds):
+            return await self._run(limit)
+
+    def find_work_tree(self, session: str, cwd: str) -> str:
+        """Return where a session works: what it was recorded with, or what its directory is in."""
+        with closing(sqlite.connect(self._home)[0]) as db:
+            row = sessions.get(db, session)
+        return str(row["project"]) if row is not None else str(self._find_project(cwd).root)
 
     async def locate(self, api: str, origin: Origin, binding: Binding) -> Watched:
         """Return where a session works: what its binding says, if that is in this repository."""

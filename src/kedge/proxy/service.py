@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from kedge import __version__
 from kedge.errors import KedgeError, LockTimeout
-from kedge.host import files
+from kedge.host import daemon, files
+from kedge.host.daemon import HEALTH, TOKEN_HEADER
+from kedge.host.daemon import STATE as _STATE
 from kedge.host.project import Project
 from kedge.proxy.routes import OWN
 from kedge.store import sqlite
@@ -31,12 +33,12 @@ from kedge.store import sqlite
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from kedge.proxy.hooks import HookAnswers
     from kedge.proxy.relay import Relay
 
-HEALTH, STOP = f"{OWN}health", f"{OWN}stop"
-TOKEN_HEADER = "X-Kedge-Token"  # noqa: S105 - the name of a header
+STOP, HOOKS = f"{OWN}stop", f"{OWN}hooks/"
 HOST = "127.0.0.1"
-_STATE, _LOCK = "serve.json", "serve.lock"
+_LOCK = "serve.lock"
 _LOOK_SECONDS = 1.0  # for an answer of the health route
 _STOP_SECONDS = 10.0
 _LOCK_SECONDS = 0.2  # `--stop` holds the lock for a moment when it looks
@@ -133,11 +135,16 @@ async def _serve(
 ) -> str:
     from aiohttp import web
 
+    from kedge.proxy.hooks import HookAnswers
     from kedge.proxy.judging import Judging
     from kedge.proxy.relay import Relay, remove_own_headers
 
-    relay = Relay(Judging(project, options.policy), options.upstreams)
-    service = _Service(relay, options)
+    home = project.home()
+    known = daemon.read(home)
+    judging = Judging(project, options.policy)
+    relay = Relay(judging, options.upstreams)
+    hooks = HookAnswers(judging, home, known.token if known is not None else "")
+    service = _Service(relay, hooks, options)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, service.end, number.name)
     app = web.Application()
@@ -155,12 +162,12 @@ async def _serve(
     )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, HOST, options.port)
+        port = options.port or (known.port if known is not None else 0)
         try:
-            await site.start()
+            await web.TCPSite(runner, HOST, port).start()
         except OSError as error:
             raise KedgeError(
-                f"cannot listen on port {options.port}: {(error.strerror or str(error)).lower()}",
+                f"cannot listen on port {port}: {(error.strerror or str(error)).lower()}",
                 hint="choose another one with --port, or leave it out",
             ) from error
         port = runner.addresses[0][1]
@@ -176,10 +183,13 @@ async def _serve(
             options.proxy,
         )
         service.state = state
-        files.write_atomic(project.home() / _STATE, json.dumps(asdict(state)).encode(), mode=0o600)
+        files.write_atomic(home / _STATE, json.dumps(asdict(state)).encode(), mode=0o600)
+        if known is not None and known.port == port:
+            hooks.go_on_duty()
         announce(state)
         return await service.wait()
     finally:
+        daemon.end_duty(home)
         await runner.cleanup()  # open streams have a moment to end
         await relay.close()
 
@@ -187,10 +197,11 @@ async def _serve(
 class _Service:
     """What the server answers itself, and when it ends."""
 
-    def __init__(self, relay: Relay, options: ServiceOptions) -> None:
+    def __init__(self, relay: Relay, hooks: HookAnswers, options: ServiceOptions) -> None:
         self.token = secrets.token_urlsafe(24)
         self.state: ServiceState | None = None
         self._relay = relay
+        self._hooks = hooks
         self._options = options
         self._ended = asyncio.Event()
         self._reason = ""
@@ -204,9 +215,12 @@ class _Service:
         port = self.state.port if self.state is not None else 0
         if not is_own_host(request.headers.get("Host", ""), port):
             return web.Response(status=421, text="this is kedge serve, known as 127.0.0.1\n")
-        if request.path in (HEALTH, STOP):
+        if request.path in (HEALTH, STOP) or request.path.startswith(HOOKS):
             if "Origin" in request.headers:  # a page in a browser has no business here
                 return web.Response(status=403, text="not for browsers\n")
+            if request.path.startswith(HOOKS):
+                self._relay.last_used = time.monotonic()
+                return await self._hooks.answer(request, request.path.removeprefix(HOOKS))
             return self._answer_own(request)
         if not self._options.proxy:
             return web.Response(status=404, text="kedge serve runs without its proxy\n")

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from kedge.agents import installation
 from kedge.agents.settings import hooks
+from kedge.agents.settings.hook_command import guard_command
+from kedge.agents.settings.hooks import Hook
 from kedge.errors import KedgeError
+from kedge.host import daemon
+from kedge.host.daemon import Daemon
 from kedge.host.project import Project
 
 NAME = "claude"
 TITLE = "Claude Code"
 HOOKS = hooks.HOOKS
+_CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 LOCAL = ".claude/settings.local.json"
 SHARED = ".claude/settings.json"
 MANAGED = Path(
@@ -25,6 +32,24 @@ MANAGED = Path(
 def settings_file(*, shared: bool = False) -> str:
     """Return the file for hooks: the user's own in this project, or the one shared through git."""
     return SHARED if shared else LOCAL
+
+
+def send_calls(own: Iterable[Hook], to: Daemon, home: Path) -> tuple[Hook, ...]:
+    """Return hooks that send each call to `kedge serve` while it runs, and run the command else.
+
+    The other events are rare, and those that begin a session or a turn look after the server.
+    """
+    kept = tuple(
+        replace(hook, command=guard_command(hook.command, home / daemon.PID))
+        if hook.event in _CALLS
+        else hook
+        for hook in own
+    )
+    url = f"http://127.0.0.1:{to.port}/kedge/hooks/{NAME}"
+    headers = {daemon.TOKEN_HEADER: to.token}
+    headers |= {header: f"${name}" for header, name in daemon.VARIABLES.items()}
+    sent = (replace(hook, command="", url=url, headers=headers) for hook in kept)
+    return (*kept, *(hook for hook in sent if hook.event in _CALLS))
 
 
 def find_program() -> Path | None:

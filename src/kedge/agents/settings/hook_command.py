@@ -12,6 +12,11 @@ _LONGEST = 20_000  # characters; kedge's own commands are far shorter
 _OPTION = re.compile(r"-[A-Za-z]+\Z")
 _FLAG = re.compile(r"--[a-z][a-z-]*(?:=[\w./-]*)?\Z")
 _AGENT = re.compile(r"[a-z][a-z0-9_-]*\Z")
+# True in a shell while the process named by a file runs; built in, so it starts no program
+_GUARD = "{{ read p <{file} && kill -0 $p; }} 2>/dev/null || "
+_IS_GUARDED = re.compile(
+    re.escape(_GUARD.format(file="@")).replace("@", r"('(?:[^'\n]|'\"'\"')*')") + r"(.*)\Z"
+)
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
 
 
@@ -30,6 +35,17 @@ def make_command(interpreter: Path, hook_file: Path, agent: str) -> str:
     return line
 
 
+def guard_command(line: str, file: Path) -> str:
+    """Return a hook's command that does nothing while the process that a file names runs."""
+    guarded = _GUARD.format(file=_quote(str(file))) + line
+    if not guarded.isprintable() or not is_kedge_hook(guarded):
+        raise InvalidValue(
+            f"{str(file)!r} cannot be used in the command of a hook",
+            hint="run kedge init without --daemon",
+        )
+    return guarded
+
+
 def make_portable_command(agent: str) -> str:
     """Return the command of kedge's hook for shared settings, where `kedge` is on PATH."""
     return f"kedge hook {agent}"
@@ -40,6 +56,9 @@ def is_kedge_hook(line: str) -> bool:
     line = line.strip()
     if "kedge" not in line or "\n" in line or len(line) > _LONGEST:
         return False
+    guarded = _IS_GUARDED.match(line)
+    if guarded is not None:
+        line = guarded[2]
     try:
         words = shlex.split(line)
     except ValueError:

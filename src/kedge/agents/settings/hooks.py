@@ -2,6 +2,7 @@
 
 Claude Code and Codex share the shape:
 `{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …, "timeout": …}]}]}}`.
+Claude Code also knows hooks of the type `http`, with a URL and headers instead of a command.
 Kedge adds a group of its own for each hook and changes nothing else. `remove` restores the
 original text, as `kedge.host.json_edit` explains.
 """
@@ -9,11 +10,13 @@ original text, as `kedge.host.json_edit` explains.
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from kedge.agents.settings.hook_command import is_kedge_hook
 from kedge.errors import ConfigError
@@ -24,23 +27,50 @@ TIMEOUT = 10
 _HINT = "correct that line; kedge has changed nothing"
 _GROUPS = 2  # levels above a group that kedge may have added with it
 
+Place: TypeAlias = tuple[str, str | None, str]
+_OWN_URL = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}/kedge/hooks/[a-z][a-z0-9_-]*\Z")
+_VARIABLE = re.compile(r"\$([A-Z_]+)")
+_KEYS = ("command", "url", "headers", "allowedEnvVars", "timeout")  # of an entry, beside its type
+
 # Tools that may change something; tools that only read need no hook after their call.
 CHANGING = "Edit|Write|MultiEdit|NotebookEdit|Bash|apply_patch|Task|Agent|mcp__.*"
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A command that the agent runs on an event, if the event's kind matches `matcher`."""
+    """A command that the agent runs on an event, if the event's kind matches `matcher`.
+
+    With a URL, the event is sent there instead, with headers that name variables of the agent's
+    environment.
+    """
 
     event: str
     matcher: str | None
     command: str = ""
     timeout: float | None = TIMEOUT
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
-    def place(self) -> tuple[str, str | None]:
-        """The event and matcher that identify the hook in the settings."""
-        return self.event, self.matcher
+    def place(self) -> Place:
+        """The event, the matcher and the kind, which identify the hook in the settings."""
+        return self.event, self.matcher, self.kind
+
+    @property
+    def kind(self) -> str:
+        return "http" if self.url else "command"
+
+    def describe(self) -> dict[str, Any]:
+        """Return the hook's entry, as it is in the settings."""
+        entry: dict[str, Any] = {"type": self.kind}
+        if self.url:
+            entry |= {"url": self.url, "headers": dict(self.headers)}
+            entry["allowedEnvVars"] = _list_variables(self.headers)
+        else:
+            entry["command"] = self.command
+        if self.timeout is not None:
+            entry["timeout"] = self.timeout
+        return entry
 
 
 # Of every agent, unless its module says otherwise.
@@ -78,7 +108,7 @@ def install(text: str | None, hooks: Sequence[Hook], *, where: str = "settings")
 
     A hook that is already there keeps its position; only what differs is replaced.
     """
-    wanted = list({(hook.event, hook.matcher): hook for hook in hooks}.values())
+    wanted = list({hook.place: hook for hook in hooks}.values())
     if text is None:
         return _document(wanted)
     with _name_file(where):
@@ -87,7 +117,7 @@ def install(text: str | None, hooks: Sequence[Hook], *, where: str = "settings")
         entries = _entries(text, root)
         if wanted and _is_whole_file(text, entries):
             return text if _is_document(text, wanted) else _document(wanted)
-        kept: dict[tuple[str, str | None], _Entry] = {}
+        kept: dict[Place, _Entry] = {}
         for entry in entries:
             kept.setdefault(entry.hook.place, entry)
         places = {hook.place for hook in wanted}
@@ -177,11 +207,31 @@ def _entries(text: str, root: JsonNode) -> list[_Entry]:
                 continue
             matcher = _text(text, group, "matcher")
             for four, handler in enumerate(group.children[three].children):
-                command = _text(text, handler, "command")
-                if command and is_kedge_hook(command) and _text(text, handler, "type") == "command":
-                    hook = Hook(event.key or "", matcher, command, _seconds(text, handler))
+                hook = _read_hook(text, handler, event.key or "", matcher)
+                if hook is not None:
                     found.append(_Entry(hook, (top, one, two), (top, one, two, three, four)))
     return found
+
+
+def _read_hook(text: str, handler: JsonNode, event: str, matcher: str | None) -> Hook | None:
+    """Return the hook of kedge that an entry is, or None."""
+    kind, seconds = _text(text, handler, "type"), _seconds(text, handler)
+    command, url = _text(text, handler, "command"), _text(text, handler, "url")
+    if kind == "command" and command and is_kedge_hook(command):
+        return Hook(event, matcher, command, seconds)
+    if kind == "http" and url and _OWN_URL.match(url):
+        at = _last(handler, "headers")
+        headers = {} if at is None else _decode(text, handler.children[at])
+        return Hook(event, matcher, "", seconds, url, headers if isinstance(headers, dict) else {})
+    return None
+
+
+def _decode(text: str, node: JsonNode) -> Any:
+    return json.loads(text[node.value : node.end])
+
+
+def _list_variables(headers: Mapping[str, str]) -> list[str]:
+    return [name for value in headers.values() for name in _VARIABLE.findall(str(value))]
 
 
 def _paths(root: JsonNode, entries: Sequence[_Entry]) -> Iterator[json_edit.Path]:
@@ -202,7 +252,9 @@ def _add_hook(text: str, hook: Hook) -> str:
     mine = next((entry for entry in entries if entry.hook.place == hook.place), None)
     if mine is None:
         return json_edit.append(text, ("hooks", hook.event), _group(hook))
-    for key, value in (("command", hook.command), ("timeout", hook.timeout)):
+    wanted = hook.describe()
+    for key in _KEYS:
+        value = wanted.get(key)
         handler = json_edit.at_path(json_edit.parse(text), mine.path)
         at = _last(handler, key)
         if at is None and value is not None:
@@ -210,17 +262,14 @@ def _add_hook(text: str, hook: Hook) -> str:
             text = json_edit.insert(text, names, key, value)
         elif at is not None and value is None:
             text = json_edit.remove(text, [(*mine.path, at)])
-        elif at is not None and json_edit.decode(text, handler.children[at]) != value:
+        elif at is not None and _decode(text, handler.children[at]) != value:
             text = json_edit.replace(text, handler.children[at], value)
     return text
 
 
 def _group(hook: Hook) -> dict[str, Any]:
-    handler: dict[str, Any] = {"type": "command", "command": hook.command}
-    if hook.timeout is not None:
-        handler["timeout"] = hook.timeout
     matcher = {} if hook.matcher is None else {"matcher": hook.matcher}
-    return {**matcher, "hooks": [handler]}
+    return {**matcher, "hooks": [hook.describe()]}
 
 
 def _document(hooks: Iterable[Hook]) -> str:
