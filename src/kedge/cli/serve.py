@@ -10,7 +10,8 @@ from kedge import config
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.errors import CheckFound, UsageError
-from kedge.proxy import service, upstreams
+from kedge.host.project import Project
+from kedge.proxy import service, unit, upstreams
 from kedge.proxy.service import ServiceOptions, ServiceState
 
 
@@ -37,6 +38,12 @@ from kedge.proxy.service import ServiceOptions, ServiceState
     metavar="SECONDS",
     help="End after so long without requests.",
 )
+@click.option(
+    "--install",
+    is_flag=True,
+    help="Write a unit for systemd or launchd that runs it with these options.",
+)
+@click.option("--uninstall", is_flag=True, help="Remove that unit.")
 @click.option("--status", is_flag=True, help="Show whether it runs; exit code 4 if not.")
 @click.option("--stop", is_flag=True, help="End the one that runs.")
 def command(
@@ -46,13 +53,17 @@ def command(
     policy: str | None,
     no_proxy: bool,
     idle: float | None,
+    install: bool,
+    uninstall: bool,
     status: bool,
     stop: bool,
 ) -> Reply:
     """Judge agents' tool calls before they run, between them and their model."""
     project = edge.project()
-    if status and stop:
-        raise UsageError("--status cannot be combined with --stop", hint="give one of them")
+    chosen = {"--install": install, "--uninstall": uninstall, "--status": status, "--stop": stop}
+    names = [name for name, given in chosen.items() if given]
+    if len(names) > 1:
+        raise UsageError(f"{names[0]} cannot be combined with {names[1]}", hint="give one of them")
     if status:
         running = service.find_running(project.home())
         if running is None:
@@ -63,6 +74,8 @@ def command(
         if ended is None:
             return Reply({"stopped": False}, "kedge serve does not run here")
         return Reply({"stopped": True, "pid": ended.pid}, f"stopped process {ended.pid}")
+    if uninstall:
+        return _uninstall(project)
     loaded = config.load(project)
     edge.warn(*loaded.warnings)
     options = ServiceOptions(
@@ -72,6 +85,8 @@ def command(
         proxy=not no_proxy,
         idle=idle or 0.0,
     )
+    if install:
+        return _install(project, options, upstream)
 
     def announce(state: ServiceState) -> None:
         if edge.json:
@@ -83,6 +98,28 @@ def command(
     if edge.json:
         edge.stream({"event": "ended", "reason": reason})
     return Reply({"reason": reason}, f"ended: {reason}")
+
+
+def _install(project: Project, options: ServiceOptions, upstream: str | None) -> Reply:
+    words = ["--port", str(options.port)] if options.port else []
+    words += ["--upstream", upstream] if upstream else []
+    words += ["--policy", options.policy] if options.policy else []
+    words += [] if options.proxy else ["--no-proxy"]
+    words += ["--idle", f"{options.idle:g}"] if options.idle else []
+    changed = unit.install(project, words)
+    found = unit.find_unit(project)
+    data = {"path": str(found.path), "changed": changed, "enable": found.enable}
+    written = "wrote" if changed else "is there already:"
+    return Reply(data, f"{written} {found.path}\n\nNext:\n  {found.enable}")
+
+
+def _uninstall(project: Project) -> Reply:
+    removed = unit.uninstall(project)
+    if removed is None:
+        return Reply({"path": None}, "there is no unit of kedge serve for this repository")
+    service.stop(project.home())
+    data = {"path": str(removed.path), "forget": removed.forget}
+    return Reply(data, f"removed {removed.path}\n\nNext:\n  {removed.forget}")
 
 
 def _describe(state: ServiceState) -> dict[str, Any]:

@@ -20,12 +20,14 @@ from kedge.host.text import count_noun
 @click.option("--records", is_flag=True, help="Also remove the records of watched sessions.")
 def command(edge: Edge, yes: bool, dry_run: bool, records: bool) -> Reply:
     """Remove what kedge wrote and keep your own text."""
-    from kedge.proxy import service
+    from kedge.proxy import service, unit
 
     project = edge.project()
     home = home_removal.plan_home_removal(project, records=records)
     refs = _describe_refs(project)
     outside = SetupPlan(notes=home.notes, outside=home.rows) + refs
+    if unit.is_installed(project):
+        outside += SetupPlan(outside=((str(unit.find_unit(project).path), "removed"),))
     plan = installation.plan_removal(project) + outside
     if dry_run:
         edge.warn(*(f"{path} would be {what}" for path, what in plan.outside), *plan.notes)
@@ -38,6 +40,7 @@ def command(edge: Edge, yes: bool, dry_run: bool, records: bool) -> Reply:
             return Reply(setup_view.data(SetupPlan()), "nothing was removed")
         # the files may have changed since
         plan = installation.plan_removal(project) + outside
+    unit.uninstall(project)
     if home.paths:
         service.stop(project.home())
     saved = setup_plan.apply(project, plan)
