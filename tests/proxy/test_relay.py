@@ -485,8 +485,8 @@ def test_a_late_verdict_releases_its_call_and_no_other_stream_waits(
     held, text = make_stream("messages", Turn((BREAK,))), make_stream("messages", Turn(("Hi.",)))
 
     def reply(got: Got) -> list[Step]:
-        session = got.header("x-claude-code-session-id")
-        return [STREAM, chunk(held if session == ["slow"] else text), LAST]
+        slow = got.header("x-claude-code-session-id") == ["slow"] and GOAL.encode() in got.body
+        return [STREAM, chunk(held if slow else text), LAST]
 
     with Upstream(reply) as upstream:
         server = serve_for(serve, upstream, "--policy", "enforce")
@@ -503,6 +503,7 @@ def test_a_late_verdict_releases_its_call_and_no_other_stream_waits(
             assert 4 < time.monotonic() - start < 15
             db.rollback()
         wait_for(lambda: any("no verdict within" in error for error in read_all_errors(server)))
+        wait_for(lambda: [step["decision"] for step in server.steps()] == ["released"])
 
 
 def read_all_errors(server: Server) -> list[str]:

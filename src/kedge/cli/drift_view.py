@@ -25,6 +25,7 @@ _DECISIONS = {
     "ask": "the user was asked",
     "allowed": "the user was asked and allowed it",
     "deny": "the call was denied",
+    "released": "the verdict came too late to stop the call",
 }
 
 

@@ -19,6 +19,7 @@ from kedge.host.daemon import Daemon
 from kedge.host.project import Project
 
 AGENTS: tuple[ModuleType, ...] = (claude, codex)
+EXEC = "kedge exec -- claude starts an agent that kedge serve watches"
 SUGGESTION = f"kedge init --agent {AGENTS[0].NAME}"  # where no agent was found
 HOOK_FILE = Path(kedge.__file__).parent / "hook.py"
 
@@ -129,6 +130,8 @@ def suggest_next_step(project: Project) -> str:
             return f"start {names} here; kedge doctor checks that the hooks run"
     except KedgeError as error:
         return f"{error.message}: {error.hint}"
+    if host_daemon.is_serving(project.home()):
+        return EXEC
     found = any(_is_found(project, agent) for agent in AGENTS)
     command = "kedge init" if found else SUGGESTION
     steps = f"{command} installs them, kedge doctor checks that they run"

@@ -76,6 +76,10 @@ def _check_any_hooks(project: Project) -> Iterator[Diagnosis]:
             return
     except KedgeError:  # `_check_hooks` reports it
         return
+    if daemon.is_serving(project.home()):
+        what = "no agent has hooks of kedge here: only what goes through kedge serve is watched"
+        yield Diagnosis("hooks", "note", what, agent_hooks.EXEC)
+        return
     found = [agent for agent in agent_hooks.AGENTS if agent.find_program()]
     yield Diagnosis(
         "hooks",

@@ -264,15 +264,19 @@ def check_permissions(project: Project) -> Iterator[Diagnosis]:
 
 
 def check_hook_errors(project: Project) -> Iterator[Diagnosis]:
-    entries = session.read_errors(project)
-    if entries:
+    everything = session.read_errors(project)
+    log: Path = project.home() / "logs" / session.ERRORS
+    of_proxy = [one for one in everything if one.get("event") == session.PROXY]
+    of_hooks = [one for one in everything if one.get("event") != session.PROXY]
+    for name, what, entries in (("hooks", "a hook", of_hooks), ("serve", "the proxy", of_proxy)):
+        if not entries:
+            continue
         last = entries[-1]
         times = "once" if len(entries) == 1 else f"{len(entries)} times"
-        log: Path = project.home() / "logs" / session.ERRORS
         yield Diagnosis(
-            "hooks",
+            name,
             "note",
-            f"a hook failed {times}, last at {last.get('at')}: {str(last.get('error'))[:200]}",
+            f"{what} failed {times}, last at {last.get('at')}: {str(last.get('error'))[:200]}",
             f"fix the cause, then kedge doctor --fix moves the record aside; {log} has every error",
             lambda: log.rename(log.with_suffix(".old")),
         )

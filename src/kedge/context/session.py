@@ -23,6 +23,7 @@ from kedge.store import sessions, sqlite
 from kedge.tasks.binding import Binding, describe_binding
 
 ERRORS = "hook-errors.jsonl"
+PROXY = "proxy"  # the event under which errors of the proxy are recorded
 _MAP_SECONDS = 2.0
 PROBE = "KEDGE_PROBE"  # set by the doctor, to recognise its own session
 

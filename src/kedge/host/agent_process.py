@@ -15,7 +15,7 @@ def find_process(agent: str) -> str:
     """Return the agent's process with its start and its namespace; "" if it is not known."""
     named = os.environ.get(_VARIABLES.get(agent, ""), "")
     if named.isdigit():
-        return _describe(int(named))
+        return describe(int(named))
     pid = os.getppid()
     for _ in range(_LEVELS):
         facts = _read(pid)
@@ -23,7 +23,7 @@ def find_process(agent: str) -> str:
             return ""
         name, parent, _ = facts
         if agent and name.startswith(agent):
-            return _describe(pid)
+            return describe(pid)
         pid = parent
     return ""
 
@@ -46,7 +46,8 @@ def is_gone(process: str) -> bool:
     return False
 
 
-def _describe(pid: int) -> str:
+def describe(pid: int) -> str:
+    """Return a process as it is recorded."""
     facts = _read(pid)
     return f"{pid} {facts[2] if facts else ''} {_read_namespace()}"
 

@@ -97,10 +97,11 @@ def is_served(home: Path) -> bool:
 
 
 def is_serving(home: Path) -> bool:
-    """True if `kedge serve` runs for the repository, on whatever port."""
+    """True if `kedge serve` runs for the repository with its proxy, on whatever port."""
     try:
         state = json.loads((home / STATE).read_bytes())
-        return isinstance(state["port"], int) and _ask_pid(state["port"]) == state["pid"]
+        named = state["proxy"] is True and isinstance(state["port"], int)
+        return named and _ask_pid(state["port"]) == state["pid"]
     except (OSError, ValueError, TypeError, KeyError):
         return False
 

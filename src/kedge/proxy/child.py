@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kedge.host import agent_process
 from kedge.host.project import Project
 from kedge.proxy.routes import OPENAI, PROVIDERS, Binding, write_base
 from kedge.proxy.service import ServiceState
@@ -42,6 +44,7 @@ def point_at(
         environment.get(_TASK, ""),
         bool(environment.get(_RUN)),
         f"exec-{secrets.token_hex(8)}",
+        agent_process.describe(os.getpid()),  # whose place the program takes
     )
     changed = dict(environment)
     warnings = []

@@ -9,21 +9,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import sqlite3
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from kedge import config
+from kedge import config, hook
 from kedge.context import session as sessions_of_agents
 from kedge.drift.watch import aside, sensor
-from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, OBSERVE, OFF, can_ask
+from kedge.drift.watch.answers import (
+    ADVISE,
+    ASK,
+    DENY,
+    ENFORCE,
+    OBSERVE,
+    OFF,
+    RELEASED,
+    can_ask,
+)
 from kedge.errors import KedgeError
-from kedge.host import deadline, project
+from kedge.host import agent_process, deadline, project
 from kedge.host.project import Project
 from kedge.proxy.conversation import (
     Conversation,
@@ -40,10 +51,11 @@ from kedge.store import sessions, sqlite
 
 CALL_SECONDS = 5.0  # for the verdict on a call, which the client waits for
 REQUEST_SECONDS = 2.0  # for what a request has to say
+IDLE_SECONDS = 1800.0  # without a word of the user, after which a session is over
+LOOK_SECONDS = 2.0  # between two looks at which sessions are over
 _THREADS = 16
 _PROGRAMS = 0.75  # of a hook's time is for git and other programs
 _MOST_SESSIONS = 500  # that are remembered
-_EVENT = "proxy"  # what guard errors of the proxy are recorded under
 _T = TypeVar("_T")
 
 
@@ -53,6 +65,9 @@ class _Remembered:
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     prompts: tuple[str, ...] | None = None  # those that the watch has; None before the first one
+    watched: Watched | None = None
+    used: float = 0.0  # when its last request came
+    stopped: bool = False  # the agent waits for its user
     refused: dict[str, str] = field(default_factory=dict)  # reasons, by the id of the call
     policy: str = ADVISE
     due: dict[str, list[str]] = field(default_factory=dict)  # by subagent, what is to be said
@@ -91,7 +106,7 @@ class Judging:
         self._threads = ThreadPoolExecutor(_THREADS, "kedge-watch")
         self._sessions: OrderedDict[str, _Remembered] = OrderedDict()
         self._projects: dict[str, Project] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -132,13 +147,12 @@ class Judging:
         Only a request with results of calls waits for the watch, where it may be corrected.
         """
         remembered = self._remember(watched)
+        remembered.watched, remembered.stopped = watched, False
+        remembered.used = time.monotonic()
         subagent = watched.origin.subagent
 
         def take() -> asyncio.Task[None]:
-            taking = asyncio.create_task(self._take_in_turn(watched, remembered, said))
-            self._tasks.add(taking)
-            taking.add_done_callback(self._tasks.discard)
-            return taking
+            return self._start(self._take_in_turn(watched, remembered, said))
 
         speaks = remembered.policy in (ADVISE, ENFORCE)
         waits = bool(said.results) and speaks  # there may be something to say at once
@@ -188,20 +202,35 @@ class Judging:
     async def judge_call(self, watched: Watched, call: ToolCall) -> str:
         """Return why a call is refused, or nothing."""
         remembered = self._remember(watched)
-        try:
-            async with asyncio.timeout(CALL_SECONDS):
-                async with remembered.lock:
-                    reason = await self._run(lambda: self._take_call(watched, call))
-        except TimeoutError:
+        judging = self._start(self._judge_in_turn(watched, remembered, call))
+        done, _ = await asyncio.wait([judging], timeout=CALL_SECONDS)
+        if not done:
             late = TimeoutError(f"no verdict within {CALL_SECONDS:g} s: {call.tool} was released")
             self.report(watched, late)
+            self._start(self._release(watched, judging, call))
             return ""
-        except Exception as error:  # noqa: BLE001 - the call goes on, whatever it is
-            self.report(watched, error)
-            return ""
+        reason = judging.result()
         if reason:
             remembered.refused[call.id] = reason
         return reason
+
+    async def _judge_in_turn(
+        self, watched: Watched, remembered: _Remembered, call: ToolCall
+    ) -> str:
+        try:
+            async with remembered.lock:
+                return await self._run(lambda: self._take_call(watched, call))
+        except Exception as error:  # noqa: BLE001 - the call goes on, whatever it is
+            self.report(watched, error)
+            return ""
+
+    async def _release(self, watched: Watched, judging: asyncio.Task[str], call: ToolCall) -> None:
+        """Correct what a verdict that came too late has recorded."""
+        if await judging:
+            try:
+                await self._run(lambda: self._take_release(watched, call))
+            except Exception as error:  # noqa: BLE001 - nobody waits for this
+                self.report(watched, error)
 
     async def observe_call(self, watched: Watched, call: ToolCall) -> None:
         """Record a call that cannot be refused."""
@@ -213,11 +242,33 @@ class Judging:
         if watched.origin.subagent:
             return
         remembered = self._remember(watched)
+        remembered.stopped = True
         try:
             async with asyncio.timeout(CALL_SECONDS), remembered.lock:
                 await self._run(lambda: self._take_stop(watched))
         except Exception as error:  # noqa: BLE001 - nobody waits for this
             self.report(watched, error)
+
+    async def watch_ends(self) -> None:
+        """End the sessions without hooks that nobody else reports the end of, for ever."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            await self.end_sessions()
+
+    async def end_sessions(self) -> None:
+        """End the sessions whose process is gone, or whose user has been silent for long."""
+        for name, remembered in [*self._sessions.items()]:
+            watched = remembered.watched
+            if watched is None or remembered.lock.locked():
+                continue
+            idle = remembered.stopped and time.monotonic() - remembered.used > IDLE_SECONDS
+            process = watched.binding.process
+            if idle or (process and agent_process.is_gone(process)):
+                self._sessions.pop(name, None)
+                try:
+                    await self._run(functools.partial(self._take_end, watched))
+                except Exception as error:  # noqa: BLE001 - the others end all the same
+                    self.report(watched, error)
 
     def report(self, watched: Watched | None, error: Exception) -> None:
         """Record a guard error, without waiting for it."""
@@ -229,8 +280,15 @@ class Judging:
                 origin.agent,
                 error,
                 origin.session,
-                _EVENT,
+                sessions_of_agents.PROXY,
             )
+
+    def _start(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+        """Start work that goes on if its request does not."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -276,6 +334,10 @@ class Judging:
             elif not _has_hooks(row):  # which report what ran, and not what their user denied
                 texts += self._take_result(watched, result)
         row = self._find_row(watched)
+        process = watched.binding.process
+        if row is not None and process and not _has_hooks(row) and row["process"] != process:
+            with closing(sqlite.connect(self._home)[0]) as db:
+                sessions.change(db, row["id"], process=process)
         return (row["policy"] if row is not None else remembered.policy), texts
 
     def _take_result(self, watched: Watched, result: Result) -> list[str]:
@@ -295,6 +357,23 @@ class Judging:
         if decision == ASK and hooked:
             return ""  # the hook asks
         return str(output.get("permissionDecisionReason") or "") if decision else ""
+
+    def _take_release(self, watched: Watched, call: ToolCall) -> None:
+        name, key = watched.origin.session, call.id[:100]
+        with closing(sqlite.connect(self._home)[0]) as db, sessions.transaction(db):
+            step = sessions.step(db, name, key)
+            if step is not None and step["decision"] == DENY:
+                sessions.change_step(db, name, key, decision=RELEASED)
+
+    def _take_end(self, watched: Watched) -> None:
+        row = self._find_row(watched)
+        if row is None or _has_hooks(row):
+            return
+        event = {"hook_event_name": "SessionEnd", "session_id": row["id"]}
+        self._answer(watched, "SessionEnd")
+        task, run = watched.binding.task or None, watched.binding.run
+        root, home, agent = row["project"], str(self._home), row["agent"]
+        hook.finish_event(root, home, agent, event, task, unattended=run)
 
     def _take_stop(self, watched: Watched) -> None:
         if not _has_hooks(self._find_row(watched)):

@@ -35,6 +35,7 @@ class Binding(NamedTuple):
     task: str = ""
     run: bool = False  # prompts are kedge's, not the user's
     session: str = ""  # for a client that does not name its session
+    process: str = ""  # the child, as `kedge.host.agent_process` describes it
 
 
 class Route(NamedTuple):
@@ -112,13 +113,13 @@ def _guess_provider(path: str, headers: Mapping[str, str]) -> str:
 def _read_token(token: str) -> Binding:
     try:
         values = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        root, cwd, task, run, session = values
+        root, cwd, task, run, session, process = values
     except (ValueError, TypeError, binascii.Error, RecursionError):
         return Binding()
-    texts = root, cwd, task, session
+    texts = root, cwd, task, session, process
     if not all(isinstance(text, str) for text in texts):
         return Binding()
-    return Binding(root, cwd, task, run is True, session[:_LONGEST])
+    return Binding(root, cwd, task, run is True, session[:_LONGEST], process[:_LONGEST])
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:

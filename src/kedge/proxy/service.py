@@ -187,7 +187,11 @@ async def _serve(
         if known is not None and known.port == port:
             hooks.go_on_duty()
         announce(state)
-        return await service.wait()
+        ends = asyncio.create_task(judging.watch_ends())
+        try:
+            return await service.wait()
+        finally:
+            ends.cancel()
     finally:
         daemon.end_duty(home)
         await runner.cleanup()  # open streams have a moment to end

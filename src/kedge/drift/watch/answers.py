@@ -26,6 +26,7 @@ OFF, OBSERVE, ADVISE, ENFORCE = "off", "observe", "advise", "enforce"
 POLICIES = (OFF, OBSERVE, ADVISE, ENFORCE)
 NONE, ASK, DENY = "none", "ask", "deny"
 ALLOWED = "allowed"  # the user was asked and agreed
+RELEASED = "released"  # the verdict came too late: the call had gone to the agent
 _STOPS = ("intervene", "halt")
 _GRAVE = 6  # points that a rule takes from ten, at level intervene
 _LONGEST_NOTIFICATION = 240  # characters
