@@ -7,6 +7,7 @@ the answer is empty.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import time
@@ -66,9 +67,11 @@ class HookAnswers:
             late = isinstance(error, TimeoutError) and time.monotonic() - begin >= hook.LIMIT
             limit = f"no answer within {hook.LIMIT:g} s"
             reason = hook.HookTimeout(limit) if late else error
-            return await self._judging.run_hook(
-                lambda: self._fail(agent, event, data, reason), hook.RECORD_LIMIT
-            )
+            with contextlib.suppress(Exception):  # nothing is left that could report it
+                return await self._judging.run_hook(
+                    lambda: self._fail(agent, event, data, reason), hook.RECORD_LIMIT
+                )
+            return None
 
     def _take(
         self, agent: str, event: dict[str, Any], task: str | None, run: bool

@@ -104,12 +104,14 @@ class Judging:
         self._policy = policy
         self._home = own.home()
         self._threads = ThreadPoolExecutor(_THREADS, "kedge-watch")
+        self._hook_threads = ThreadPoolExecutor(_THREADS, "kedge-hooks")  # wait for no stream
         self._sessions: OrderedDict[str, _Remembered] = OrderedDict()
         self._projects: dict[str, Project] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._hook_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def run_hook(self, work: Callable[[], _T], seconds: float) -> _T:
         """Do the work of a hook in a thread; raise TimeoutError where it takes longer."""
@@ -122,7 +124,7 @@ class Judging:
                 deadline.clear()
 
         async with asyncio.timeout(seconds):
-            return await self._run(limit)
+            return await asyncio.get_running_loop().run_in_executor(self._hook_threads, limit)
 
     def find_work_tree(self, session: str, cwd: str) -> str:
         """Return where a session works: what it was recorded with, or what its directory is in."""
