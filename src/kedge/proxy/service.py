@@ -89,10 +89,12 @@ def run(project: Project, options: ServiceOptions, announce: Callable[[ServiceSt
     except ImportError as error:
         raise NotInstalled("kedge serve needs aiohttp, which is not installed") from error
     home = project.home()
-    with _hold_lock(home):
+    # The connection stays open: closing the last one makes SQLite write its log to the database and
+    # sync it, which costs each event several milliseconds.
+    with _hold_lock(home), contextlib.closing(sqlite.connect(home)[0]) as db:
         os.environ.pop("CLAUDE_PID", None)  # of the session that started it, not of those it serves
         sqlite.BUSY_SECONDS = _BUSY_SECONDS
-        sqlite.connect(home)[0].close()
+        db.execute("SELECT 1 FROM session").fetchone()  # only a connection that has read keeps it
         sys.setswitchinterval(_SWITCH)
         try:
             return asyncio.run(_serve(project, options, announce))
