@@ -187,17 +187,21 @@ class Relay:
             return _fail(502, f"kedge serve cannot connect to {base}: {error.strerror or error}")
         except (aiohttp.ClientError, OSError):
             return _abort(request)
-        if exchange is not None and exchange.take is not None:
-            exchange.take()
-            await asyncio.sleep(0)  # so that it comes before any call in the answer
+        watch = _Watch(exchange)
         async with upstream:
             try:
-                return await self._return(request, upstream, exchange)
+                return await self._return(request, upstream, exchange, watch)
             except (aiohttp.ClientError, OSError):
                 return _abort(request)
+            finally:
+                watch.start()
 
     async def _return(
-        self, request: web.Request, upstream: aiohttp.ClientResponse, exchange: Exchange | None
+        self,
+        request: web.Request,
+        upstream: aiohttp.ClientResponse,
+        exchange: Exchange | None,
+        watch: _Watch,
     ) -> web.StreamResponse:
         """Send the answer's head and bytes to the client."""
         response = Relayed(
@@ -212,7 +216,7 @@ class Relay:
             return response
         encoding = upstream.headers.get(hdrs.CONTENT_ENCODING, "identity").lower()
         dialect = DIALECTS.get(exchange.watched.api)
-        follow = _Follower(self._judging, self._do_aside, exchange.watched, response)
+        follow = _Follower(self._judging, self._do_aside, exchange.watched, response, watch)
         if dialect is None or not exchange.holds or encoding != "identity":
             await response.prepare(request)
             await self._observe(upstream, response, follow, exchange, kind, encoding)
@@ -223,6 +227,7 @@ class Relay:
         else:
             await self._judge_body(request, upstream, response, follow, dialect)
         await response.write_eof()
+        watch.start()
         if not follow.called:
             self._do_aside(self._judging.end_turn(exchange.watched))
         return response
@@ -233,6 +238,7 @@ class Relay:
         try:
             async for data in upstream.content.iter_any():
                 await follow.do(tap.feed(data))
+                follow.watch.start()
         except aiohttp.ClientError:  # it broke off: the client gets what it would get directly
             await follow.do(tap.end())
             raise
@@ -293,6 +299,7 @@ class Relay:
         async for data in upstream.content.iter_any():
             await response.write(data)
             plain = decoder.decode(data)
+            follow.watch.start()
             if kind == "text/event-stream":
                 await follow.do(tap.feed(plain))
             elif len(copy) < _LARGEST_ANSWER:
@@ -309,6 +316,21 @@ class Relay:
         task.add_done_callback(self._aside.discard)
 
 
+class _Watch:
+    """Tells the watch what a request says, once, when the first bytes of its answer have left: its
+    thread would slow them down."""
+
+    def __init__(self, exchange: Exchange | None) -> None:
+        self._take = exchange.take if exchange is not None else None
+
+    def start(self) -> bool:
+        """Return True if it had not been told."""
+        take, self._take = self._take, None
+        if take is not None:
+            take()
+        return take is not None
+
+
 class _Follower:
     """Does what a tap commands: sends bytes, and asks the watch."""
 
@@ -318,7 +340,9 @@ class _Follower:
         do_aside: Callable[[Work], None],
         watched: Watched,
         response: web.StreamResponse,
+        watch: _Watch,
     ) -> None:
+        self.watch = watch
         self._judging = judging
         self._do_aside = do_aside
         self.watched = watched
@@ -336,6 +360,8 @@ class _Follower:
             except StopIteration:
                 return
             verdict = None
+            if isinstance(command, Judge | Observe) and self.watch.start():
+                await asyncio.sleep(0)  # so that it comes before the call
             match command:
                 case Send():
                     if self.keeps:
