@@ -122,8 +122,9 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         self.writer.close()
 
-    async def ask(self, events: int, pause: float = 0.0) -> tuple[float, list[float]]:
-        """Return the milliseconds to the first event, and the delay of each event."""
+    async def ask(self, events: int, pause: float = 0.0) -> tuple[float, list[float], int]:
+        """Return the milliseconds to the first event, the delay of each event whose time is not
+        split by a chunk's frame, and the number of events."""
         value = {
             "model": "m",
             "stream": True,
@@ -140,13 +141,14 @@ class Client:
             + body
         )
         await self.reader.readuntil(b"\r\n\r\n")
-        first, delays, rest = 0.0, [], b""
+        first, delays, rest, count = 0.0, [], b"", 0
         while True:
             data = await self.reader.read(1 << 16)
             now = time.monotonic_ns()
             first = first or (time.perf_counter() - begin) * 1000
             if not data:
                 raise ConnectionResetError
+            count += data.count(b"<")
             *stamps, rest = (rest + data).split(b"<")
             for stamp in (one.partition(b">")[0] for one in stamps):
                 if stamp.isdigit():
@@ -157,7 +159,7 @@ class Client:
                     delays.append((now - int(done[0])) / 1e6)
                 rest = done[2][-10:]
             if rest.endswith(b"0\r\n\r\n"):
-                return first, delays
+                return first, delays, count
 
 
 async def measure(targets: list[Target], rounds: int, events: int) -> None:
@@ -166,7 +168,7 @@ async def measure(targets: list[Target], rounds: int, events: int) -> None:
         for target in targets:
             async with Client(target.port, f"one-{target.name}") as client:
                 await client.ask(1)
-                first, _ = await client.ask(1)
+                first, _, _ = await client.ask(1)
             if number >= 5:
                 target.first.append(first)
     for _ in range(3):
@@ -188,7 +190,7 @@ async def measure(targets: list[Target], rounds: int, events: int) -> None:
 async def run_stream(target: Target, session: str, events: int) -> int:
     try:
         async with asyncio.timeout(PATIENCE), Client(target.port, session) as client:
-            got = len((await client.ask(events))[1])
+            got = (await client.ask(events))[2]
     except (OSError, TimeoutError, asyncio.IncompleteReadError):
         got = 0
     target.failed += got != events
