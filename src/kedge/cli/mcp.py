@@ -22,7 +22,7 @@ def command(edge: Edge) -> Reply:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(
             "kedge mcp answers an MCP client on standard input",
-            hint="kedge init --agent shows the clients that kedge can be added to",
+            hint="name this command in the settings of your client, as an MCP server",
         )
     # Whatever else prints must not end up between the messages.
     target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
