@@ -86,6 +86,21 @@ def test_no_more_than_three_weakened_checks_are_listed() -> None:
     assert weights(bash(start(GOAL), command), "weakened check") == [5, 5, 4]
 
 
+def test_a_test_that_the_session_added_to_a_file_may_go_again() -> None:
+    session, own = start(GOAL), "def test_own():\n    assert f() == 1\n"
+    edit(session, TEST, "x = 1\n", f"x = 1\n{own}")
+    assert weights(edit(session, TEST, own, ""), "weakened check") == []
+    assert weights(edit(session, TEST, own, ""), "weakened check") == [2]  # not added twice
+
+
+def test_a_test_that_was_there_before_is_not_the_sessions_own() -> None:
+    session = start(GOAL)
+    edit(session, TEST, "x = 1\n", "x = 1\ndef test_own():\n    assert f() == 1\n")
+    assert weights(edit(session, TEST, "def test_a():\n", "\n"), "weakened check") == [2]
+    elsewhere = edit(session, "tests/test_b.py", "def test_own():\n", "\n")
+    assert weights(elsewhere, "weakened check") == [2]
+
+
 @pytest.mark.parametrize(("path", "old", "new", "sign", "lost"), WEAKENED)
 def test_hiding_a_failure_costs_one_more_point(
     path: str, old: str, new: str, sign: str, lost: int

@@ -122,6 +122,10 @@ def judge(
         if not all(map(distance.is_companion, judged)) or (judged and relevance is not None):
             topic, memory = _check_topic(charter, memory, judged, code_map)
             rules += topic
+    if action.changes:
+        from kedge.drift.evidence.weakened_checks import record_own_checks
+
+        memory = memory._replace(own_checks=record_own_checks(memory.own_checks, action))
     memory = repeats.record_action(memory, action)
     rules.sort(key=lambda rule: -rule.weight)
     score = max(10 - max((rule.weight for rule in rules), default=0), 1)
@@ -203,7 +207,7 @@ def _check_weakened(
     def is_own(path: str) -> bool:
         return path in own or own_work.is_own(memory, path)
 
-    for sign in find_weakened_checks(action, is_own)[:3]:
+    for sign in find_weakened_checks(action, is_own, memory.own_checks)[:3]:
         lost = _COSTS.get((sign.rule, sign.severity), sign.severity)
         if memory.red and sign.rule in _HIDES:
             lost += 1

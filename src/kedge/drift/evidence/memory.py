@@ -92,6 +92,7 @@ class SessionMemory(NamedTuple):
     on_course: dict[str, None] = _NONE  # files that were changed on course
     expected: float | None = None  # relevance of the most relevant file that was changed
     scripts: dict[str, str] = _NO_TEXTS  # texts of small scripts and patches that it wrote
+    own_checks: dict[str, int] = _NO_COUNTS  # tests and assertions that it added, with their count
     delegated: bool = False  # a subagent worked, whose actions may not have been seen
     window: tuple[WorkStep, ...] = ()
     reading: WorkStep = WorkStep()
@@ -345,7 +346,7 @@ def parse(stored: Mapping[str, Any]) -> SessionMemory:
             elif name == "reading":
                 values[name] = _step(value)
             elif name in _TABLES:
-                kind = int if name == "repeats" else str
+                kind = str if name in ("pending", "scripts") else int
                 values[name] = {str(key): kind(each) for key, each in value.items()}
             elif isinstance(default, dict):
                 values[name] = dict.fromkeys(map(str, value))
@@ -366,7 +367,7 @@ def parse(stored: Mapping[str, Any]) -> SessionMemory:
 
 # words and pairs have only letters and blanks, so those that are reached can carry a mark
 _WORDS = frozenset(("words", "pairs", "asks", "known"))
-_TABLES = frozenset(("repeats", "pending", "scripts"))
+_TABLES = frozenset(("repeats", "pending", "scripts", "own_checks"))
 _MARKED = frozenset(("reached_words", "reached_pairs", "placed"))
 
 

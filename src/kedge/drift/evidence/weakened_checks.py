@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from zlib import crc32
 
 from kedge.drift.evidence import check_signs as signs
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
     from kedge.drift.actions import Action, Change
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _LONGEST = 400  # characters of a line that are read
 _MOST_LINES = 8_000
 _MOST = 20  # signs of one action
+_MOST_OWN = 200  # tests and assertions of a session that are remembered
 _MOST_EVIDENCE = 160  # characters of one line
 
 
@@ -69,10 +71,16 @@ def _is_never(_: str) -> bool:
     return False
 
 
-def find_weakened_checks(action: Action, is_own: IsOwn = _is_never) -> tuple[Sign, ...]:
+_NO_CHECKS: dict[str, int] = {}
+
+
+def find_weakened_checks(
+    action: Action, is_own: IsOwn = _is_never, own_checks: Mapping[str, int] = _NO_CHECKS
+) -> tuple[Sign, ...]:
     """Return the signs in an action, the most severe first.
 
-    `is_own` tells which files the session created: the checks in them are no loss.
+    `is_own` tells which files the session created, `own_checks` which tests and assertions it added
+    to others (see `record_own_checks`): neither are a loss.
     """
     effects = action.effects
     if not (action.changes or effects.vcs or effects.checks or effects.deleted or effects.moved):
@@ -81,7 +89,7 @@ def find_weakened_checks(action: Action, is_own: IsOwn = _is_never) -> tuple[Sig
     found = [
         *_find_in_commands(action),
         *_find_deleted(action, files, is_own),
-        *_find_removed_tests(files, is_own),
+        *_find_removed_tests(files, is_own, own_checks),
     ]
     for each in files:
         if each.path and is_own(each.path):
@@ -164,15 +172,54 @@ def _find_deleted(action: Action, files: list[ChangedLines], is_own: IsOwn) -> I
             yield Sign("tests deleted", 3, old, f"moves {old} to {new}")
 
 
-def _find_removed_tests(files: list[ChangedLines], is_own: IsOwn) -> Iterator[Sign]:
+def record_own_checks(own: dict[str, int], action: Action) -> dict[str, int]:
+    """Return the tests and assertions that the session added, after an action."""
+    files = [each for each in map(ChangedLines, action.changes) if _has_tests(each)]
+    added = [_mark(each.path, line) for each in files for line in each.added if _is_check(line)]
+    removed = [_mark(each.path, line) for each in files for line in each.removed if _is_check(line)]
+    if not added and not own.keys() & set(removed):
+        return own
+    left = Counter(own)
+    left.subtract(removed)
+    left = +left + Counter(added)
+    return dict(list(left.items())[-_MOST_OWN:])
+
+
+def _is_check(line: str) -> bool:
+    return bool(signs.is_test_head(line)) or signs.is_assertion(line)
+
+
+def _mark(path: str, line: str) -> str:
+    return f"{crc32(f'{path}: {line}'.encode()):08x}"
+
+
+def _has_tests(each: ChangedLines) -> bool:
+    return not each.path or signs.is_test(each.path) or _is_rust_test(each)
+
+
+def _list_removed(each: ChangedLines, own_checks: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield the removed lines, without checks that the session itself added."""
+    left = Counter(own_checks)
+    for line in each.removed:
+        if left and _is_check(line):
+            mark = _mark(each.path, line)
+            if left[mark] > 0:
+                left[mark] -= 1
+                continue
+        yield each.path, line
+
+
+def _find_removed_tests(
+    files: list[ChangedLines], is_own: IsOwn, own_checks: Mapping[str, int]
+) -> Iterator[Sign]:
     """Yield tests and assertions that are gone, counted across all files; own ones only add."""
     added: list[str] = []
     removed: list[tuple[str, str]] = []
     for each in files:
-        if not each.path or signs.is_test(each.path) or _is_rust_test(each):
+        if _has_tests(each):
             added += each.added
             if not each.path or not is_own(each.path):
-                removed += [(each.path, line) for line in each.removed]
+                removed += _list_removed(each, own_checks)
     gone = [(path, line) for path, line in removed if signs.is_test_head(line)]
     new = signs.is_test_head.count(added) if gone else 0
     if len(gone) > new:
