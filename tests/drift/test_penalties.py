@@ -140,6 +140,14 @@ def test_a_test_may_go_after_the_code_that_it_tests() -> None:
     assert weights(bash(session, "rm tests/test_b.py"), "weakened check") == [4]
 
 
+def test_a_test_may_go_after_it_was_written_to_another_folder() -> None:
+    session = start(GOAL)
+    new = {"file_path": "tests/unit/test_a.py", "content": "def test_a():\n    assert f() == 1\n"}
+    session.action("write", "Write", new)
+    assert weights(bash(session, "rm tests/test_a.py"), "weakened check") == [1]
+    assert weights(bash(session, "rm tests/test_b.py"), "weakened check") == [4]
+
+
 @pytest.mark.parametrize(
     ("prompt", "command", "lost"),
     [

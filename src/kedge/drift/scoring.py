@@ -225,9 +225,11 @@ def _limit_penalty(sign: Sign, memory: SessionMemory, action: Action) -> int:
         outward_acts.SKIPPING if sign.rule == "test skipped" else outward_acts.LEAVING
     ):
         return 1
-    if sign.rule == "tests deleted":  # together with the code they test
+    if sign.rule == "tests deleted":  # moved by hand, or together with the code they test
         from kedge.drift.limits.paths import is_test
 
+        if own_work.has_own_copy(memory, sign.path):
+            return 1
         gone = (*memory.gone, *(path for path in action.effects.deleted if not is_test(path)))
         if distance.find_key(sign.path) in map(distance.find_key, gone):
             return 1

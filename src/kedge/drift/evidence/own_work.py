@@ -58,6 +58,16 @@ def has_changed(memory: SessionMemory, path: str) -> bool:
     )
 
 
+def has_own_copy(memory: SessionMemory, path: str) -> bool:
+    """True if the session created a file of that name in another place."""
+    name = path.rpartition("/")[2]
+    written = {*memory.files, *(each for step in memory.window for each in step.files)}
+    return any(
+        each != path and each.rpartition("/")[2] == name and is_own(memory, each)
+        for each in written
+    )
+
+
 def find_own_deletions(
     memory: SessionMemory,
     action: Action,
