@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     try:
+        if "_KEDGE_COMPLETE" in os.environ:  # a shell asks for completions
+            from kedge.cli.completion import answer
+
+            sys.exit(answer())
         from kedge.cli.edge import run
 
         code = run(sys.argv[1:])

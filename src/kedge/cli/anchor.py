@@ -10,6 +10,7 @@ from kedge import config
 from kedge.cli.budget_view import explain_budget
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
+from kedge.cli.task_ids import complete_task
 from kedge.context import anchor
 from kedge.context.workspace import Workspace
 from kedge.errors import UsageError
@@ -21,7 +22,7 @@ _SESSIONS = ("KEDGE_SESSION", "CLAUDE_CODE_SESSION_ID")
 
 
 @click.command(cls=KedgeCommand)
-@click.argument("task", required=False)
+@click.argument("task", required=False, shell_complete=complete_task)
 @click.option(
     "--sources", metavar="A,B,…", help="What to include: " + ", ".join(ANCHOR_SOURCES) + "."
 )

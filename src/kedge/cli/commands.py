@@ -20,6 +20,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "doctor": "Check that agents receive what kedge set up.",
         "config": "Show and change settings.",
         "trust": "Approve the commands that the repository names.",
+        "completion": "Print a script that completes commands in a shell.",
         "statusline": "Print Claude Code's status line; called by Claude Code.",
     },
     "Tell": {

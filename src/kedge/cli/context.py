@@ -24,6 +24,7 @@ from kedge.cli.context_view import (
 )
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
+from kedge.cli.task_ids import complete_task
 from kedge.errors import FileError, UsageError
 from kedge.handoff import immutable_block, role_views, transitions
 from kedge.handoff.evidence_records import find_changed_evidence
@@ -49,7 +50,7 @@ command.add_command(context_upkeep.sweep)
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @click.option("--base-commit", help="The commit to diff against; HEAD by default.")
 @click.option("--export", is_flag=True, help="Also write context-<role>.json for each role.")
 @click.option("--claim", is_flag=True, help="Claim the task, too.")
@@ -96,7 +97,7 @@ def init(
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @click.option("--role", help="Print what this role needs, as text for an agent.")
 def show(edge: Edge, task: str, role: str | None) -> Reply:
     """Show the state of a context (--json prints all of it), or what a role needs."""
@@ -127,7 +128,7 @@ def show(edge: Edge, task: str, role: str | None) -> Reply:
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @agent_option
 @click.option("--session", help="The agent's session id.")
 @click.option("--accept-stale", is_flag=True, help="Begin even if a source has changed.")
@@ -151,7 +152,7 @@ def begin(
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @agent_option
 @click.option("--at-work", is_flag=True, help="The agent is not done yet.")
 @actor_option
@@ -172,7 +173,7 @@ def snapshot(
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @agent_option
 @click.option("--status", help="pending, in_progress, done or blocked.")
 @click.option("--qa-log", help="The path of the agent's QA log.")
@@ -209,7 +210,7 @@ def update(
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @agent_option
 @click.option("--finding", required=True, help="What blocks the agent.")
 @actor_option
@@ -229,7 +230,7 @@ def block(
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @agent_option
 @click.option("--finding", help="The id of one finding; all by default.")
 @actor_option
@@ -244,7 +245,7 @@ def unblock(edge: Edge, task: str, agent: str, finding: str | None, actor: str |
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @expected_option
 @actor_option
 def verify(edge: Edge, task: str, agent: str | None, actor: str | None) -> Reply:
@@ -260,7 +261,7 @@ def verify(edge: Edge, task: str, agent: str | None, actor: str | None) -> Reply
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @agent_option
 @click.option(
     "--type",
@@ -282,7 +283,7 @@ def diff(edge: Edge, task: str, agent: str, kind: str, against: str | None) -> R
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @click.option("--accept", is_flag=True, help="Accept the working tree as it is.")
 @click.option("--revert", is_flag=True, help="Restore the snapshot; the current tree is saved.")
 @click.option("--note", required=True, help="What happened, for the record.")
@@ -307,7 +308,7 @@ def resolve(
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @actor_option
 @options.allow_secret
 def rebuild(edge: Edge, task: str, actor: str | None, allow: tuple[str, ...]) -> Reply:

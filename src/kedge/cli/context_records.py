@@ -19,6 +19,7 @@ from kedge.cli.context_task import (
 from kedge.cli.context_view import describe_check
 from kedge.cli.edge import Edge, Reply, tell
 from kedge.cli.plain import clean
+from kedge.cli.task_ids import complete_task
 from kedge.errors import UsageError
 from kedge.handoff.evidence_records import attach_evidence, record_check, record_log
 from kedge.handoff.transitions import check_agent_name
@@ -27,7 +28,7 @@ from kedge.host.approvals import COMMAND, Item
 
 
 @click.command(cls=KedgeCommand)
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @agent_option
 @click.option(
     "--from", "log", type=click.Path(path_type=Path), help="Import this log instead of running."
@@ -81,7 +82,7 @@ def record_qa(
 
 
 @click.command(cls=KedgeCommand)
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @click.argument("path")
 @click.option("--heading", help="Only the section with this heading.")
 @click.option("--lines", help="Only these lines, such as 10-20.")

@@ -11,6 +11,7 @@ from kedge.cli.commands import KedgeCommand
 from kedge.cli.context_task import read_tasks
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import table
+from kedge.cli.task_ids import complete_task
 from kedge.errors import KedgeError
 from kedge.handoff import lifecycle
 from kedge.handoff.context_store import ContextStore
@@ -55,7 +56,7 @@ def list_(edge: Edge) -> Reply:
 
 
 @click.command(cls=KedgeCommand)
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def purge(edge: Edge, task: str, yes: bool) -> Reply:
     """Delete a context and its snapshots."""

@@ -14,6 +14,7 @@ from kedge.cli import text_input
 from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
+from kedge.cli.task_ids import complete_task
 from kedge.errors import KedgeError, UsageError
 from kedge.handoff.context_store import ContextStore
 from kedge.handoff.snapshot import snapshots
@@ -34,7 +35,7 @@ command = Group(help="Show past attempts and record implementers' reports.")
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @click.option("--last", type=click.IntRange(1), help="Only the last N attempts.")
 def show(edge: Edge, task: str, last: int | None) -> Reply:
     """Show the attempts at a task, oldest first."""
@@ -55,7 +56,7 @@ def show(edge: Edge, task: str, last: int | None) -> Reply:
 
 
 @command.command()
-@click.argument("task")
+@click.argument("task", shell_complete=complete_task)
 @click.option(
     "--report", "file", metavar="FILE", default="-", help="The report; standard input by default."
 )

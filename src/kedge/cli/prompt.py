@@ -8,12 +8,13 @@ from kedge import config
 from kedge.cli.budget_view import explain_budget
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
+from kedge.cli.task_ids import complete_task
 from kedge.errors import UsageError
 from kedge.settings import MAX_TOKENS, MIN_PROMPT_TOKENS
 
 
 @click.command(cls=KedgeCommand)
-@click.argument("task", required=False)
+@click.argument("task", required=False, shell_complete=complete_task)
 @click.option(
     "--role", metavar="NAME", help="Print a plugin role's prompt instead; TASK may be a feature."
 )

@@ -17,6 +17,7 @@ from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.run_approval import RunCommands
 from kedge.cli.run_view import View, summarise
+from kedge.cli.task_ids import complete_task
 from kedge.errors import KedgeError
 from kedge.host import files
 from kedge.host.project import Project
@@ -42,8 +43,8 @@ AGENTS = ("claude", "codex", "gemini", "opencode", "command")
     epilog="What is proven is committed on the current branch, one commit for each task. "
     "--no-commit leaves it in the working tree; --worktree commits on a branch of its own.",
 )
-@click.option("--task", metavar="ID", help="Only this task.")
-@click.option("--epic", metavar="ID", help="Only tasks of this epic.")
+@click.option("--task", metavar="ID", shell_complete=complete_task, help="Only this task.")
+@click.option("--epic", metavar="ID", shell_complete=complete_task, help="Only tasks of this epic.")
 @click.option("--feature", metavar="DIR", help="Only tasks of this feature, in their order.")
 @click.option("--label", metavar="L", help="Only tasks with this label.")
 @click.option("--once", is_flag=True, help="Stop after one task.")

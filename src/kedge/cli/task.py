@@ -13,6 +13,7 @@ from kedge.cli.commands import Group
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean, table
 from kedge.cli.project_tasks import ProjectTasks, record_attempt
+from kedge.cli.task_ids import complete_task
 from kedge.errors import TaskError, UsageError
 from kedge.host.agent_session import is_user
 from kedge.host.project import Project
@@ -51,7 +52,7 @@ def command(edge: Edge, backend: str | None) -> None:
 @click.option("--type", "type_", help="Only this type.")
 @click.option("--priority", type=task_options.PRIORITY, help="Only this priority.")
 @click.option("--label", multiple=True, help="Only with this label; repeatable, all must match.")
-@click.option("--epic", help="Only tasks of this epic.")
+@click.option("--epic", shell_complete=complete_task, help="Only tasks of this epic.")
 @click.option("--assignee", help="Only tasks claimed by this name.")
 @click.option("--search", help="Only with all of these words in id, title or description.")
 @click.option("--problems", is_flag=True, help="List what is wrong in the task files instead.")
@@ -97,7 +98,7 @@ def list_(
 @command.command()
 @click.option("--limit", type=click.IntRange(1), help="At most this many.")
 @click.option("--label", multiple=True, help="Only with this label; repeatable.")
-@click.option("--epic", help="Only tasks of this epic.")
+@click.option("--epic", shell_complete=complete_task, help="Only tasks of this epic.")
 def ready(edge: Edge, limit: int | None, label: tuple[str, ...], epic: str | None) -> Reply:
     """List the tasks that can be started, most urgent first."""
     tasks = ProjectTasks(edge).read()
@@ -112,7 +113,7 @@ def ready(edge: Edge, limit: int | None, label: tuple[str, ...], epic: str | Non
 
 
 @command.command()
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_task)
 def show(edge: Edge, id_: str) -> Reply:
     """Show one task."""
     tasks = ProjectTasks(edge).read()
@@ -138,7 +139,7 @@ def add(edge: Edge, /, title: str, id_: str | None, **given: Any) -> Reply:
 
 
 @command.command()
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_task)
 @click.option("--title", help="A new title.")
 @click.option("--unlabel", multiple=True, help="Remove this label; repeatable.")
 @click.option(
@@ -218,7 +219,7 @@ def _approve_checks(project_tasks: ProjectTasks, task: Task, typed: tuple[str, .
 
 
 @command.command()
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_task)
 @click.option("--as", "who", help="Who claims it; by default tasks.actor or your user name.")
 @click.option("--again", is_flag=True, help="Also if you have claimed it already.")
 def claim(edge: Edge, id_: str, who: str | None, again: bool) -> Reply:
@@ -239,7 +240,7 @@ command.add_command(task_close.close)
 
 
 @command.command()
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_task)
 @click.option(
     "--type",
     "type_",
@@ -267,14 +268,14 @@ def block(
 
 
 @command.command()
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_task)
 def reopen(edge: Edge, id_: str) -> Reply:
     """Reopen a task that is done, failed, blocked or claimed."""
     return task_view.task_reply(ProjectTasks(edge).board.reopen(task_id(id_)), f"{id_} is open")
 
 
 @command.command()
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_task)
 @click.option("--on", multiple=True, help="A task that must be done first; repeatable.")
 @click.option("--drop", multiple=True, help="Remove this dependency; repeatable.")
 def dep(edge: Edge, id_: str, on: tuple[str, ...], drop: tuple[str, ...]) -> Reply:

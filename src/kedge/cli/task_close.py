@@ -12,6 +12,7 @@ from kedge.cli import approval, task_options, task_view
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.project_tasks import ProjectTasks, record_attempt
+from kedge.cli.task_ids import complete_task
 from kedge.errors import KedgeError, NotProven, TaskError, UsageError
 from kedge.host.agent_session import is_user
 from kedge.model.ids import task_id
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=KedgeCommand)
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_task)
 @click.option("--reason", help="What was done, or why it failed.")
 @click.option(
     "--failed", is_flag=True, help="Give the task up; tasks that depend on it do not become ready."

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kedge.cli.task_ids import complete_task
 from kedge.cli.text_input import read_value
 from kedge.model.ids import task_id
 from kedge.model.task import Task, unique
@@ -26,8 +27,13 @@ _FIELDS = (
     click.option("--priority", type=PRIORITY, help="P0 (most urgent) to P4."),
     click.option("--description", help="What to do; - reads standard input."),
     click.option("--accept", multiple=True, help="An acceptance criterion; repeatable."),
-    click.option("--epic", help="The epic that the task belongs to."),
-    click.option("--depends", multiple=True, help="A task that must be done first; repeatable."),
+    click.option("--epic", shell_complete=complete_task, help="The epic that the task belongs to."),
+    click.option(
+        "--depends",
+        multiple=True,
+        shell_complete=complete_task,
+        help="A task that must be done first; repeatable.",
+    ),
     click.option("--scope", multiple=True, help="A path that may change; repeatable."),
     click.option("--out-of-scope", multiple=True, help="A path that must not change; repeatable."),
     click.option("--check", multiple=True, help="A command that proves the task; repeatable."),
