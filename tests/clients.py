@@ -273,6 +273,43 @@ class Copilot(Client):
         return self.run([*args, *flags], cwd, own, timeout, code)
 
 
+class Gemini(Client):
+    """`gemini -p` that approves every call, in a folder that the environment trusts."""
+
+    name = "gemini"
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False, "disableUpdateNag": True},
+        }
+        (home / ".gemini").mkdir(exist_ok=True)
+        (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+
+    def __call__(
+        self,
+        url: str,
+        prompt: str,
+        *flags: str,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        timeout: float = PATIENCE,
+        code: int | None = 0,
+    ) -> Session:
+        args = ["-p", prompt, "-m", "gemini-2.5-pro", "-o", "stream-json"]
+        args += ["--approval-mode", "yolo", *flags]
+        return self.run(args, cwd, {**self.own(url), **(env or {})}, timeout, code)
+
+    def own(self, url: str) -> dict[str, str]:
+        return {
+            "GEMINI_API_KEY": "dummy",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "GOOGLE_GEMINI_BASE_URL": url,
+        }
+
+
 class Opencode(Client):
     """`opencode run`, with its settings in the environment; more settings are merged in."""
 
@@ -305,6 +342,11 @@ class Opencode(Client):
         own = {"OPENCODE_CONFIG_CONTENT": json.dumps(every), "npm_config_fetch_retries": "0"}
         args = ["run", "--pure", "--format", "json", prompt, *flags]
         return self.run(args, cwd, {**own, **(env or {})}, timeout, code)
+
+
+@pytest.fixture
+def gemini(tmp_path: Path) -> Gemini:
+    return Gemini(tmp_path / "home")
 
 
 @pytest.fixture

@@ -24,6 +24,8 @@ from kedge.testing.fake_model import FakeModel, Request, Tool, Turn
 
 MESSAGES = "/v1/messages?beta=true"
 RESPONSES = "/v1/responses"
+CHAT = "/v1/chat/completions"
+GEMINI = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 PATIENCE = 60.0  # seconds: a guard against hanging, not a measurement
 ASK: dict[str, Any] = {
     "model": "m-1",
@@ -59,6 +61,14 @@ def parse_events(stream: bytes) -> list[Any]:
             found.append(json.loads(data.removeprefix("data: ")))
             assert name == f"event: {found[-1]['type']}"
     return found
+
+
+def chunks_of(model: FakeModel, path: str, body: Any) -> list[Any]:
+    """Return the events of a stream whose events have no type."""
+    with ask(model, path, body) as answer:
+        assert answer.status == 200
+        parts = answer.read().decode().split("\n\n")
+    return [json.loads(part.removeprefix("data: ")) for part in parts if part]
 
 
 def whole(model: FakeModel, path: str = MESSAGES, **more: Any) -> Any:
@@ -142,6 +152,67 @@ def test_a_turn_is_streamed_as_the_responses_api_does() -> None:
     assert [item["type"] for item in piece["output"]] == [item["type"] for item in items]
     deltas = [event["delta"] for event in stream if event["type"].endswith(".delta")]
     assert deltas == ["Look.", '{"cmd": "ls"}', "*** Begin Patch"]
+
+
+def test_a_turn_is_streamed_as_chat_completions_are() -> None:
+    calls = [{"tool": "bash", "input": {"command": "ls"}}, {"tool": "view", "input": {"n": [1]}}]
+    turn = {"text": "I look. " * 20, "tools": calls, "input_tokens": 7, "output_tokens": 3}
+    with FakeModel([turn, turn, {"status": 429}]) as model:
+        chunks = chunks_of(model, CHAT, ASK)
+        piece = whole(model, CHAT)
+        with ask(model, CHAT) as refusal:
+            assert refusal.status == 429
+            assert json.loads(refusal.read())["error"]["code"] == "rate_limit_error"
+    *deltas, end = (chunk["choices"][0] for chunk in chunks[:-1])
+    assert end["finish_reason"] == piece["choices"][0]["finish_reason"] == "tool_calls"
+    assert chunks[-1]["usage"] == piece["usage"]
+    assert (piece["usage"]["prompt_tokens"], piece["usage"]["completion_tokens"]) == (7, 3)
+    message = piece["choices"][0]["message"]
+    assert "".join(one["delta"].get("content", "") for one in deltas) == message["content"]
+    arguments = ["", ""]
+    for delta in deltas:
+        for call in delta["delta"].get("tool_calls", ()):
+            arguments[call["index"]] += call["function"]["arguments"]
+    assert [json.loads(one) for one in arguments] == [{"command": "ls"}, {"n": [1]}]
+    assert [one["function"]["arguments"] for one in message["tool_calls"]] == arguments
+
+
+def test_a_turn_is_streamed_as_the_gemini_api_does() -> None:
+    call = {"tool": "write_file", "input": {"file_path": "a"}}
+    turn = {"blocks": [{"thinking": "Hm."}], "text": "I write. " * 20, **call, "input_tokens": 7}
+    body = {
+        "contents": [
+            {"role": "user", "parts": [{"text": "Do it."}]},
+            {"role": "model", "parts": [{"text": "I try."}]},
+            {"role": "user", "parts": [{"functionResponse": {"response": {"error": "no"}}}]},
+        ],
+        "systemInstruction": {"parts": [{"text": "SYSTEM"}]},
+        "tools": [{"functionDeclarations": [{"name": "write_file"}, {"name": "glob"}]}],
+    }
+    with FakeModel([turn, turn, {"status": 503}]) as model:
+        chunks = chunks_of(model, GEMINI, body)
+        with ask(model, GEMINI.replace(":streamG", ":g"), body) as answer:
+            (piece,) = json.loads(answer.read())["candidates"]
+        with ask(model, GEMINI, body) as refusal:
+            assert json.loads(refusal.read())["error"]["status"] == "UNAVAILABLE"
+        # A question which model is to be used has no tools, and uses up no turn.
+        with ask(model, GEMINI.replace(":streamG", ":g"), {**body, "tools": []}) as routed:
+            (route,) = json.loads(routed.read())["candidates"]
+            assert "model_choice" in json.loads(route["content"]["parts"][0]["text"])
+        asked, *_, aside = model.requests
+    candidates = [chunk["candidates"][0] for chunk in chunks]
+    assert [one.get("finishReason") for one in candidates][-2:] == [None, "STOP"]
+    assert chunks[-1]["usageMetadata"]["promptTokenCount"] == 7
+    parts = [part for one in candidates for part in one["content"]["parts"]]
+    thought, said, called = piece["content"]["parts"]
+    assert parts[0] == thought == {"text": "Hm.", "thought": True}
+    assert "".join(part.get("text", "") for part in parts[1:]) == said["text"]
+    assert called in parts
+    assert called["functionCall"] == {"name": "write_file", "args": {"file_path": "a"}}
+    assert (asked.kind, asked.model, asked.tools) == ("main", "gemini-x", ["write_file", "glob"])
+    assert [text.role for text in asked.texts] == ["system", "user", "assistant", "tool"]
+    assert asked.results == '{"error": "no"}'
+    assert (aside.kind, aside.is_streamed) == ("aside", False)
 
 
 @settings(max_examples=30)

@@ -113,8 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_headers(reply, {"Content-Type": kind, "Transfer-Encoding": "chunked"})
         for at, event in enumerate(events):
             self._pause(reply.between if at else 0)
-            data = json.dumps(event, ensure_ascii=False)
-            text = f"event: {event['type']}\ndata: {data}\n\n".encode()
+            text = _frame(event)
             self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
         if reply.complete:
             self.wfile.write(b"0\r\n\r\n")
@@ -125,3 +124,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Wait; if the server stops meanwhile, close the connection."""
         if seconds > 0 and self.server.ending.wait(seconds):
             raise ConnectionAbortedError
+
+
+def _frame(event: Event) -> bytes:
+    """Return the event of a stream. Gemini and chat completions have no types of events."""
+    name = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{name}data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import NamedTuple
 
-from kedge.agents.scripted_model import anthropic_messages, openai_responses
+from kedge.agents.scripted_model import (
+    anthropic_messages,
+    chat_completions,
+    gemini_content,
+    openai_responses,
+)
 from kedge.agents.scripted_model.anthropic_messages import Event
-from kedge.agents.scripted_model.request import Request
+from kedge.agents.scripted_model.request import Request, find_api
 from kedge.agents.scripted_model.script import Turn
 
 ERRORS = {
@@ -17,7 +23,14 @@ ERRORS = {
     404: "not_found_error",
     413: "request_too_large",
     429: "rate_limit_error",
+    503: "overloaded_error",
     529: "overloaded_error",
+}
+_APIS: dict[str, ModuleType] = {
+    "messages": anthropic_messages,
+    "responses": openai_responses,
+    "chat": chat_completions,
+    "gemini": gemini_content,
 }
 
 
@@ -34,7 +47,7 @@ class ModelReply(NamedTuple):
 
 
 def make_refusal(status: int, message: str, path: str = "") -> ModelReply:
-    api = openai_responses if path.partition("?")[0].endswith("/responses") else anthropic_messages
+    api = _APIS.get(find_api(path), anthropic_messages)
     return ModelReply(status, body=api.make_error_body(ERRORS.get(status, "api_error"), message))
 
 
@@ -54,12 +67,11 @@ def make_reply(request: Request, turn: Turn, ids: str) -> ModelReply:
     if turn.status != 200:
         refusal = make_refusal(turn.status, turn.message, request.path)
         return refusal._replace(headers=turn.headers, before=turn.before)
-    api = openai_responses if request.api == "responses" else anthropic_messages
-    model = str(request.body.get("model", "fake"))
-    if not request.body.get("stream"):
-        body = api.make_body(turn, model, ids)
+    api = _APIS[request.api]
+    if not request.is_streamed:
+        body = api.make_body(turn, request.model, ids)
         return ModelReply(headers=turn.headers, body=body, before=turn.before)
-    sent, end = api.make_events(turn, model, ids)
+    sent, end = api.make_events(turn, request.model, ids)
     if turn.error or turn.cut:
         sent, end = (sent + end)[: len(sent) if turn.after is None else turn.after], []
     if turn.error:

@@ -11,6 +11,10 @@ from kedge.agents.scripted_model.request import Request
 # Without these tags Claude Code asks for the summary a second time.
 SUMMARY = "<summary>The work goes on as asked.</summary>"
 DONE = "Done."
+# The answer to Gemini's question which model is to take a prompt, or how hard the prompt is.
+ROUTE = (
+    '{"reasoning": "", "model_choice": "pro", "complexity_reasoning": "", "complexity_score": 9}'
+)
 _TOOL = ("tool", "input", "id", "namespace")
 
 
@@ -109,8 +113,8 @@ def _block(value: Any) -> Block:
 class Player:
     """Plays one script to the main conversation and one to all subagents.
 
-    A request for a summary uses up no turn. After the end of a script the answer is `DONE`, which
-    ends the agent's turn.
+    A request for a summary or for a title uses up no turn. After the end of a script the answer is
+    `DONE`, which ends the agent's turn.
     """
 
     def __init__(self, main: Script, subagent: Script = (), summary: Step = SUMMARY) -> None:
@@ -121,6 +125,8 @@ class Player:
     def answer(self, request: Request) -> Turn:
         if request.kind == "compaction":
             return self._summary
+        if request.kind == "aside":
+            return parse_turn(ROUTE if request.api == "gemini" else DONE)
         script = self._scripts[request.kind]
         if callable(script):
             return parse_turn(script(request))

@@ -4,7 +4,8 @@
         ...  # run an agent with model.url as its base URL
         assert "the goal" in model.requests[0].given
 
-It speaks the Anthropic Messages API and OpenAI Responses on 127.0.0.1. Standard library only.
+It speaks the Anthropic Messages API, OpenAI's Responses and chat completions, and the Gemini API
+on 127.0.0.1. Standard library only.
 As a command: `python -m kedge.testing.fake_model PORT SCRIPT.json LOGDIR`.
 """
 
