@@ -29,6 +29,7 @@ from _measure import KEDGE, clean_environment
 
 ADDED, HOOK = 1.0, 5.0  # milliseconds: at p50; at p95
 CPU = 2.0  # of the pipe
+YARDSTICKS = {"pipe": "pipe", "relay": "aiohttp alone"}
 STREAMS = (1, 32, 256)
 PATIENCE = 60.0
 GOAL = "Fix the expiry of tokens in src/auth/token.py. Don't touch db/schema.sql."
@@ -91,6 +92,33 @@ async def serve_pipe(port: int, upstream: int) -> None:
 
     server = await asyncio.start_server(answer, "127.0.0.1", port, backlog=1000)
     await server.serve_forever()
+
+
+async def serve_relay(port: int, upstream: int) -> None:
+    """Relay requests with aiohttp as simply as it can be done: what its HTTP costs by itself."""
+    from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+
+    async with ClientSession(
+        connector=TCPConnector(limit=0), timeout=ClientTimeout(total=None), auto_decompress=False
+    ) as client:
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            url = f"http://127.0.0.1:{upstream}{request.raw_path}"
+            data = await request.read()
+            async with client.request(request.method, url, data=data) as answered:
+                response = web.StreamResponse(status=answered.status, headers=answered.headers)
+                await response.prepare(request)
+                async for data in answered.content.iter_any():
+                    await response.write(data)
+                await response.write_eof()
+            return response
+
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", answer)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port, backlog=1000).start()
+        await asyncio.Event().wait()
 
 
 @dataclass
@@ -272,8 +300,9 @@ def start_targets(stack: ExitStack, scratch: Path, mitmdump: str | None) -> list
         pid = stack.enter_context(start(argv, port, cwd=cwd, env=env))
         targets.append(Target(name, port, pid))
 
-    port = find_port()
-    add("pipe", [*own, "--pipe", str(port), str(model)], port)
+    for name in ("pipe", "relay"):
+        port = find_port()
+        add(YARDSTICKS[name], [*own, f"--{name}", str(port), str(model)], port)
     for policy in ("observe", "enforce"):
         project = scratch / policy
         project.mkdir()
@@ -329,12 +358,15 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--mitmdump", default=shutil.which("mitmdump"))
     parser.add_argument("--model", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--pipe", type=int, nargs=2, help=argparse.SUPPRESS)
+    for name in YARDSTICKS:
+        parser.add_argument(f"--{name}", type=int, nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.model:
         asyncio.run(serve_model(args.model))
     if args.pipe:
         asyncio.run(serve_pipe(*args.pipe))
+    if args.relay:
+        asyncio.run(serve_relay(*args.relay))
     with tempfile.TemporaryDirectory(prefix="kedge-bench-") as folder, ExitStack() as stack:
         scratch = Path(folder).resolve()
         targets = start_targets(stack, scratch, args.mitmdump)

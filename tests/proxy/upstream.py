@@ -7,8 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
-from types import TracebackType
+from contextlib import ExitStack, closing, suppress
 from typing import NamedTuple
 
 PATIENCE = 30.0
@@ -26,12 +25,13 @@ class Got(NamedTuple):
         return [value for key, value in self.headers if key.lower() == name]
 
 
-class Upstream:
+class Upstream(ExitStack):
     """Answers each request with the steps that `reply` returns for it."""
 
     def __init__(
         self, reply: Callable[[Got], list[Step]], tls: ssl.SSLContext | None = None
     ) -> None:
+        super().__init__()
         self.reply = reply
         self._tls = tls
         self.requests: list[Got] = []
@@ -42,20 +42,13 @@ class Upstream:
         self._thread = threading.Thread(target=self._accept)
         self._workers: list[threading.Thread] = []
         self._thread.start()
+        self.callback(self._end)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
-    def __enter__(self) -> Upstream:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self._ending.set()
         with suppress(OSError):
             socket.create_connection(self._listener.getsockname()).close()

@@ -15,11 +15,12 @@ In reading order:
     splice            where a correction goes into a request
     routes            which provider, API and session a request is for
     headers, decoding, upstreams   what is forwarded, read and trusted
-    judging           the watch behind it, in threads; when sessions without hooks end
-    relay             the sockets
+    recording         the watch behind it: the engine and the store of the hooks
+    judging           when the watch is asked, and for how long; when sessions without hooks end
+    relay, answers    the sockets: requests on their way there, answers on their way back
     hooks             events of hooks that come over HTTP
     service, child    the process of `kedge serve`; the environment of `kedge exec`
     unit              the unit of systemd or launchd that keeps it running
 
-Everything above `judging` is free of I/O: functions of values, tested without sockets.
+Everything above `recording` is free of I/O: functions of values, tested without sockets.
 """

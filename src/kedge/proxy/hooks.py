@@ -77,7 +77,7 @@ class HookAnswers:
         self, agent: str, event: dict[str, Any], task: str | None, run: bool
     ) -> dict[str, Any] | None:
         name = str(event.get("session_id") or "")
-        root = self._judging.find_work_tree(name, str(event.get("cwd") or "."))
+        root = self._judging.recorder.find_work_tree(name, str(event.get("cwd") or "."))
         answer = hook.answer_event(root, str(self._home), agent, event, task, unattended=run)
         hook.finish_event(root, str(self._home), agent, event, task, unattended=run)
         return answer

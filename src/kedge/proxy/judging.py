@@ -1,4 +1,4 @@
-"""The watch behind the proxy: the same engine, store and key as the hooks.
+"""The watch behind the proxy, as streams see it.
 
 Each event runs in a thread, those of one session one after another, so that no stream waits for
 another session. Whatever fails or comes too late is recorded as a guard error, and the answer is
@@ -10,44 +10,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from kedge import config, hook
 from kedge.context import session as sessions_of_agents
-from kedge.drift.watch import aside, sensor
-from kedge.drift.watch.answers import (
-    ADVISE,
-    ASK,
-    DENY,
-    ENFORCE,
-    OBSERVE,
-    OFF,
-    RELEASED,
-    can_ask,
-)
-from kedge.errors import KedgeError
-from kedge.host import agent_process, deadline, project
+from kedge.drift.watch.answers import ADVISE, ENFORCE
+from kedge.host import agent_process, deadline
 from kedge.host.project import Project
-from kedge.proxy.conversation import (
-    Conversation,
-    Entry,
-    Place,
-    Result,
-    find_new_prompts,
-)
+from kedge.proxy.conversation import Conversation, Entry
 from kedge.proxy.exchange import ToolCall
-from kedge.proxy.observers import OBSERVERS
+from kedge.proxy.recording import Recorder, Remembered, Watched
 from kedge.proxy.routes import Binding, Origin
 from kedge.proxy.splice import add_corrections
-from kedge.store import sessions, sqlite
 
 CALL_SECONDS = 5.0  # for the verdict on a call, which the client waits for
 REQUEST_SECONDS = 2.0  # for what a request has to say
@@ -57,31 +34,6 @@ _THREADS = 16
 _PROGRAMS = 0.75  # of a hook's time is for git and other programs
 _MOST_SESSIONS = 500  # that are remembered
 _T = TypeVar("_T")
-
-
-@dataclass(slots=True)
-class _Remembered:
-    """What the proxy knows of a session beside the store."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    prompts: tuple[str, ...] | None = None  # those that the watch has; None before the first one
-    watched: Watched | None = None
-    used: float = 0.0  # when its last request came
-    stopped: bool = False  # the agent waits for its user
-    refused: dict[str, str] = field(default_factory=dict)  # reasons, by the id of the call
-    policy: str = ADVISE
-    due: dict[str, list[str]] = field(default_factory=dict)  # by subagent, what is to be said
-    # by subagent, the corrections of the turn and where they are in the conversation
-    corrections: dict[str, list[tuple[Place, str]]] = field(default_factory=dict)
-
-
-class Watched(NamedTuple):
-    """A session as the watch knows it: where it works, and whose requests these are."""
-
-    origin: Origin
-    project: Project
-    binding: Binding
-    api: str
 
 
 class Opened(NamedTuple):
@@ -103,9 +55,10 @@ class Judging:
         self._own = own
         self._policy = policy
         self._home = own.home()
+        self.recorder = Recorder(own, policy, self.report)
         self._threads = ThreadPoolExecutor(_THREADS, "kedge-watch")
         self._hook_threads = ThreadPoolExecutor(_THREADS, "kedge-hooks")  # wait for no stream
-        self._sessions: OrderedDict[str, _Remembered] = OrderedDict()
+        self._sessions: OrderedDict[str, Remembered] = OrderedDict()
         self._projects: dict[str, Project] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -126,17 +79,11 @@ class Judging:
         async with asyncio.timeout(seconds):
             return await asyncio.get_running_loop().run_in_executor(self._hook_threads, limit)
 
-    def find_work_tree(self, session: str, cwd: str) -> str:
-        """Return where a session works: what it was recorded with, or what its directory is in."""
-        with closing(sqlite.connect(self._home)[0]) as db:
-            row = sessions.get(db, session)
-        return str(row["project"]) if row is not None else str(self._find_project(cwd).root)
-
     async def locate(self, api: str, origin: Origin, binding: Binding) -> Watched:
         """Return where a session works: what its binding says, if that is in this repository."""
         root = binding.root
         if root and root not in self._projects:
-            found = await self._run(lambda: self._find_project(root))
+            found = await self._run(lambda: self.recorder.find_project(root))
             if len(self._projects) < _MOST_SESSIONS:
                 self._projects[root] = found
         return Watched(origin, self._projects.get(root, self._own), binding, api)
@@ -187,13 +134,13 @@ class Judging:
         return changed or body
 
     async def _take_in_turn(
-        self, watched: Watched, remembered: _Remembered, said: Conversation
+        self, watched: Watched, remembered: Remembered, said: Conversation
     ) -> None:
         """Tell the watch what a request says; what there is to say is due from then on."""
         try:
             async with remembered.lock:
                 policy, texts = await self._run(
-                    lambda: self._take_request(watched, remembered, said)
+                    lambda: self.recorder.take_request(watched, remembered, said)
                 )
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
             self.report(watched, error)
@@ -216,12 +163,10 @@ class Judging:
             remembered.refused[call.id] = reason
         return reason
 
-    async def _judge_in_turn(
-        self, watched: Watched, remembered: _Remembered, call: ToolCall
-    ) -> str:
+    async def _judge_in_turn(self, watched: Watched, remembered: Remembered, call: ToolCall) -> str:
         try:
             async with remembered.lock:
-                return await self._run(lambda: self._take_call(watched, call))
+                return await self._run(lambda: self.recorder.take_call(watched, call))
         except Exception as error:  # noqa: BLE001 - the call goes on, whatever it is
             self.report(watched, error)
             return ""
@@ -230,7 +175,7 @@ class Judging:
         """Correct what a verdict that came too late has recorded."""
         if await judging:
             try:
-                await self._run(lambda: self._take_release(watched, call))
+                await self._run(lambda: self.recorder.take_release(watched, call))
             except Exception as error:  # noqa: BLE001 - nobody waits for this
                 self.report(watched, error)
 
@@ -247,7 +192,7 @@ class Judging:
         remembered.stopped = True
         try:
             async with asyncio.timeout(CALL_SECONDS), remembered.lock:
-                await self._run(lambda: self._take_stop(watched))
+                await self._run(lambda: self.recorder.take_stop(watched))
         except Exception as error:  # noqa: BLE001 - nobody waits for this
             self.report(watched, error)
 
@@ -268,7 +213,7 @@ class Judging:
             if idle or (process and agent_process.is_gone(process)):
                 self._sessions.pop(name, None)
                 try:
-                    await self._run(functools.partial(self._take_end, watched))
+                    await self._run(functools.partial(self.recorder.take_end, watched))
                 except Exception as error:  # noqa: BLE001 - the others end all the same
                     self.report(watched, error)
 
@@ -295,149 +240,10 @@ class Judging:
     async def _run(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    def _remember(self, watched: Watched) -> _Remembered:
+    def _remember(self, watched: Watched) -> Remembered:
         name = watched.origin.session
-        found = self._sessions.setdefault(name, _Remembered(policy=self._policy or ADVISE))
+        found = self._sessions.setdefault(name, Remembered(policy=self._policy or ADVISE))
         self._sessions.move_to_end(name)
         while len(self._sessions) > _MOST_SESSIONS:
             self._sessions.popitem(last=False)
         return found
-
-    # From here on everything runs in a thread.
-
-    def _find_project(self, root: str) -> Project:
-        """Return the project at `root` if it is a work tree of this repository, else the own."""
-        try:
-            found = project.find(Path(root))
-            return found if found.home() == self._home else self._own
-        except KedgeError:
-            return self._own
-
-    def _take_request(
-        self, watched: Watched, remembered: _Remembered, said: Conversation
-    ) -> tuple[str, list[str]]:
-        """Return the session's policy, and what is to be said to the agent."""
-        row = self._find_row(watched)
-        texts: list[str] = []
-        if not watched.origin.subagent:
-            known = remembered.prompts
-            if known is None:  # after a restart, the watch has all but the latest
-                known = said.prompts[: len(said.prompts) - said.fresh] if row is not None else ()
-            remembered.prompts = said.prompts
-            new = find_new_prompts(known, said.prompts)
-            if new and not _has_hooks(row):
-                for prompt in new:
-                    texts += self._ask(watched, "UserPromptSubmit", prompt=prompt)
-                self._start_aside(watched)
-        for result in said.results:
-            reason = remembered.refused.pop(result.call.id, "")
-            if reason:
-                texts += [] if "[kedge]" in result.text else [reason]
-            elif not _has_hooks(row):  # which report what ran, and not what their user denied
-                texts += self._take_result(watched, result)
-        row = self._find_row(watched)
-        process = watched.binding.process
-        if row is not None and process and not _has_hooks(row) and row["process"] != process:
-            with closing(sqlite.connect(self._home)[0]) as db:
-                sessions.change(db, row["id"], process=process)
-        return (row["policy"] if row is not None else remembered.policy), texts
-
-    def _take_result(self, watched: Watched, result: Result) -> list[str]:
-        """Return what is to be said after a result, if it was not taken before."""
-        with closing(sqlite.connect(self._home)[0]) as db:
-            step = sessions.step(db, watched.origin.session, result.call.id[:100])
-        if step is not None and (step["ok"] is not None or step["decision"] == DENY):
-            return []
-        kind = "PostToolUse" if result.ok else "PostToolUseFailure"
-        return self._ask(watched, kind, reasoning=result.reasoning, **_describe(result.call))
-
-    def _take_call(self, watched: Watched, call: ToolCall) -> str:
-        hooked = _has_hooks(self._find_row(watched))
-        answer = self._answer(watched, "PreToolUse", hooked=hooked, **_describe(call)) or {}
-        output = answer.get("hookSpecificOutput", {})
-        decision = output.get("permissionDecision")
-        if decision == ASK and hooked:
-            return ""  # the hook asks
-        return str(output.get("permissionDecisionReason") or "") if decision else ""
-
-    def _take_release(self, watched: Watched, call: ToolCall) -> None:
-        name, key = watched.origin.session, call.id[:100]
-        with closing(sqlite.connect(self._home)[0]) as db, sessions.transaction(db):
-            step = sessions.step(db, name, key)
-            if step is not None and step["decision"] == DENY:
-                sessions.change_step(db, name, key, decision=RELEASED)
-
-    def _take_end(self, watched: Watched) -> None:
-        row = self._find_row(watched)
-        if row is None or _has_hooks(row):
-            return
-        event = {"hook_event_name": "SessionEnd", "session_id": row["id"]}
-        self._answer(watched, "SessionEnd")
-        task, run = watched.binding.task or None, watched.binding.run
-        root, home, agent = row["project"], str(self._home), row["agent"]
-        hook.finish_event(root, home, agent, event, task, unattended=run)
-
-    def _take_stop(self, watched: Watched) -> None:
-        if not _has_hooks(self._find_row(watched)):
-            self._ask(watched, "Stop", stop_hook_active=True)  # a reminder would reach nobody
-
-    def _ask(self, watched: Watched, event: str, **more: Any) -> list[str]:
-        """Return what the watch has to say about an event."""
-        answer = self._answer(watched, event, **more) or {}
-        text = answer.get("hookSpecificOutput", {}).get("additionalContext")
-        return [text] if text else []
-
-    def _answer(
-        self, watched: Watched, event: str, *, hooked: bool = False, **more: Any
-    ) -> dict[str, Any] | None:
-        origin, binding = watched.origin, watched.binding
-        given = {
-            "hook_event_name": event,
-            "session_id": origin.session,
-            "cwd": binding.cwd or str(watched.project.root),
-            "agent_id": origin.subagent,
-            **more,
-        }
-        answer, faults = sensor.answer_event(
-            str(watched.project.root),
-            str(self._home),
-            origin.agent,
-            given,
-            binding.task or None,
-            unattended=binding.run,
-            policy=self._choose_policy(watched),
-            asks=hooked and can_ask(origin.agent),
-        )
-        for fault in faults:
-            self.report(watched, RuntimeError(fault))
-        return answer
-
-    def _choose_policy(self, watched: Watched) -> str | None:
-        """Return the policy in force; None for the setting. What cannot be refused is observed."""
-        if watched.api not in OBSERVERS:
-            return self._policy
-        policy = self._policy or config.load(watched.project).settings.drift.policy
-        return OFF if policy == OFF else OBSERVE
-
-    def _start_aside(self, watched: Watched) -> None:
-        """Start the work that no request waits for: ranking files, the user's judge."""
-        origin, root = watched.origin, str(watched.project.root)
-        unattended = watched.binding.run
-        aside.start(root, str(self._home), origin.agent, origin.session, unattended=unattended)
-
-    def _find_row(self, watched: Watched) -> dict[str, Any] | None:
-        try:
-            with closing(sqlite.connect(self._home)[0]) as db:
-                return sessions.get(db, watched.origin.session)
-        except sqlite3.Error as error:
-            self.report(watched, error)
-            return None
-
-
-def _has_hooks(row: dict[str, Any] | None) -> bool:
-    """True if the session's hooks report it: only they know of a transcript."""
-    return row is not None and bool(row["transcript"])
-
-
-def _describe(call: ToolCall) -> dict[str, Any]:
-    return {"tool_use_id": call.id, "tool_name": call.tool, "tool_input": call.input}

@@ -11,8 +11,7 @@ import functools
 import json
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import AsyncIterator, Mapping
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -22,51 +21,17 @@ from yarl import URL
 
 from kedge.agents.json_object import JsonObject
 from kedge.proxy import routes
+from kedge.proxy.answers import Answer, Exchange, Work, is_watched, pass_answer
 from kedge.proxy.conversation import Conversation, Entry, summarise
-from kedge.proxy.decoding import Decoder
-from kedge.proxy.exchange import Fault, Judge, Observe, Send, Verdict
 from kedge.proxy.headers import select_headers
-from kedge.proxy.holding import Dialect
-from kedge.proxy.judging import Judging, Watched
-from kedge.proxy.messages import Messages
-from kedge.proxy.observers import OBSERVERS, Observer
+from kedge.proxy.judging import Judging
 from kedge.proxy.requests import read_entries
-from kedge.proxy.responses import Responses
 from kedge.proxy.routes import Binding, Origin, Route
-from kedge.proxy.tap import Commands, ObserverTap, StreamTap, judge_body, observe_body
 
-DIALECTS: Mapping[str, Dialect] = {"messages": Messages(), "responses": Responses()}
 LARGEST_REQUEST = 64 << 20  # bytes of a request that is read before it is sent on
-_LARGEST_ANSWER = 32 << 20  # bytes of an answer that is not streamed and held until it is judged
 _LONG = 1 << 18  # bytes of a request that is read in a thread
 _CONNECT_SECONDS = 30.0
 _LONGEST_LINE = 1 << 18  # bytes of a header, and of a request's first line
-Work: TypeAlias = Coroutine[Any, Any, None]
-
-
-class Exchange(NamedTuple):
-    """A request that is a step of a conversation. `calls` were made in it so far."""
-
-    watched: Watched
-    holds: bool
-    calls: int
-    take: Callable[[], object] | None
-
-
-class Relayed(web.StreamResponse):
-    """An answer that has the headers of its provider, and no others."""
-
-    def __init__(self, status: int, reason: str | None, headers: CIMultiDict[str]) -> None:
-        super().__init__(status=status, reason=reason, headers=headers)
-        self.given = frozenset(name.lower() for name in headers)
-
-
-async def remove_own_headers(_: web.Request, response: web.StreamResponse) -> None:
-    """Remove what the server adds to a relayed answer; called just before it is sent."""
-    if isinstance(response, Relayed):
-        for name in (hdrs.SERVER, hdrs.DATE, hdrs.CONTENT_TYPE):
-            if name.lower() not in response.given:
-                response.headers.popall(name, None)
 
 
 class Relay:
@@ -187,195 +152,23 @@ class Relay:
             return _fail(502, f"kedge serve cannot connect to {base}: {error.strerror or error}")
         except (aiohttp.ClientError, OSError):
             return _abort(request)
-        watch = _Watch(exchange)
+        answer = Answer(self._judging, self._do_aside, exchange) if exchange is not None else None
         async with upstream:
             try:
-                return await self._return(request, upstream, exchange, watch)
+                if answer is None or not is_watched(upstream):
+                    return await pass_answer(request, upstream)
+                return await answer.send(request, upstream)
             except (aiohttp.ClientError, OSError):
                 return _abort(request)
             finally:
-                watch.start()
-
-    async def _return(
-        self,
-        request: web.Request,
-        upstream: aiohttp.ClientResponse,
-        exchange: Exchange | None,
-        watch: _Watch,
-    ) -> web.StreamResponse:
-        """Send the answer's head and bytes to the client."""
-        response = Relayed(
-            upstream.status, upstream.reason, CIMultiDict(select_headers(upstream.raw_headers))
-        )
-        kind = upstream.content_type if upstream.status == 200 and exchange is not None else ""
-        if exchange is None or kind not in ("text/event-stream", "application/json"):
-            await response.prepare(request)
-            async for data in upstream.content.iter_any():
-                await response.write(data)
-            await response.write_eof()
-            return response
-        encoding = upstream.headers.get(hdrs.CONTENT_ENCODING, "identity").lower()
-        dialect = DIALECTS.get(exchange.watched.api)
-        follow = _Follower(self._judging, self._do_aside, exchange.watched, response, watch)
-        if dialect is None or not exchange.holds or encoding != "identity":
-            await response.prepare(request)
-            await self._observe(upstream, response, follow, exchange, kind, encoding)
-        elif kind == "text/event-stream":
-            response.headers.popall(hdrs.CONTENT_LENGTH, None)
-            await response.prepare(request)
-            await self._judge_stream(upstream, follow, StreamTap(dialect, holds=True))
-        else:
-            await self._judge_body(request, upstream, response, follow, dialect)
-        await response.write_eof()
-        watch.start()
-        if not follow.called:
-            self._do_aside(self._judging.end_turn(exchange.watched))
-        return response
-
-    async def _judge_stream(
-        self, upstream: aiohttp.ClientResponse, follow: _Follower, tap: StreamTap
-    ) -> None:
-        try:
-            async for data in upstream.content.iter_any():
-                await follow.do(tap.feed(data))
-                follow.watch.start()
-        except aiohttp.ClientError:  # it broke off: the client gets what it would get directly
-            await follow.do(tap.end())
-            raise
-        await follow.do(tap.end())
-
-    async def _judge_body(
-        self,
-        request: web.Request,
-        upstream: aiohttp.ClientResponse,
-        response: web.StreamResponse,
-        follow: _Follower,
-        dialect: Dialect,
-    ) -> None:
-        chunks, size = [], 0
-        async for data in upstream.content.iter_any():
-            chunks.append(data)
-            size += len(data)
-            if size > _LARGEST_ANSWER:
-                break
-        response.headers.popall(hdrs.CONTENT_LENGTH, None)
-        body = b"".join(chunks)
-        if size > _LARGEST_ANSWER:
-            self._judging.report(follow.watched, ValueError("an answer that is too long to judge"))
-            await response.prepare(request)
-            await response.write(body)
-            async for data in upstream.content.iter_any():
-                await response.write(data)
-            return
-        follow.keeps = True
-        await follow.do(judge_body(dialect, body))
-        response.content_length = sum(map(len, follow.kept))
-        await response.prepare(request)
-        for piece in follow.kept:
-            await response.write(piece)
-
-    async def _observe(
-        self,
-        upstream: aiohttp.ClientResponse,
-        response: web.StreamResponse,
-        follow: _Follower,
-        exchange: Exchange,
-        kind: str,
-        encoding: str,
-    ) -> None:
-        """Send the bytes as they come, and look at a copy of them afterwards."""
-        api = exchange.watched.api
-        source: Dialect | Observer
-        tap: StreamTap | ObserverTap
-        if api in DIALECTS:
-            source = DIALECTS[api]
-            tap = StreamTap(source, holds=False)
-        else:
-            source = OBSERVERS[api](exchange.calls)
-            tap = ObserverTap(source)
-        decoder = Decoder(encoding)
-        follow.sends = False
-        copy = bytearray()
-        async for data in upstream.content.iter_any():
-            await response.write(data)
-            plain = decoder.decode(data)
-            follow.watch.start()
-            if kind == "text/event-stream":
-                await follow.do(tap.feed(plain))
-            elif len(copy) < _LARGEST_ANSWER:
-                copy += plain
-        is_body = kind == "application/json"
-        await follow.do(observe_body(source, bytes(copy)) if is_body else tap.end())
-        if decoder.fault:
-            self._judging.report(follow.watched, ValueError(decoder.fault))
+                if answer is not None:
+                    answer.start_watch()
 
     def _do_aside(self, work: Work) -> None:
         """Do what the answer does not wait for."""
         task = asyncio.create_task(work)
         self._aside.add(task)
         task.add_done_callback(self._aside.discard)
-
-
-class _Watch:
-    """Tells the watch what a request says, once, when the first bytes of its answer have left: its
-    thread would slow them down."""
-
-    def __init__(self, exchange: Exchange | None) -> None:
-        self._take = exchange.take if exchange is not None else None
-
-    def start(self) -> bool:
-        """Return True if it had not been told."""
-        take, self._take = self._take, None
-        if take is not None:
-            take()
-        return take is not None
-
-
-class _Follower:
-    """Does what a tap commands: sends bytes, and asks the watch."""
-
-    def __init__(
-        self,
-        judging: Judging,
-        do_aside: Callable[[Work], None],
-        watched: Watched,
-        response: web.StreamResponse,
-        watch: _Watch,
-    ) -> None:
-        self.watch = watch
-        self._judging = judging
-        self._do_aside = do_aside
-        self.watched = watched
-        self._response = response
-        self.called = False  # the answer has a call
-        self.sends = True
-        self.keeps = False
-        self.kept: list[bytes] = []
-
-    async def do(self, commands: Commands) -> None:
-        verdict: Verdict | None = None
-        while True:
-            try:
-                command = commands.send(verdict)
-            except StopIteration:
-                return
-            verdict = None
-            if isinstance(command, Judge | Observe) and self.watch.start():
-                await asyncio.sleep(0)  # so that it comes before the call
-            match command:
-                case Send():
-                    if self.keeps:
-                        self.kept.append(command.data)
-                    elif self.sends and command.data:
-                        await self._response.write(command.data)
-                case Judge():
-                    self.called = True
-                    verdict = Verdict(await self._judging.judge_call(self.watched, command.call))
-                case Observe():
-                    self.called = True
-                    self._do_aside(self._judging.observe_call(self.watched, command.call))
-                case Fault():
-                    self._judging.report(self.watched, ValueError(command.message))
 
 
 def _read_request(

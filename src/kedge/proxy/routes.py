@@ -17,6 +17,7 @@ from kedge.proxy.requests import has_tools, read_entries
 ANTHROPIC, OPENAI, GEMINI = "anthropic", "openai", "gemini"
 PROVIDERS = (ANTHROPIC, OPENAI, GEMINI)
 OWN = "/kedge/"  # paths of kedge's own; everything else is relayed
+BOUND = f"{OWN}to/"  # except these, which name the child that `kedge exec` started
 _BOUND = re.compile(r"/kedge/to/([\w-]{0,2000})/([a-z]+)(?=[/?]|\Z)")
 _GEMINI = re.compile(r"/v1\w*/.*:(?:streamGenerateContent|generateContent|countTokens)\Z")
 _APIS = {"messages": "messages", "responses": "responses", "completions": "chat"}
@@ -59,7 +60,7 @@ def write_base(binding: Binding, provider: str) -> str:
     """Return the path that a child's base URL has, so that all its requests carry the binding."""
     text = json.dumps([*binding], separators=(",", ":")).encode()
     token = base64.urlsafe_b64encode(text).rstrip(b"=").decode()
-    return f"{OWN}to/{token}/{provider}"
+    return f"{BOUND}{token}/{provider}"
 
 
 def find_route(path: str, headers: Mapping[str, str]) -> Route | None:

@@ -27,11 +27,12 @@ from kedge.host import daemon, files
 from kedge.host.daemon import HEALTH, TOKEN_HEADER
 from kedge.host.daemon import STATE as _STATE
 from kedge.host.project import Project
-from kedge.proxy.routes import OWN
+from kedge.proxy.routes import BOUND, OWN
 from kedge.store import sqlite
 
 if TYPE_CHECKING:
     from aiohttp import web
+    from aiohttp.typedefs import Handler, Middleware
 
     from kedge.proxy.hooks import HookAnswers
     from kedge.proxy.relay import Relay
@@ -137,9 +138,10 @@ async def _serve(
 ) -> str:
     from aiohttp import web
 
+    from kedge.proxy.answers import remove_own_headers
     from kedge.proxy.hooks import HookAnswers
     from kedge.proxy.judging import Judging
-    from kedge.proxy.relay import Relay, remove_own_headers
+    from kedge.proxy.relay import Relay
 
     home = project.home()
     known = daemon.read(home)
@@ -149,9 +151,9 @@ async def _serve(
     service = _Service(relay, hooks, options)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, service.end, number.name)
-    app = web.Application()
+    app = web.Application(middlewares=[service.guard])
     app.on_response_prepare.append(remove_own_headers)
-    app.router.add_route("*", r"/{path:[\s\S]*}", service.answer)
+    service.add_routes(app.router)
     runner = web.AppRunner(
         app,
         access_log=None,
@@ -212,36 +214,60 @@ class _Service:
         self._ended = asyncio.Event()
         self._reason = ""
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Answer one request: kedge's own here, all others through the relay."""
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        """Add kedge's own routes, and the relay for all other paths."""
+        router.add_get(HEALTH, self._answer_health)
+        router.add_post(STOP, self._answer_stop)
+        router.add_post(HOOKS + "{agent}", self._answer_hook)
+        router.add_route("*", r"/{path:[\s\S]*}", self._relay_request)
+
+    @property
+    def guard(self) -> Middleware:
+        """Refuse requests under another host name, and at everything but the relay pages from
+        elsewhere."""
         from aiohttp import web
 
         from kedge.proxy.headers import is_own_host
 
-        port = self.state.port if self.state is not None else 0
-        if not is_own_host(request.headers.get("Host", ""), port):
-            return web.Response(status=421, text="this is kedge serve, known as 127.0.0.1\n")
-        if request.path in (HEALTH, STOP) or request.path.startswith(HOOKS):
-            if "Origin" in request.headers:  # a page in a browser has no business here
-                return web.Response(status=403, text="not for browsers\n")
-            if request.path.startswith(HOOKS):
-                self._relay.last_used = time.monotonic()
-                return await self._hooks.answer(request, request.path.removeprefix(HOOKS))
-            return self._answer_own(request)
-        if not self._options.proxy:
-            return web.Response(status=404, text="kedge serve runs without its proxy\n")
-        return await self._relay.answer(request)
+        @web.middleware
+        async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+            port = self.state.port if self.state is not None else 0
+            host = request.headers.get("Host", "")
+            if not is_own_host(host, port):
+                return web.Response(status=421, text="this is kedge serve, known as 127.0.0.1\n")
+            relays = request.match_info.handler == self._relay_request
+            is_own = request.path.startswith(OWN) and not request.path.startswith(BOUND)
+            origin = request.headers.get("Origin")
+            if (is_own or not relays) and origin not in (None, f"http://{host}"):
+                return web.Response(status=403, text="not for other sites\n")
+            return await handler(request)
 
-    def _answer_own(self, request: web.Request) -> web.Response:
+        return check
+
+    async def _answer_health(self, _: web.Request) -> web.Response:
         from aiohttp import web
 
-        if request.path == HEALTH and request.method == "GET":
-            return web.json_response({"pid": os.getpid(), "version": __version__})
+        return web.json_response({"pid": os.getpid(), "version": __version__})
+
+    async def _answer_stop(self, request: web.Request) -> web.Response:
+        from aiohttp import web
+
         given = request.headers.get(TOKEN_HEADER, "").encode()
-        if request.method != "POST" or not secrets.compare_digest(given, self.token.encode()):
+        if not secrets.compare_digest(given, self.token.encode()):
             return web.Response(status=403, text="not allowed\n")
         self.end("stopped")
         return web.json_response({"pid": os.getpid()})
+
+    async def _answer_hook(self, request: web.Request) -> web.Response:
+        self._relay.last_used = time.monotonic()
+        return await self._hooks.answer(request, request.match_info["agent"])
+
+    async def _relay_request(self, request: web.Request) -> web.StreamResponse:
+        from aiohttp import web
+
+        if not self._options.proxy:
+            return web.Response(status=404, text="kedge serve runs without its proxy\n")
+        return await self._relay.answer(request)
 
     def check_upstreams(self, port: int) -> None:
         """Refuse an upstream that is this server: its requests would never leave it."""

@@ -1,0 +1,207 @@
+"""What the watch behind the proxy does with events: the same engine, store and key as the hooks.
+
+Everything here blocks and runs in threads; `judging` decides when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kedge import config, hook
+from kedge.drift.watch import aside, sensor
+from kedge.drift.watch.answers import ADVISE, ASK, DENY, OBSERVE, OFF, RELEASED, can_ask
+from kedge.errors import KedgeError
+from kedge.host import project
+from kedge.host.project import Project
+from kedge.proxy.conversation import Conversation, Place, Result, find_new_prompts
+from kedge.proxy.exchange import ToolCall
+from kedge.proxy.observers import OBSERVERS
+from kedge.proxy.routes import Binding, Origin
+from kedge.store import sessions, sqlite
+
+
+class Watched(NamedTuple):
+    """A session as the watch knows it: where it works, and whose requests these are."""
+
+    origin: Origin
+    project: Project
+    binding: Binding
+    api: str
+
+
+@dataclass(slots=True)
+class Remembered:
+    """What the proxy knows of a session beside the store."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    prompts: tuple[str, ...] | None = None  # those that the watch has; None before the first one
+    watched: Watched | None = None
+    used: float = 0.0  # when its last request came
+    stopped: bool = False  # the agent waits for its user
+    refused: dict[str, str] = field(default_factory=dict)  # reasons, by the id of the call
+    policy: str = ADVISE
+    due: dict[str, list[str]] = field(default_factory=dict)  # by subagent, what is to be said
+    # by subagent, the corrections of the turn and where they are in the conversation
+    corrections: dict[str, list[tuple[Place, str]]] = field(default_factory=dict)
+
+
+class Recorder:
+    """Feeds the watch of one repository. `policy` is in force instead of the setting; `report`
+    records a guard error."""
+
+    def __init__(
+        self, own: Project, policy: str | None, report: Callable[[Watched, Exception], None]
+    ) -> None:
+        self._own = own
+        self._home = own.home()
+        self._policy = policy
+        self._report = report
+
+    def find_work_tree(self, session: str, cwd: str) -> str:
+        """Return where a session works: what it was recorded with, or what its directory is in."""
+        with closing(sqlite.connect(self._home)[0]) as db:
+            row = sessions.get(db, session)
+        return str(row["project"]) if row is not None else str(self.find_project(cwd).root)
+
+    def find_project(self, root: str) -> Project:
+        """Return the project at `root` if it is a work tree of this repository, else the own."""
+        try:
+            found = project.find(Path(root))
+            return found if found.home() == self._home else self._own
+        except KedgeError:
+            return self._own
+
+    def take_request(
+        self, watched: Watched, remembered: Remembered, said: Conversation
+    ) -> tuple[str, list[str]]:
+        """Return the session's policy, and what is to be said to the agent."""
+        row = self._find_row(watched)
+        texts: list[str] = []
+        if not watched.origin.subagent:
+            known = remembered.prompts
+            if known is None:  # after a restart, the watch has all but the latest
+                known = said.prompts[: len(said.prompts) - said.fresh] if row is not None else ()
+            remembered.prompts = said.prompts
+            new = find_new_prompts(known, said.prompts)
+            if new and not _has_hooks(row):
+                for prompt in new:
+                    texts += self._ask(watched, "UserPromptSubmit", prompt=prompt)
+                self._start_aside(watched)
+        for result in said.results:
+            reason = remembered.refused.pop(result.call.id, "")
+            if reason:
+                texts += [] if "[kedge]" in result.text else [reason]
+            elif not _has_hooks(row):  # which report what ran, and not what their user denied
+                texts += self._take_result(watched, result)
+        row = self._find_row(watched)
+        process = watched.binding.process
+        if row is not None and process and not _has_hooks(row) and row["process"] != process:
+            with closing(sqlite.connect(self._home)[0]) as db:
+                sessions.change(db, row["id"], process=process)
+        return (row["policy"] if row is not None else remembered.policy), texts
+
+    def _take_result(self, watched: Watched, result: Result) -> list[str]:
+        """Return what is to be said after a result, if it was not taken before."""
+        with closing(sqlite.connect(self._home)[0]) as db:
+            step = sessions.step(db, watched.origin.session, result.call.id[:100])
+        if step is not None and (step["ok"] is not None or step["decision"] == DENY):
+            return []
+        kind = "PostToolUse" if result.ok else "PostToolUseFailure"
+        return self._ask(watched, kind, reasoning=result.reasoning, **_describe(result.call))
+
+    def take_call(self, watched: Watched, call: ToolCall) -> str:
+        hooked = _has_hooks(self._find_row(watched))
+        answer = self._answer(watched, "PreToolUse", hooked=hooked, **_describe(call)) or {}
+        output = answer.get("hookSpecificOutput", {})
+        decision = output.get("permissionDecision")
+        if decision == ASK and hooked:
+            return ""  # the hook asks
+        return str(output.get("permissionDecisionReason") or "") if decision else ""
+
+    def take_release(self, watched: Watched, call: ToolCall) -> None:
+        name, key = watched.origin.session, call.id[:100]
+        with closing(sqlite.connect(self._home)[0]) as db, sessions.transaction(db):
+            step = sessions.step(db, name, key)
+            if step is not None and step["decision"] == DENY:
+                sessions.change_step(db, name, key, decision=RELEASED)
+
+    def take_end(self, watched: Watched) -> None:
+        row = self._find_row(watched)
+        if row is None or _has_hooks(row):
+            return
+        event = {"hook_event_name": "SessionEnd", "session_id": row["id"]}
+        self._answer(watched, "SessionEnd")
+        task, run = watched.binding.task or None, watched.binding.run
+        root, home, agent = row["project"], str(self._home), row["agent"]
+        hook.finish_event(root, home, agent, event, task, unattended=run)
+
+    def take_stop(self, watched: Watched) -> None:
+        if not _has_hooks(self._find_row(watched)):
+            self._ask(watched, "Stop", stop_hook_active=True)  # a reminder would reach nobody
+
+    def _ask(self, watched: Watched, event: str, **more: Any) -> list[str]:
+        """Return what the watch has to say about an event."""
+        answer = self._answer(watched, event, **more) or {}
+        text = answer.get("hookSpecificOutput", {}).get("additionalContext")
+        return [text] if text else []
+
+    def _answer(
+        self, watched: Watched, event: str, *, hooked: bool = False, **more: Any
+    ) -> dict[str, Any] | None:
+        origin, binding = watched.origin, watched.binding
+        given = {
+            "hook_event_name": event,
+            "session_id": origin.session,
+            "cwd": binding.cwd or str(watched.project.root),
+            "agent_id": origin.subagent,
+            **more,
+        }
+        answer, faults = sensor.answer_event(
+            str(watched.project.root),
+            str(self._home),
+            origin.agent,
+            given,
+            binding.task or None,
+            unattended=binding.run,
+            policy=self._choose_policy(watched),
+            asks=hooked and can_ask(origin.agent),
+        )
+        for fault in faults:
+            self._report(watched, RuntimeError(fault))
+        return answer
+
+    def _choose_policy(self, watched: Watched) -> str | None:
+        """Return the policy in force; None for the setting. What cannot be refused is observed."""
+        if watched.api not in OBSERVERS:
+            return self._policy
+        policy = self._policy or config.load(watched.project).settings.drift.policy
+        return OFF if policy == OFF else OBSERVE
+
+    def _start_aside(self, watched: Watched) -> None:
+        """Start the work that no request waits for: ranking files, the user's judge."""
+        origin, root = watched.origin, str(watched.project.root)
+        unattended = watched.binding.run
+        aside.start(root, str(self._home), origin.agent, origin.session, unattended=unattended)
+
+    def _find_row(self, watched: Watched) -> dict[str, Any] | None:
+        try:
+            with closing(sqlite.connect(self._home)[0]) as db:
+                return sessions.get(db, watched.origin.session)
+        except sqlite3.Error as error:
+            self._report(watched, error)
+            return None
+
+
+def _has_hooks(row: dict[str, Any] | None) -> bool:
+    """True if the session's hooks report it: only they know of a transcript."""
+    return row is not None and bool(row["transcript"])
+
+
+def _describe(call: ToolCall) -> dict[str, Any]:
+    return {"tool_use_id": call.id, "tool_name": call.tool, "tool_input": call.input}
