@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -26,6 +27,16 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return state not in "ZX"
+
+
+def list_processes_in(directory: Path) -> list[int]:
+    """Return the processes that work in a directory or below it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (path / "cwd").readlink().is_relative_to(directory):
+                found.append(int(path.name))
+    return found
 
 
 def wait_until(condition: Callable[[], Any]) -> None:

@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from run.harness import HANG, PATIENCE, RunHarness, wait_until
+from run.harness import CHECK, HANG, PATIENCE, RunHarness, list_processes_in, wait_until
 from support import git
 
 from kedge.handoff.snapshot import snapshots
@@ -77,6 +77,40 @@ def test_a_run_that_is_killed_after_its_commit_says_that_it_is_done(
     assert git(harness.root, "diff", "--cached", "--name-only") == ""
     if not worktree:
         assert harness.status() == []
+
+
+@pytest.mark.parametrize("moment", ["check", "pre-commit", "post-commit", "failed"])
+def test_a_run_whose_parent_alone_was_killed_is_resumed(harness: RunHarness, moment: str) -> None:
+    """The run of a task goes on until it finds that nobody reads what it prints."""
+    root = harness.root
+    kill = f"""#!/bin/sh
+test -f {root}/again && exit 0
+echo $PPID >{root}/again
+kill -9 $(cat {root}/pid)
+"""
+    path = root / ".git" / "hooks" / moment
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(kill)
+    path.chmod(0o755)
+    (root / ".git" / "info" / "exclude").write_text("pid\nagain\n")
+    in_check = moment in ("check", "failed")
+    check = f"sh {path}; test -f {'ok' if moment != 'failed' else 'never'}"
+    harness.task("Make it ok", "t", check=check if in_check else CHECK)
+    harness.plays(OK, MORE)
+    process = harness.start("--worktree", "--attempts", "1")
+    (root / "pid").write_text(str(process.pid))
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == -9
+    wait_until(lambda: not list_processes_in(root / ".kedge" / "worktrees" / "t"))
+    ran = harness.kedge("run", "--resume", "--json", code=int(moment == "failed"))
+    summary = harness.events(ran)[-1]
+    state = "failed" if moment == "failed" else "done"
+    assert [one["state"] for one in summary["results"]] == [state]
+    assert summary["spent"]["iterations"] == 1  # by the killed run
+    assert harness.state("t") == state
+    assert len(harness.prompts) == 1
+    assert harness.outcomes("t") == ["failed-checks" if moment == "failed" else "done"]
+    assert (root / ".kedge" / "worktrees" / "t").exists() == (moment == "failed")
 
 
 def kill_at_work(harness: RunHarness, *args: str) -> None:

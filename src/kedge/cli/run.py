@@ -169,6 +169,9 @@ def _run(
             end = loop.run(state)
         except KedgeError as error:
             end = recovery.end_after(state, error)
+        except BrokenPipeError:
+            recovery.leave(state)
+            raise
         except BaseException:
             recovery.abandon(state)
             raise

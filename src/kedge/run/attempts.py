@@ -69,6 +69,11 @@ class RunAttempts:
                 return one.end_tree
         return None
 
+    def find_last_decision(self, task: str) -> Decision | None:
+        """Return the decision about the last attempt of this run; None if it has made none."""
+        mine = self._list(task)
+        return Decision(mine[-1].outcome, mine[-1].reason) if mine else None
+
     def count(self, task: str) -> AttemptCount:
         """Count the attempts that use up the task's limits.
 

@@ -44,6 +44,8 @@ def work_on(state: RunState, task: Task) -> TaskResult:
         work = TaskWork(state, task)
     except TaskRefused as error:
         return TaskResult(task.id, TaskOutcome.BLOCKED, error.message, block=error.block)
+    if exhausted := _find_exhausted(state, task, state.attempts.find_last_decision(task.id)):
+        return exhausted  # the run was killed before it could say so
     last: Decision | None = None
     while True:
         last = work.make_attempt(last)
@@ -52,13 +54,22 @@ def work_on(state: RunState, task: Task) -> TaskResult:
         if state.find_stop() or last.outcome in _FINAL or last.fatal:
             outcome = _FINAL.get(last.outcome, TaskOutcome.LEFT)
             return TaskResult(task.id, outcome, last.reason, last.fatal, last.block)
-        count, limits = state.attempts.count(task.id), state.limits
-        if count.failed >= limits.attempts:
-            return _fail(task, count, last)
-        if count.rejected >= limits.rounds:
-            return _escalate(task, count, last, state.options.roles)
+        if exhausted := _find_exhausted(state, task, last):
+            return exhausted
         if last.outcome in FREE:
             state.wait(last)
+
+
+def _find_exhausted(state: RunState, task: Task, last: Decision | None) -> TaskResult | None:
+    """Return the result of a task that may not be tried again; `last` is its last decision."""
+    if last is None:
+        return None
+    count, limits = state.attempts.count(task.id), state.limits
+    if count.failed >= limits.attempts:
+        return _fail(task, count, last)
+    if count.rejected >= limits.rounds:
+        return _escalate(task, count, last, state.options.roles)
+    return None
 
 
 def _fail(task: Task, count: AttemptCount, last: Decision) -> TaskResult:

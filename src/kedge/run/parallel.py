@@ -55,6 +55,7 @@ _SIGNALS = {
 _TICK = 0.2
 _HURRY = 20.0  # seconds from a second interrupt until all runs are killed
 _SUMS = ("iterations", "tokens_in", "tokens_out", "cost", "unpriced")
+_SETTLED = (Status.DONE, Status.FAILED, Status.BLOCKED)
 _OWN_EVENTS = ("run", "summary", "result")  # reported here, not passed on
 
 
@@ -319,21 +320,22 @@ class ParallelRun:
     def _collect_results(self) -> None:
         """Record the results of runs that ended after this one was killed."""
         for task in self._board().tasks().values():
-            if task.status is not Status.DONE or task.id in self._tried:
+            if task.status not in _SETTLED or task.id in self._tried:
                 continue
             with contextlib.suppress(WorktreeRefused):
                 worktree = worktrees.find_worktree(self.project, task.id)
-                row = self._find_result(worktree, task.id) if worktree is not None else None
+                row = self._find_result(worktree, task) if worktree is not None else None
                 if worktree is not None and row is not None:
-                    row |= {"branch": worktrees.branch(task.id)}
-                    left = self._remove_worktree(task, worktree, done=True)
+                    done = task.status is Status.DONE
+                    row |= {"branch": worktrees.branch(task.id) if done else None}
+                    left = self._remove_worktree(task, worktree, done=done)
                     self._add_result({**row, "worktree": left})
 
-    def _find_result(self, worktree: Project, task: TaskId) -> dict[str, Any] | None:
-        """Return that the task was done in a run that this one had started and that has ended."""
+    def _find_result(self, worktree: Project, task: Task) -> dict[str, Any] | None:
+        """Return what became of the task in a run that this one had started and that has ended."""
         for record in journals.list_ended(worktree, since=self.journal.record.started_at):
             for row in record.results:
-                if row.get("task") == task and row.get("state") == TaskOutcome.DONE:
+                if row.get("task") == task.id and row.get("state") == task.status.value:
                     usage = parse_usage(record.spent)
                     self._ended_usage = self._sum([self._ended_usage, usage])
                     return dict(row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import Any
 
 from kedge.errors import KedgeError
 from kedge.handoff.snapshot import snapshots
@@ -18,15 +19,35 @@ from kedge.run.task_work import settle_task
 
 def abandon(state: RunState) -> None:
     """End the run after a second interrupt or an error: record what was under way."""
+    checkpoint = _finish_records(state)
+    state.journal.end(StopCode.INTERRUPTED, state.usage, checkpoint)
+
+
+def leave(state: RunState) -> None:
+    """End the run because nobody reads its output any more.
+
+    Its journal looks like that of a killed run: so does the journal of the run that has started
+    it, if that was killed, and a resumed one takes up both.
+    """
+    state.emit = _ignore
+    checkpoint = _finish_records(state)
+    state.journal.change(spent=asdict(state.usage), at=checkpoint)
+
+
+def _ignore(event: str, data: dict[str, Any]) -> None:
+    """Take an event that nobody reads."""
+
+
+def _finish_records(state: RunState) -> Checkpoint | None:
+    """Record what was under way, and return where the run can be resumed."""
     checkpoint = state.journal.record.at
     _put_back(state)
-    if checkpoint is not None:
-        _record_interrupted(state, checkpoint)
-        _take_back_commits(state, checkpoint)
-        checkpoint = checkpoint.between_calls()
-    else:
+    if checkpoint is None:
         _release_claims(state)
-    state.journal.end(StopCode.INTERRUPTED, state.usage, checkpoint)
+        return None
+    _record_interrupted(state, checkpoint)
+    _take_back_commits(state, checkpoint)
+    return checkpoint.between_calls()
 
 
 def end_after(state: RunState, error: KedgeError) -> RunEnd:
