@@ -134,6 +134,22 @@ def test_a_flood_of_lines_without_the_mark_costs_little() -> None:
     assert marked < whole / 4
 
 
+@pytest.mark.parametrize("redirect", ["", ">&2"])
+def test_a_flood_of_lines_may_come_many_at_a_time(redirect: str) -> None:
+    flood = ["sh", "-c", f"{{ yes aaaaaaaa | head -c 9000000; printf 'z\\n\\nlast'; }} {redirect}"]
+    start = time.process_time()
+    with running.start(flood) as child:
+        every = list(child.lines())
+    whole = time.process_time() - start
+    with running.start(flood) as child:
+        some = list(child.lines(mark=b""))
+    joined = time.process_time() - start - whole
+    assert len(every) > 1_000_000 > 50_000 > len(some) > running.SINGLE
+    error = bool(redirect)
+    assert b"\n".join(text(some, error=error)) == b"\n".join(text(every, error=error))
+    assert joined < whole / 4
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
 def test_lines_with_the_mark_are_whole_wherever_the_output_is_divided(size: int) -> None:
     data = b"noise\n{one}\n\nx{two\ntail}\n{{three\n\n" * 3 + b"{last"

@@ -31,6 +31,7 @@ TIME, IDLE, CANCELLED = "time", "idle", "cancelled"
 GRACE = 0.5  # seconds between SIGTERM and SIGKILL
 LONGEST = 32 << 20  # bytes of a line; the rest is dropped
 TAIL = 1 << 16  # bytes of standard error in `Ended.errors`
+SINGLE = 10_000  # lines of a stream; after them, many may come as one
 _CHUNK = 1 << 16
 _POLL = 0.1  # seconds between two checks of the limits
 _DRAIN = 0.5  # seconds to read what is left in the pipes after the program's end
@@ -99,7 +100,7 @@ class Child:
         self._kill_at = NEVER
         self._tail = b""
         self._quiet = 0.0
-        self._mark_of_lines = b""
+        self._mark_of_lines: bytes | None = None
         self._ended: Ended | None = None
         self._selector = selectors.DefaultSelector()
         self._wake, self._waker = os.pipe()
@@ -135,13 +136,16 @@ class Child:
         self._quiet = max(self._quiet, seconds)
 
     def lines(
-        self, *, deadline: float = NEVER, idle: float = NEVER, mark: bytes = b""
+        self, *, deadline: float = NEVER, idle: float = NEVER, mark: bytes | None = None
     ) -> Iterator[Line]:
         """Yield the program's output as it arrives, until it ends or is stopped.
 
         `deadline` is a value of `time.monotonic`; `idle` is the number of seconds without output,
-        on either stream, after which the program is stopped. Of standard output, lines without
-        `mark` may be left out: a flood of them is passed over many lines at a time.
+        on either stream, after which the program is stopped.
+
+        With a `mark`, a flood of lines costs little. Of standard output, lines without the mark may
+        be left out; if it is empty, and of standard error, the lines after the first `SINGLE` may
+        come many at a time, as one with line breaks in it.
         """
         self._mark_of_lines = mark
         last_output, drained = time.monotonic(), NEVER
@@ -234,7 +238,8 @@ class Child:
     def _split(self, splitter: _Splitter, chunk: bytes) -> Iterator[Line]:
         if splitter.error:
             self._tail = (self._tail + chunk)[-TAIL:]
-        yield from splitter.feed(chunk, b"" if splitter.error else self._mark_of_lines)
+        mark = self._mark_of_lines
+        yield from splitter.feed(chunk, b"" if splitter.error and mark else mark)
 
     def _rest(self) -> Iterator[Line]:
         for key in list(self._selector.get_map().values()):
@@ -264,14 +269,20 @@ class _Splitter:
         self.error = error
         self._parts: list[bytes] = []
         self._size = 0
+        self._count = 0
 
-    def feed(self, chunk: bytes, mark: bytes) -> Iterator[Line]:
+    def feed(self, chunk: bytes, mark: bytes | None) -> Iterator[Line]:
         """Yield the lines that end in the chunk; those that begin in it need the mark."""
         first, newline, rest = chunk.partition(b"\n")
         if newline and mark:
             whole, _, last = rest.rpartition(b"\n")
             chunk = b"%b\n%b" % (first, b"".join(_keep_marked(whole, mark)) + last)
-        *lines, last = chunk.split(b"\n")
+        if newline and mark == b"" and self._count > SINGLE:
+            whole, _, last = chunk.rpartition(b"\n")
+            lines = [whole]
+        else:
+            *lines, last = chunk.split(b"\n")
+        self._count += len(lines)
         for piece in lines:
             self._add(piece)
             yield self._take()

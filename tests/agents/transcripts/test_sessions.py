@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import tracemalloc
 from dataclasses import asdict
 from pathlib import Path
@@ -120,6 +121,63 @@ class TestKinds:
         (session,) = sessions.group_sessions([file])
         assert (session.id, session.cwd) == ("named", "")
         assert calls(path) == ["t-1"]
+
+
+def measure_reading(path: Path) -> float:
+    start = time.process_time()
+    calls(path)
+    return time.process_time() - start
+
+
+class TestFloods:
+    @pytest.mark.parametrize("noise", [b"a\n", b"\n", b"{\n", b"{}\n", b"7\n", b"\0\n", b"a\n\n"])
+    def test_lines_that_cannot_be_records_cost_little(self, tmp_path: Path, noise: bytes) -> None:
+        size = 1_000_000
+        record = encode(claude(1))
+        flood = put(tmp_path / "flood.jsonl", record, noise * (size // len(noise)), record)
+        assert calls(flood) == ["t-1"]
+        records = put(tmp_path / "a.jsonl", record * (size // len(record)))
+        least = min(measure_reading(records) for _ in range(3))
+        assert min(measure_reading(flood) for _ in range(3)) < 8 * least
+
+    def test_damaged_records_are_repaired_up_to_a_number(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lines, "_MOST_REPAIRS", 2)
+        half = encode(claude(9))[:150]
+        path = put(tmp_path / "a.jsonl", *(half + encode(claude(one)) for one in range(1, 6)))
+        assert calls(path) == ["t-1", "t-2"]
+        assert read_file(path)[1] == [f"{path}:1: 5 damaged lines"]
+
+    def test_a_file_without_records_is_not_read_to_its_end(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.jsonl", b"a\n" * 2_000_000, encode(claude(1)))
+        read: list[int] = []
+        assert list(lines.TranscriptLines(path, read.append, last=400)) == []
+        assert sum(read) < 1_000_000
+        assert sessions.inspect_file(path) is None
+
+    @settings(max_examples=300, deadline=None)
+    @given(
+        st.lists(
+            st.sampled_from([b"", b" ", b"a", b'x"type"y', b'{"type":1}', b"{}", b"[]", b"\r"])
+        ),
+        st.integers(1, 40),
+        st.booleans(),
+    )
+    def test_lines_are_the_same_wherever_the_file_is_divided(
+        self, tmp_path_factory: pytest.TempPathFactory, each: list[bytes], size: int, ends: bool
+    ) -> None:
+        path = tmp_path_factory.getbasetemp() / "divided.jsonl"
+        path.write_bytes(b"\n".join(each) + b"\n" * ends)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lines, "_BUFFER", size)
+            reader = lines.TranscriptLines(path)
+            found = [(line, reader.number) for line in reader]
+        numbered = list(enumerate(each, 1))
+        assert found == [(line, number) for number, line in numbered if b'type"' in line]
+        damaged = [number for number, line in numbered if line in (b"a", b"[]")]
+        assert reader.damaged == len(damaged)
+        assert reader.first == (damaged[0] if damaged else 0)
 
 
 class TestDamage:

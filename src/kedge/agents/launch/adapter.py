@@ -35,7 +35,8 @@ class Adapter(Protocol):
 
     @property
     def MARK(self) -> bytes:  # noqa: N802 - a constant of the module
-        """What each line of standard output that says something contains; may be empty."""
+        """What each line of standard output that says something contains; empty if any line does,
+        and many may be read as one."""
 
     def launch(self, invocation: Invocation, /) -> Launch:
         """Return the process to start. Nothing is written to the repository for it."""

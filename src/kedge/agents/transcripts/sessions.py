@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +84,10 @@ def inspect_file(path: Path) -> TranscriptFile | None:
 
     Raises FileError if it cannot be read.
     """
-    lines = TranscriptLines(path)
+    lines = TranscriptLines(path, last=_PEEK)
     readers = [make() for make in _READERS.values()]
     facts, at = None, ""
-    for line in islice(lines, _PEEK):
+    for line in lines:
         stamp = None if at else _STAMP.search(line)
         at = stamp[1].decode("ascii", "replace") if stamp else at
         records = _parse_line(line, lines)
@@ -195,7 +194,7 @@ def _parse_line(line: bytes, lines: TranscriptLines) -> list[JsonObject]:
     """Return the records in a line. A damaged line is counted, and repaired if possible."""
     if (record := _decode(line)) is not None:
         return [JsonObject(record)]
-    pieces, whole = repair_line(line)
+    pieces, whole = repair_line(line) if lines.can_repair else ([], False)
     records = [JsonObject(record) for piece in pieces if (record := _decode(piece)) is not None]
     if not whole or len(records) < len(pieces):
         lines.count_damaged()
