@@ -77,6 +77,8 @@ def _list_jobs(options: argparse.Namespace) -> Iterator[tuple[str, Job]]:
         return random.sample(every, min(count, len(every))) if options.sample else every
 
     commands = [one for one in every_command() if one.name.startswith(name)]
+    if at:  # a failure names its command in full
+        commands = [one for one in commands if one.name == name] or commands
     cheap = [one for one in commands if not (one.costly and options.sample)]
     if "kills" in options.kinds:
         for one in sorted(pick(cheap, 8), key=lambda one: one.costly):

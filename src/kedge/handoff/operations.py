@@ -7,26 +7,24 @@ from dataclasses import replace
 from typing import Any
 
 from kedge.errors import BrokenContext, HandoffRefused, NewerContext, SecretFound
-from kedge.handoff import immutable_block, role_views, transitions
-from kedge.handoff.artifacts import MAX_BYTES, Artifacts
-from kedge.handoff.canonical_form import is_sealed, sha256
+from kedge.handoff import immutable_block, role_views, snapshot_record, transitions
+from kedge.handoff.artifacts import Artifacts
+from kedge.handoff.canonical_form import is_sealed
 from kedge.handoff.context_store import ContextStore
-from kedge.handoff.foreign_changes import drop_own, list_foreign
+from kedge.handoff.foreign_changes import list_foreign
 from kedge.handoff.immutable_block import Commands, ImmutableBlock
 from kedge.handoff.scope import scopes
 from kedge.handoff.snapshot import snapshots
-from kedge.handoff.snapshot.added_text import find_added_text
 from kedge.handoff.task_context import AgentRecord, DriftEvent, SnapshotRecord, TaskContext
 from kedge.handoff.verification import Verification, describe_change, escape_path, make_drift_error
 from kedge.host import clock
 from kedge.host.digest import digest
 from kedge.host.project import Project
-from kedge.host.redact import redact, redact_value
+from kedge.host.redact import redact_value
 from kedge.host.secrets import name_branch, refuse
 from kedge.model.task import Task
 from kedge.settings import Settings
 
-_LARGE_DIFF = 10_000_000  # bytes; a larger diff gets a warning
 _NAMED = 3  # paths in the warning about a dirty tree
 _EVENT_PATHS = 5000  # paths stored in one drift event
 
@@ -135,7 +133,7 @@ class HandoffOperations:
             names = ", ".join(map(escape_path, changed[:_NAMED]))
             self.warnings.append(f"the working tree is dirty at the start: {names}{more}")
             try:
-                self._refuse_secrets(start.tree, ())
+                snapshot_record.refuse_secrets(self.project, start.tree, ())
             except SecretFound as error:
                 self.warnings.append(f"{error.message}: a snapshot will refuse it")
         return {
@@ -208,51 +206,11 @@ class HandoffOperations:
     def _take_snapshot(
         self, context: TaskContext, name: str, allow: Collection[str]
     ) -> SnapshotRecord:
-        ref = self._ref(name)
-        base = str(context.git["base_tree"])
-        known = {*allow, *context.audit.get("allowed_secrets", ())}
-        self._refuse_secrets(base, known)
-        taken = snapshots.take(self.project, ref)
-        self.warnings += taken.warnings
-        diff = snapshots.diff(self.project, base, taken.tree)
-        changes = snapshots.compare(self.project, base, taken.tree)
-        lines = snapshots.count_lines(self.project, base, taken.tree)
-        in_scope = scopes.make_matcher(context.immutable["repo_paths"])
-        foreign = drop_own(self.project, changes)
-        outside = [escape_path(one.path) for one in foreign if not in_scope(one.path)]
-        return SnapshotRecord(
-            tree=taken.tree,
-            commit=taken.commit,
-            ref=ref,
-            at=clock.now(),
-            actor=self.actor,
-            head=taken.head,
-            branch=name_branch(taken.branch),
-            diff_sha=self._store_diff(diff),
-            diff_bytes=len(diff),
-            files=len(changes),
-            added=sum(one.added or 0 for one in lines),
-            deleted=sum(one.deleted or 0 for one in lines),
-            outside=tuple(outside) if context.immutable["repo_paths"] else (),
-            vanished=tuple(scopes.find_vanished(self.project, context.immutable["repo_paths"])),
+        record, warnings = snapshot_record.take(
+            self.project, context, self._ref(name), self.actor, self.artifacts, allow
         )
-
-    def _refuse_secrets(self, base: str, known: Collection[str]) -> None:
-        """Raise SecretFound for a secret in what the working tree adds, and keep no copy of it."""
-        try:
-            for path, text in find_added_text(self.project, base, self.read_tree()):
-                refuse(f"the diff of {redact(path)}", f"{path}\n{text}", known)
-        except SecretFound:
-            snapshots.forget_objects(self.project)
-            raise
-
-    def _store_diff(self, diff: bytes) -> str:
-        """Store the diff as an artifact, unless it is too large for one; return its hash."""
-        if len(diff) > _LARGE_DIFF:
-            self.warnings.append(
-                f"the diff has {len(diff) / 1e6:.0f} MB: check that it holds no build output"
-            )
-        return sha256(diff) if len(diff) > MAX_BYTES else self.artifacts.put(diff)
+        self.warnings += warnings
+        return record
 
     def verify(self, expected: str | None) -> Verification:
         """Compare the working tree with an agent's snapshot, without writing anything."""
