@@ -260,17 +260,18 @@ class Copilot(Client):
         timeout: float = PATIENCE,
         code: int | None = 0,
     ) -> Session:
-        own = {
+        args = ["-p", prompt, "--allow-all-tools", "--trust-folder", "--output-format", "json"]
+        return self.run([*args, *flags], cwd, {**self.own(url), **(env or {})}, timeout, code)
+
+    def own(self, url: str) -> dict[str, str]:
+        return {
             "COPILOT_AUTO_UPDATE": "false",
             "COPILOT_MODEL": "claude-sonnet-4.6",
             "COPILOT_OFFLINE": "true",
             "COPILOT_PROVIDER_API_KEY": "sk-dummy",
             "COPILOT_PROVIDER_BASE_URL": url,
             "COPILOT_PROVIDER_TYPE": "anthropic",
-            **(env or {}),
         }
-        args = ["-p", prompt, "--allow-all-tools", "--trust-folder", "--output-format", "json"]
-        return self.run([*args, *flags], cwd, own, timeout, code)
 
 
 class Gemini(Client):
@@ -326,22 +327,37 @@ class Opencode(Client):
         timeout: float = PATIENCE,
         code: int | None = 0,
     ) -> Session:
+        every = {**self.settings(url), **(settings or {})}
+        own = {**self.own(url), "OPENCODE_CONFIG_CONTENT": json.dumps(every)}
+        args = ["run", "--pure", "--format", "json", prompt, *flags]
+        return self.run(args, cwd, {**own, **(env or {})}, timeout, code)
+
+    def settings(self, url: str) -> dict[str, Any]:
+        model = {
+            "tool_call": True,
+            "limit": {"context": 200_000, "output": 8_000},
+            "cost": {"input": 3, "output": 15},  # dollars for a million tokens
+        }
         provider = {
             "npm": "@ai-sdk/anthropic",
             "options": {"baseURL": f"{url}/v1", "apiKey": "sk-dummy"},
-            "models": {"m": {"tool_call": True, "limit": {"context": 200_000, "output": 8_000}}},
+            "models": {"m": model},
         }
-        every = {
+        return {
             "model": "fake/m",
             "small_model": "fake/m",
             "autoupdate": False,
             "share": "disabled",
             "provider": {"fake": provider},
-            **(settings or {}),
         }
-        own = {"OPENCODE_CONFIG_CONTENT": json.dumps(every), "npm_config_fetch_retries": "0"}
-        args = ["run", "--pure", "--format", "json", prompt, *flags]
-        return self.run(args, cwd, {**own, **(env or {})}, timeout, code)
+
+    def own(self, url: str) -> dict[str, str]:
+        """Return the environment; the settings are those of the user, in the home."""
+        place = self.home / ".config" / "opencode"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "opencode.json").write_text(json.dumps(self.settings(url)))
+        # No plugin is installed: that would take seconds, and the network.
+        return {"npm_config_fetch_retries": "0", "npm_config_registry": "http://127.0.0.1:9"}
 
 
 @pytest.fixture

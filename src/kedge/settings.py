@@ -172,7 +172,7 @@ class RunSettings:
     agent: str = _setting(
         "claude",
         "the agent of a run",
-        choices=("claude", "codex", "gemini", "opencode", "command"),
+        choices=("claude", "codex", "gemini", "copilot", "opencode", "command"),
     )
     attempts: int = _setting(3, "attempts that a run makes at a task", check=_check_positive)
     rounds: int = _setting(3, "times that reviewers may send work back", check=_check_positive)

@@ -367,3 +367,22 @@ def test_arguments_are_not_interpreted_by_a_shell(tmp_path: Path) -> None:
     word = "$(touch no) `touch no` ; touch no"
     lines, _ = run(["printf", "%s\n", word])
     assert text(lines) == [word.encode()]
+
+
+def test_a_log_is_followed_until_the_end(tmp_path: Path) -> None:
+    """Lines appended to a file arrive while the program runs, and the last ones at its end."""
+    log, seen = tmp_path / "below" / "log", tmp_path / "seen"
+    code = f"""
+import pathlib, time
+log = pathlib.Path({str(log)!r}); log.parent.mkdir()
+log.write_text('one\\ntw')
+while not pathlib.Path({str(seen)!r}).exists(): time.sleep(0.01)
+print('out')
+with log.open('a') as file: file.write('o\\nthree\\nunfinished')
+"""
+    lines = []
+    with running.start(py(code), log=log) as child:
+        for line in child.lines(deadline=time.monotonic() + SLACK):
+            seen.touch()
+            lines.append((line.data, line.log))
+    assert sorted(lines) == [(b"one", True), (b"out", False), (b"three", True), (b"two", True)]

@@ -35,7 +35,7 @@ from kedge.tasks import choose, rules
 from kedge.tasks.board import Board
 
 _CUT_SHORT = ("budget", "time", "iterations", "failures", "agent-error", "error")
-AGENTS = ("claude", "codex", "gemini", "opencode", "command")
+AGENTS = tuple(registry.ADAPTERS)
 
 
 @click.command(

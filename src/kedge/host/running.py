@@ -17,7 +17,7 @@ import selectors
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -40,11 +40,15 @@ NEVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its line break, from standard error if `error`; `cut` if it was too long."""
+    """One line without its line break; `cut` if it was too long.
+
+    It is from standard error if `error`, from the program's log if `log`.
+    """
 
     data: bytes
     error: bool = False
     cut: bool = False
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +76,16 @@ def start(
     env: Mapping[str, str] | None = None,
     input: bytes = b"",  # noqa: A002 - the word subprocess uses
     grace: float = GRACE,
+    log: Path | None = None,
 ) -> Iterator[Child]:
-    """Start a program in a session of its own, with `input` as its whole standard input."""
+    """Start a program in a session of its own, with `input` as its whole standard input.
+
+    `log` is a file that the program appends lines to: they are followed like its output.
+    """
     mark = os.urandom(12).hex()
     marked = process_tree.add_mark(os.environ if env is None else env, mark)
     with proc.hold_signals() as let_through:
-        child = Child(proc.start(argv, cwd, marked, piped=True), mark, input, grace)
+        child = Child(proc.start(argv, cwd, marked, piped=True), mark, input, grace, log)
         try:
             let_through()
             yield child
@@ -88,8 +96,11 @@ def start(
 class Child:
     """A running program, created by `start`."""
 
-    def __init__(self, process: Popen[bytes], mark: str, data: bytes, grace: float) -> None:
+    def __init__(
+        self, process: Popen[bytes], mark: str, data: bytes, grace: float, log: Path | None
+    ) -> None:
         self._process = process
+        self._log = None if log is None else _Log(log)
         self._mark = mark
         self._grace = grace
         self._begin = time.monotonic()
@@ -171,6 +182,8 @@ class Child:
                 else:
                     self._close(key.fileobj)
                     yield from key.data.rest()
+            if self._log is not None:
+                yield from self._log.read()
             if gone and (not ready or now >= drained):
                 yield from self._rest()
                 self.end()
@@ -245,11 +258,34 @@ class Child:
         for key in list(self._selector.get_map().values()):
             if key.data is not None:
                 yield from key.data.rest()
+        if self._log is not None:
+            yield from self._log.read()
 
 
 def _pipes(process: Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
     assert process.stdin and process.stdout and process.stderr  # noqa: S101 - proc.start makes them
     return process.stdin, process.stdout, process.stderr
+
+
+class _Log:
+    """The lines that a program appends to a file, which may not be there yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+        self._splitter = _Splitter(error=False)
+
+    def read(self) -> Iterator[Line]:
+        """Yield the lines that are complete since the last call; none if it cannot be read."""
+        with contextlib.suppress(OSError):
+            if self._path.stat().st_size <= self._read:
+                return
+            with self._path.open("rb") as file:
+                file.seek(self._read)
+                while chunk := file.read(_CHUNK):
+                    self._read += len(chunk)
+                    for line in self._splitter.feed(chunk, b""):
+                        yield replace(line, log=True)
 
 
 def _keep_marked(lines: bytes, mark: bytes) -> Iterator[bytes]:

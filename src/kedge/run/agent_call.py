@@ -42,7 +42,10 @@ def call_agent(
     finished = Finished(Reason.CRASHED, message="the agent's end was not reported")
     with orphans.contain() as adopted, start_agent(adapter, invocation) as child:
         on_start(child)
-        for event in read_events(adapter, child, deadline=deadline, idle=idle):
+        following = read_events(
+            adapter, child, deadline=deadline, idle=idle, session=invocation.session
+        )
+        for event in following:
             on_event(event)
             if isinstance(event, RetryWait):
                 child.allow_silence(2 * (event.seconds or 0))

@@ -15,9 +15,11 @@ the end. Class variables switch off what an agent cannot report. The tests use p
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -62,6 +64,8 @@ HOSTILE = (
     b'{"type": "error", "error": 5, "message": [], "severity": "error"}',
     b'{"type": "turn.completed", "usage": {"input_tokens": -1, "output_tokens": 1e400}}',
     b'{"type": "text", "part": {"text": "\\ud800"}}',
+    b'{"type": "tool.execution_complete", "data": {"error": 5, "shellExecution": []}}',
+    b'{"type": "session.usage_record", "id": [], "data": {"usage": {"inputTokens": "x"}}}',
     b'{"a":' * 100_000,
 )
 
@@ -96,6 +100,10 @@ class AdapterSuite:
     def adapter(self) -> Adapter:
         raise NotImplementedError
 
+    def environment(self, place: Path) -> Mapping[str, str]:  # noqa: ARG002 - for subclasses
+        """Return variables for the agent, such as where it keeps its own files."""
+        return {}
+
     def run(
         self,
         place: Path,
@@ -112,12 +120,17 @@ class AdapterSuite:
         agent = FakeAgent(place / "agent", self.dialect, [part or {}])
         directory = place / "work"
         directory.mkdir(exist_ok=True)
+        order.setdefault("session", str(uuid.uuid4()))
         invocation = Invocation(tuple(program) or agent.program, prompt, directory, **order)
-        with start_agent(self.adapter(), invocation) as child:
+        environ = {**os.environ, **self.environment(place)}
+        with start_agent(self.adapter(), invocation, environ=environ) as child:
             if cancel:
                 threading.Timer(0.5, child.stop).start()
             deadline = time.monotonic() + seconds
-            events = list(read_events(self.adapter(), child, deadline=deadline, idle=idle))
+            following = read_events(
+                self.adapter(), child, deadline=deadline, idle=idle, session=invocation.session
+            )
+            events = list(following)
         assert [event for event in events if isinstance(event, Finished)] == events[-1:]
         calls = agent.calls
         return AgentRun(events, calls[-1] if calls else None, directory)
@@ -298,10 +311,10 @@ class AdapterSuite:
 
     def test_hostile_lines_never_raise(self) -> None:
         adapter = self.adapter()
-        for error in (False, True):
+        for source in ({}, {"error": True}, {"log": True}):
             stream = StreamState()
             for data in HOSTILE:
-                for event in adapter.follow(stream, Line(data, error)):
+                for event in adapter.follow(stream, Line(data, **source)):
                     str(event).encode()
 
     def test_a_silent_agent_is_ended(self, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kedge.agents.launch import claude, codex, gemini, opencode, plain_command
+from pathlib import Path
+
+from kedge.agents.launch import claude, codex, copilot, gemini, opencode, plain_command
 from kedge.agents.launch.adapter import Adapter
 from kedge.testing.agents import AdapterSuite
 
@@ -25,10 +27,20 @@ class TestCodex(AdapterSuite):
 class TestGemini(AdapterSuite):
     dialect = "gemini"
     reports_cost = False
-    reports_waiting = False
 
     def adapter(self) -> Adapter:
         return gemini
+
+
+class TestCopilot(AdapterSuite):
+    dialect = "copilot"
+    reports_cost = False
+
+    def adapter(self) -> Adapter:
+        return copilot
+
+    def environment(self, place: Path) -> dict[str, str]:
+        return {"COPILOT_HOME": str(place / "copilot")}
 
 
 class TestOpencode(AdapterSuite):

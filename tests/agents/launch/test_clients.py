@@ -6,22 +6,27 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
+from agents.launch.client_runner import (
+    LONG,
+    SLOW,
+    Play,
+    Runner,
+    list_changes,
+    make_invocation,
+    of,
+    processes,
+    run_and_stop,
+    the_end,
+)
 from clients import Claude, Codex, environment
-from support import git
 
 from kedge.agents.launch import claude as claude_code
 from kedge.agents.launch import codex as codex_exec
-from kedge.agents.launch.adapter import Adapter, read_events, start_agent
 from kedge.agents.launch.events import (
-    Event,
-    Finished,
     Reason,
     RetryWait,
     Started,
@@ -30,38 +35,12 @@ from kedge.agents.launch.events import (
     ToolStarted,
     Usage,
 )
-from kedge.agents.launch.invocation import Invocation, Permissions
+from kedge.agents.launch.invocation import Permissions
 from kedge.agents.settings.hooks import Hook
-from kedge.host.running import Child
 from kedge.testing.fake_model import FakeModel
 
-Play = Callable[..., FakeModel]
-T = TypeVar("T")
-PATIENCE = 120.0  # seconds: a guard against hanging, not a measurement
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop")
 ALLOWED = "python3 -c 'print(2)' | sort"
-SLOW = "setsid sleep 3600 &\ntouch begun\nsleep 3600\n"
-LONG = "BEGIN \"'$(touch no)\\ é\n" + "x y z\n" * 50_000 + "END"
-
-
-class Runner:
-    """A real client with its adapter and a temporary home."""
-
-    def __init__(self, adapter: Adapter, program: Path, env: dict[str, str]) -> None:
-        self.adapter = adapter
-        self.program = (str(program),)
-        self.env = env
-
-    @contextmanager
-    def start(self, invocation: Invocation) -> Iterator[Child]:
-        invocation = replace(invocation, program=self.program)
-        with start_agent(self.adapter, invocation, environ=self.env) as child:
-            yield child
-
-    def run(self, invocation: Invocation, *, seconds: float = PATIENCE) -> list[Event]:
-        with self.start(invocation) as child:
-            deadline = time.monotonic() + seconds
-            return list(read_events(self.adapter, child, deadline=deadline))
 
 
 @pytest.fixture
@@ -107,20 +86,6 @@ def a_codex(codex: Codex) -> Callable[[FakeModel], Runner]:
     return make
 
 
-def make_invocation(repo: Path, prompt: str = "Do it.", **more: object) -> Invocation:
-    return Invocation((), prompt, repo, **more)  # type: ignore[arg-type]
-
-
-def the_end(events: list[Event]) -> Finished:
-    last = events[-1]
-    assert isinstance(last, Finished), events
-    return last
-
-
-def of(events: list[Event], kind: type[T]) -> list[T]:
-    return [event for event in events if isinstance(event, kind)]
-
-
 def recording_hooks(file: Path) -> tuple[Hook, ...]:
     """Return hooks that record the events they are called for."""
     command = f"input=$(cat); printf '%s\\n' \"$input\" >>'{file}'"
@@ -130,36 +95,6 @@ def recording_hooks(file: Path) -> tuple[Hook, ...]:
 def read_record(file: Path) -> list[str]:
     lines = file.read_text().splitlines() if file.exists() else []
     return [json.loads(line)["hook_event_name"] for line in lines]
-
-
-def list_changes(repo: Path) -> list[str]:
-    return git(repo, "status", "--short", "--untracked-files=all", "--ignored").splitlines()
-
-
-def processes(home: Path) -> list[str]:
-    """Return the command lines of processes with this home."""
-    mark, found = f"HOME={home}".encode(), []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return found
-
-
-def run_and_stop(runner: Runner, invocation: Invocation, repo: Path) -> Finished:
-    """Stop the agent while `slow.sh` runs, and return its end."""
-    events = []
-    with runner.start(invocation) as child:
-        for event in read_events(runner.adapter, child, deadline=time.monotonic() + PATIENCE):
-            events.append(event)
-            if isinstance(event, ToolStarted):
-                end = time.monotonic() + PATIENCE
-                while not (repo / "begun").exists() and time.monotonic() < end:
-                    time.sleep(0.01)
-                child.stop("tokens")
-    return the_end(events)
 
 
 class TestClaude:

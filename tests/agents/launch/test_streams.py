@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kedge.agents.launch import claude, codex, gemini, opencode, plain_command
+from kedge.agents.launch import claude, codex, copilot, gemini, opencode, plain_command
 from kedge.agents.launch.adapter import Adapter
 from kedge.agents.launch.events import (
     Event,
@@ -406,13 +406,53 @@ class TestAny:
         assert len(state.calls) < 1000
 
 
+class TestCopilot:
+    def test_tokens_come_from_the_log_and_messages_of_subagents_do_not_count(self) -> None:
+        def say(text: str, **more: Any) -> Line:
+            data = {"messageId": text, "content": text, **more}
+            return Line(json.dumps({"type": "assistant.message", "data": data}).encode())
+
+        def use(record: str, tokens: int, *, log: bool = True) -> Line:
+            usage = {"inputTokens": tokens, "outputTokens": 5, "cacheReadTokens": 3, "cost": 1.0}
+            event = {"type": "session.usage_record", "id": record, "data": {"usage": usage}}
+            return Line(json.dumps(event).encode(), log=log)
+
+        lines = [
+            say("I delegate."),
+            use("u1", 1000),
+            use("u1", 1000),  # the same record again
+            use("u2", 200),
+            use("u3", 7, log=False),
+            say("Sub.", parentToolCallId="c1"),
+            say("All done."),
+            Line(b'{"type": "result", "sessionId": "s-1", "exitCode": 0}'),
+        ]
+        state = StreamState(given="s-1")
+        events = [event for line in lines for event in copilot.follow(state, line)]
+        assert events[0] == Started("s-1")
+        assert [one.text for one in events if isinstance(one, Message)] == [
+            "I delegate.",
+            "All done.",
+        ]
+        end = copilot.finish(state, ProcessEnd(Ended(0, 1.0), NOW))
+        assert (end.reason, end.text, end.session) == (Reason.COMPLETED, "All done.", "s-1")
+        assert end.used == Usage(1200, 10, 6)
+
+
+def test_gemini_says_that_it_waits_for_its_provider() -> None:
+    said = b"Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {"
+    (event,) = gemini.follow(StreamState(), Line(said, error=True))
+    assert event == RetryWait(None, "Attempt 2 failed with status 429")
+    assert list(gemini.follow(StreamState(), Line(said))) == []
+
+
 def _words(text: str) -> st.SearchStrategy[str]:
     return st.sampled_from(text.split())
 
 
 def test_an_unknown_agent_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
-        find_adapter("copilot")
+        find_adapter("aider")
     assert "claude" in (caught.value.hint or "")
 
 

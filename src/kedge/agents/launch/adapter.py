@@ -11,10 +11,13 @@ An adapter is a module without I/O: it builds the command line, and turns lines 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 from kedge.agents import installation
@@ -24,6 +27,14 @@ from kedge.agents.launch.stream_state import ProcessEnd, StreamState
 from kedge.errors import ProgramError
 from kedge.host import running
 from kedge.host.running import NEVER, Child, Line
+
+_PACKAGES = {
+    "claude": "@anthropic-ai/claude-code",
+    "codex": "@openai/codex",
+    "gemini": "@google/gemini-cli",
+    "copilot": "@github/copilot",
+    "opencode": "opencode-ai",
+}
 
 
 class Adapter(Protocol):
@@ -52,28 +63,48 @@ def locate_program(adapter: Adapter) -> tuple[str, ...]:
     """Return the agent's program on PATH. A program of the repository is never taken."""
     program = installation.find_program(adapter.NAME)
     if program is None:
+        package = _PACKAGES.get(adapter.NAME)
+        install = f"npm install -g {package}" if package else f"install {adapter.NAME}"
         raise ProgramError(
             f"{adapter.NAME} is not on PATH",
-            hint=f"install {adapter.NAME}, or choose another with --agent or --command",
+            hint=f"{install}, or choose another agent with --agent or --command",
         )
     return (str(program),)
 
 
+@contextlib.contextmanager
 def start_agent(
     adapter: Adapter, invocation: Invocation, *, environ: Mapping[str, str] | None = None
-) -> AbstractContextManager[Child]:
+) -> Iterator[Child]:
     """Start the agent, with the invocation's environment added to the caller's or to `environ`."""
-    launch = adapter.launch(invocation)
-    inherited = os.environ if environ is None else environ
-    env = {**inherited, **invocation.environment, **launch.env}
-    return running.start(launch.argv, cwd=invocation.directory, env=env, input=launch.stdin)
+    with tempfile.TemporaryDirectory(prefix="kedge-call-", ignore_cleanup_errors=True) as scratch:
+        launch = adapter.launch(replace(invocation, scratch=Path(scratch)))
+        for name, text in launch.files.items():
+            path = Path(scratch, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        inherited = os.environ if environ is None else environ
+        env = {**inherited, **invocation.environment, **launch.env}
+        log = None if launch.log is None else launch.log.locate(env)
+        with running.start(
+            launch.argv, cwd=invocation.directory, env=env, input=launch.stdin, log=log
+        ) as child:
+            yield child
 
 
 def read_events(
-    adapter: Adapter, child: Child, *, deadline: float = NEVER, idle: float = NEVER
+    adapter: Adapter,
+    child: Child,
+    *,
+    deadline: float = NEVER,
+    idle: float = NEVER,
+    session: str | None = None,
 ) -> Iterator[Event]:
-    """Yield events until the agent ends or a limit ends it; the last one is `Finished`."""
-    stream = StreamState()
+    """Yield events until the agent ends or a limit ends it; the last one is `Finished`.
+
+    `session` is the id that the agent was given, for one that does not print it.
+    """
+    stream = StreamState(given=session or "")
     for line in child.lines(deadline=deadline, idle=idle, mark=adapter.MARK):
         yield from adapter.follow(stream, line)
     yield adapter.finish(stream, ProcessEnd(child.end(), time.time()))

@@ -7,10 +7,11 @@ the repository's settings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kedge.agents.json_object import JsonObject
-from kedge.agents.launch.events import Event, Finished, Reason, Usage
+from kedge.agents.launch.events import Event, Finished, Reason, RetryWait, Usage
 from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin
 from kedge.agents.launch.json_fields import parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
@@ -27,6 +28,10 @@ NAME = "gemini"
 MARK = b'"type"'
 
 _CODES = {41: Reason.AUTH, 53: Reason.MAX_TURNS, 55: Reason.NOT_STARTED, 130: Reason.KILLED}
+# on standard error
+_RETRY = re.compile(
+    rb"(Attempt \d{1,9} failed[^.]{0,100})\. Retrying (?:after (\d{1,9})ms|with backoff)"
+)
 _DENIED = ("policy_violation", "tool_not_registered")
 
 
@@ -45,6 +50,10 @@ def launch(invocation: Invocation) -> Launch:
 
 
 def follow(stream: StreamState, line: Line) -> Iterator[Event]:
+    if line.error and (retry := _RETRY.search(line.data[:1000])):
+        seconds = None if retry[2] is None else int(retry[2]) / 1000
+        yield RetryWait(seconds, retry[1].decode("utf-8", "replace"))
+        return
     event = parse_line(line)
     match event.get("type"):
         case "init":

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from kedge.agents.settings.hooks import Hook
 
@@ -49,7 +50,8 @@ class Invocation:
 
     `program` is the agent's program with its first arguments. `system` is added to the system
     prompt, where the agent has an option for that. `hooks` are for this call alone. `session` is
-    a UUID for the new session. Adapters leave out what their agent does not support.
+    a UUID for the new session. `scratch` is a directory for files of this call, outside the
+    repository. Adapters leave out what their agent does not support.
     """
 
     program: tuple[str, ...]
@@ -63,15 +65,35 @@ class Invocation:
     max_turns: int | None = None
     max_cost: float | None = None  # dollars
     environment: Mapping[str, str] = field(default_factory=dict)
+    scratch: Path = Path()
+
+
+class LogFile(NamedTuple):
+    """A file below the agent's directory, which a variable names or which is in the home."""
+
+    variable: str
+    directory: str
+    path: str
+
+    def locate(self, environ: Mapping[str, str]) -> Path | None:
+        home = environ.get("HOME")
+        named = environ.get(self.variable) or (home and str(Path(home, self.directory)))
+        return Path(named, self.path) if named else None
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The process to start, without a shell. `env` is added to the environment."""
+    """The process to start, without a shell. `env` is added to the environment.
+
+    `files` are written to the invocation's scratch directory first. `log` is a file in which the
+    agent reports what it does not print.
+    """
 
     argv: tuple[str, ...]
     stdin: bytes
     env: Mapping[str, str]
+    files: Mapping[str, str] = field(default_factory=dict)
+    log: LogFile | None = None
 
 
 def encode_stdin(*texts: str) -> bytes:

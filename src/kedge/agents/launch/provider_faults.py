@@ -1,7 +1,7 @@
 """Errors between an agent and its model provider, classified by HTTP status or by message.
 
-Some agents report fields, others only a sentence. The patterns match what Codex, Gemini CLI and
-opencode print; anything else is `Reason.FAILED`.
+Some agents report fields, others only a sentence. The patterns match what Codex, Gemini CLI,
+Copilot and opencode print; anything else is `Reason.FAILED`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STATUSES = {
 }
 _KINDS = (
     (Reason.RATE_LIMITED, r"rate.?limit|usage limit|too many requests|resource.?exhausted"),
-    (Reason.TOO_LONG, r"context window|context.?length|prompt is too long"),
+    (Reason.TOO_LONG, r"context window|context.?length|prompt (?:is|as) too long"),
     (
         Reason.AUTH,
         r"quota exceeded|credit balance|not logged in|unauthorized|api key|log ?in again",

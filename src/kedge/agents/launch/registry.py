@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.agents.launch import claude, codex, gemini, opencode, plain_command
+from kedge.agents.launch import claude, codex, copilot, gemini, opencode, plain_command
 from kedge.agents.launch.adapter import Adapter
 from kedge.errors import ConfigError
 
@@ -10,6 +10,7 @@ ADAPTERS: dict[str, Adapter] = {
     "claude": claude,
     "codex": codex,
     "gemini": gemini,
+    "copilot": copilot,
     "opencode": opencode,
     "command": plain_command,
 }

@@ -39,9 +39,11 @@ class ProcessEnd:
 class StreamState:
     """What the output says so far. The methods record a fact and return its event.
 
-    `ended` and `total` are reported by the agent itself; `text` is its last message.
+    `ended` and `total` are reported by the agent itself; `text` is its last message. `given` is
+    the id of the session that it was started with.
     """
 
+    given: str = ""
     session: str | None = None
     model: str | None = None
     text: str = ""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kedge.testing.fake_agent.claude import ClaudeDialect
 from kedge.testing.fake_agent.codex import CodexDialect
+from kedge.testing.fake_agent.copilot import CopilotDialect
 from kedge.testing.fake_agent.dialect import Dialect
 from kedge.testing.fake_agent.gemini import GeminiDialect
 from kedge.testing.fake_agent.opencode import OpencodeDialect
@@ -22,6 +23,7 @@ DIALECT_CLASSES: dict[str, type[Dialect]] = {
     "claude": ClaudeDialect,
     "codex": CodexDialect,
     "gemini": GeminiDialect,
+    "copilot": CopilotDialect,
     "opencode": OpencodeDialect,
     "plain": PlainDialect,
 }

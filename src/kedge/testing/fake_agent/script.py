@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 # Errors between an agent and its provider, and the dialects that can report them.
 FAULTS = {
-    "rate-limit": ("claude", "codex", "gemini", "opencode"),
-    "auth": ("claude", "codex", "gemini", "opencode"),
-    "overloaded": ("claude", "codex", "gemini", "opencode"),
-    "too-long": ("claude", "codex", "opencode"),
+    "rate-limit": ("claude", "codex", "gemini", "copilot", "opencode"),
+    "auth": ("claude", "codex", "gemini", "copilot", "opencode"),
+    "overloaded": ("claude", "codex", "gemini", "copilot", "opencode"),
+    "too-long": ("claude", "codex", "copilot", "opencode"),
     "max-turns": ("claude", "gemini"),
     "budget": ("claude",),
     "refused": ("claude", "opencode"),
     "hook": ("claude",),
 }
-DIALECTS = ("claude", "codex", "gemini", "opencode", "plain")
+DIALECTS = ("claude", "codex", "gemini", "copilot", "opencode", "plain")
 DONE = "Done."
 
 
