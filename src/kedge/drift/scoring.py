@@ -55,6 +55,7 @@ _AGENTS = (
     "/.claude/",
     "/.codex/",
     "/.gemini/",
+    "/.copilot/",
     "/opencode/",
     "/.cache/",
     "/kedge/",

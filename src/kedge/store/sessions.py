@@ -76,6 +76,21 @@ def step(db: sqlite3.Connection, session: str, id: str) -> dict[str, Any] | None
     return _one(db, "SELECT * FROM step WHERE session = ? AND id = ?", (session, id))
 
 
+def find_call(db: sqlite3.Connection, session: str, alike: str) -> str:
+    """Return the id of the call that a result belongs to, of those whose ids begin alike; or "".
+
+    It is the first one that ran and has no result, or the last one that has.
+    """
+    rows = db.execute(
+        "SELECT id, ok IS NULL AND decision != 'deny' AS runs FROM step"
+        " WHERE session = ? AND substr(id, 1, ?) = ?"
+        " ORDER BY runs DESC, CASE WHEN ok IS NULL THEN position ELSE -position END",
+        (session, len(alike), alike),
+    )
+    row = rows.fetchone()
+    return row[0] if row is not None else ""
+
+
 def add_step(
     db: sqlite3.Connection, session: str, terms: Mapping[str, Iterable[str]], **values: Any
 ) -> int:

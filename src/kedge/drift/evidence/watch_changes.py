@@ -17,6 +17,8 @@ _FILES = (
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".codex/hooks.json",
+    ".gemini/settings.json",
+    ".github/hooks/kedge.json",
     _DATABASE,
 )
 

@@ -39,6 +39,7 @@ _MACHINE = (
     "# AGENTS.md instructions for ", "Another language model started to solve this problem",
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now", "API Error:", "No response requested.",
+    "[kedge] ",
 )  # fmt: skip
 _ANSWERS = re.compile(r'"[^"\n]{1,600}"="([^"\n]{0,600})"')
 _COMMAND = re.compile(r"/[A-Za-z][\w-]{0,40}(?::[\w-]{1,60})*(?=\s|\Z)")

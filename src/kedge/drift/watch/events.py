@@ -125,6 +125,8 @@ class Watch:
     def take_result(self, name: str, event: Event) -> Answer | None:
         """Record the result of a call, and deliver its correction."""
         call = HookCall(event)
+        if call.alike:
+            call.id = sessions.find_call(self.db, name, call.alike) or call.id
         kind = str(event.get("hook_event_name"))
         stamp = self._stamp_again(name, call)
         with sessions.transaction(self.db):

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_BEFORE_A_CALL = ("PreToolUse", "BeforeTool")  # the second one is Gemini CLI's
 TO_USER = (
     "kedge could not read all of this call, and this session enforces its limits. Agree only if "
     "you know what the call does."
@@ -28,7 +29,7 @@ def answer_call(home: str, agent: str, event: dict[str, Any], data: bytes) -> di
     from kedge.store import sessions, sqlite
 
     names = {str(event.get("hook_event_name"))} if event else _find_values(data, b"hook_event_name")
-    if "PreToolUse" not in names:
+    if names.isdisjoint(_BEFORE_A_CALL):
         return None
     found = {str(event.get("session_id"))} if event else _find_values(data, b"session_id")
     with closing(sqlite.connect(home)[0]) as db:
