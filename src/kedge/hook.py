@@ -14,6 +14,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from kedge.host.project import Project
@@ -27,7 +28,7 @@ WAIT = 0.5  # seconds to wait for a lock, and to record an error
 PATIENCE = 3.0  # seconds to wait for the hooks of other calls, which write one after another
 TASK = "KEDGE_TASK"  # names the task that the session is bound to
 _NAMES = ("session_id", "agent_id", "tool_name", "tool_use_id")  # of an event, kept as they are
-_NOTIFIES = ("claude", "codex")  # agents that show their user a line at the start of a session
+_NOTIFIES = ("claude", "codex", "gemini")  # their users see a line when a session starts
 RUN = "KEDGE_RUN"  # set by `kedge run`, whose prompts are not the user's words
 _ON_DUTY = "daemon.pid"  # as `kedge.host.daemon` names it
 _BEGINNINGS = ("SessionStart", "UserPromptSubmit")
@@ -45,21 +46,27 @@ def main(agent: str) -> int:
     data, home, start = b"", "", time.monotonic()
     task, run = os.environ.get(TASK), bool(os.environ.get(RUN))
     limit, record_limit = LIMIT, RECORD_LIMIT
+    dialect = None
     try:
         _limit_time(limit)
         from kedge.store import sqlite
 
         sqlite.BUSY_SECONDS = PATIENCE
         data = sys.stdin.buffer.read(LARGEST)
-        event = parse_event(data)
+        dialect = load_dialect(agent)
+        event = _read_event(agent, data, dialect)
+        if not event:
+            return 0
         if agent == "codex" and event.get("hook_event_name") == "SessionEnd":
             limit, record_limit = END_LIMITS
             _limit_time(limit)
         root, home = locate_project(_find_start(event))
         answer = answer_event(root, home, agent, event, task, unattended=run)
-        if answer:
-            sys.stdout.write(json.dumps(answer))
-            sys.stdout.flush()
+        if dialect is not None and not _refuses(answer) and dialect.has_lost_context(home, event):
+            again = {**event, "source": "compact"}
+            anchor = _start_session(root, home, agent, again, task, unattended=run)
+            answer = _join_contexts(answer or {}, anchor)
+        _print_answer(answer, event, dialect)
         finish_event(root, home, agent, event, task, unattended=run)
         begins = event.get("hook_event_name") in _BEGINNINGS
         if begins and os.path.exists(os.path.join(home, _ON_DUTY)):
@@ -73,9 +80,7 @@ def main(agent: str) -> int:
         home = home or _find_home(_find_start(event))
         try:
             answer = answer_unread(home, agent, event, data, error)
-            if answer:
-                sys.stdout.write(json.dumps(answer))
-                sys.stdout.flush()
+            _print_answer(answer, event, dialect)
         except (Exception, HookTimeout) as second:  # noqa: BLE001 - the first error is recorded
             sys.stderr.write(f"kedge: {second}\n")
         record_error(home, agent, event, error)
@@ -99,6 +104,59 @@ def _limit_time(seconds: float) -> None:
     signal.signal(signal.SIGALRM, time_out)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     deadline.set_seconds(seconds * _PROGRAMS)
+
+
+def _read_event(agent: str, data: bytes, dialect: ModuleType | None) -> dict[str, Any]:
+    """Return the event as Claude Code sends it; an empty one if kedge does not handle it."""
+    event = parse_event(data)
+    if dialect is not None:
+        return dict(dialect.read_event(event))
+    return {} if agent == "claude" and _is_of_copilot(event) else event
+
+
+def _print_answer(
+    answer: dict[str, Any] | None, event: dict[str, Any], dialect: ModuleType | None
+) -> None:
+    if dialect is not None and answer:
+        answer = dialect.write_answer(event, answer)
+    if answer:
+        sys.stdout.write(json.dumps(answer))
+        sys.stdout.flush()
+
+
+def load_dialect(agent: str) -> ModuleType | None:
+    """Return what translates the agent's events; None for those that speak like Claude Code."""
+    if agent == "gemini":
+        from kedge.agents.dialects import gemini
+
+        return gemini
+    if agent == "copilot":
+        from kedge.agents.dialects import copilot
+
+        return copilot
+    return None
+
+
+def _is_of_copilot(event: dict[str, Any]) -> bool:
+    """True if Copilot runs a hook of Claude Code's settings, which it reads beside its own."""
+    if "COPILOT_CLI" not in os.environ:
+        return False
+    from kedge.agents.dialects import copilot
+
+    return copilot.is_its_event(event)
+
+
+def _refuses(answer: dict[str, Any] | None) -> bool:
+    return "permissionDecision" in ((answer or {}).get("hookSpecificOutput") or {})
+
+
+def _join_contexts(answer: dict[str, Any], anchor: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer with the context of another one."""
+    output, more = answer.get("hookSpecificOutput") or {}, anchor.get("hookSpecificOutput")
+    if not more:
+        return answer
+    texts = [one["additionalContext"] for one in (more, output) if "additionalContext" in one]
+    return answer | {"hookSpecificOutput": {**output, "additionalContext": "\n\n".join(texts)}}
 
 
 def answer_unread(

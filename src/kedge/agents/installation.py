@@ -38,7 +38,9 @@ def read_version(program: Path, *, timeout: float = TIMEOUT) -> str | None:
         except ProgramError:
             return None
     match = _VERSION.search(done.stdout[:1000])
-    return match.group().decode() if match and done.code == 0 and not done.timed_out else None
+    if match is None or done.code or done.timed_out:
+        return None
+    return match.group().decode().rstrip(".")  # Copilot ends a sentence with it
 
 
 def settings_directory(variable: str, name: str) -> Path | None:

@@ -23,6 +23,9 @@ class JsonObject:
     def get(self, name: str) -> Any:
         return self._fields.get(name)
 
+    def names(self) -> list[str]:
+        return [name for name in self._fields if isinstance(name, str)]
+
     def __contains__(self, name: str) -> bool:
         return name in self._fields
 

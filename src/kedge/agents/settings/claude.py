@@ -18,6 +18,7 @@ from kedge.host.project import Project
 
 NAME = "claude"
 TITLE = "Claude Code"
+TRACE = ".claude"  # a project that has it uses this agent
 HOOKS = hooks.HOOKS
 _CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 LOCAL = ".claude/settings.local.json"

@@ -18,6 +18,7 @@ from kedge.host.project import Project
 
 NAME = "codex"
 TITLE = "Codex"
+TRACE = ".codex"  # a project that has it uses this agent
 FILE = ".codex/hooks.json"
 _LONGEST_END = 3  # seconds that Codex waits at a session's end; it warns of a longer time
 HOOKS = tuple(

@@ -17,6 +17,10 @@ _GUARD = "{{ read p <{file} && kill -0 $p; }} 2>/dev/null || "
 _IS_GUARDED = re.compile(
     re.escape(_GUARD.format(file="@")).replace("@", r"('(?:[^'\n]|'\"'\"')*')") + r"(.*)\Z"
 )
+# Agents that refuse a call when a hook's command fails, and what makes it succeed all the same:
+# without kedge or its Python, they shall work on.
+_STRICT = ("copilot", "gemini")
+_ANYWAY = " || :"
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
 
 
@@ -26,7 +30,7 @@ def make_command(interpreter: Path, hook_file: Path, agent: str) -> str:
     It does not depend on PATH, on Python's environment variables or on site-packages.
     """
     python, file = (_quote(str(path)) for path in (interpreter, hook_file))
-    line = f"{python} -I -S {file} {agent}"
+    line = f"{python} -I -S {file} {agent}{_ANYWAY if agent in _STRICT else ''}"
     if not line.isprintable() or not is_kedge_hook(line):
         raise InvalidValue(
             f"{line!r} cannot be used as the command of a hook",
@@ -48,7 +52,7 @@ def guard_command(line: str, file: Path) -> str:
 
 def make_portable_command(agent: str) -> str:
     """Return the command of kedge's hook for shared settings, where `kedge` is on PATH."""
-    return f"kedge hook {agent}"
+    return f"kedge hook {agent}{_ANYWAY if agent in _STRICT else ''}"
 
 
 def is_kedge_hook(line: str) -> bool:
@@ -59,6 +63,7 @@ def is_kedge_hook(line: str) -> bool:
     guarded = _IS_GUARDED.match(line)
     if guarded is not None:
         line = guarded[2]
+    line = line.removesuffix(_ANYWAY)
     try:
         words = shlex.split(line)
     except ValueError:
