@@ -54,7 +54,7 @@ def test_without_an_agent_each_command_names_the_step_that_helps(repo: Path, ked
     assert "hook.py" in (repo / ".claude" / "settings.local.json").read_text()
     assert not (repo / ".codex").exists()
     assert "problem" not in kedge("doctor", "--no-probe").out
-    assert "start claude or codex here" in kedge("drift", "status").err
+    assert "start claude here" in kedge("drift", "status").err
     kedge("uninstall", "--yes")
     assert not (repo / ".claude").exists()
 

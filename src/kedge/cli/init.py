@@ -89,6 +89,9 @@ def command(
     home = project.home()
     settings = config.load(project).settings
     full = not minimal or installation.is_full(project)
+    used = ("claude",) if with_plugin or with_status_line or with_daemon else ()
+    if not (minimal or no_hooks):
+        also += agent_hooks.list_section_agents(project, agents, used)
     paths = installation.list_section_files(project, also)
     plan = setup_plan.plan_sections(project, paths, full=full, limits=settings.drift.agent_limits)
     if not minimal:
@@ -103,7 +106,7 @@ def command(
             project,
             shared=shared_hooks,
             only=agents,
-            used=("claude",) if with_plugin or with_status_line or with_daemon else (),
+            used=used,
             with_status_line=with_status_line,
             daemon=server,
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import kedge
-from kedge.agents.settings import claude, codex, hooks
+from kedge.agents.settings import claude, codex, copilot, gemini, hooks
 from kedge.agents.settings.hook_command import make_command, make_portable_command
 from kedge.agents.settings.hooks import Hook
 from kedge.context import status_line
@@ -18,7 +18,7 @@ from kedge.host import daemon as host_daemon
 from kedge.host.daemon import Daemon
 from kedge.host.project import Project
 
-AGENTS: tuple[ModuleType, ...] = (claude, codex)
+AGENTS: tuple[ModuleType, ...] = (claude, codex, gemini, copilot)
 EXEC = "kedge exec -- claude starts an agent that kedge serve watches"
 SUGGESTION = f"kedge init --agent {AGENTS[0].NAME}"  # where no agent was found
 HOOK_FILE = Path(kedge.__file__).parent / "hook.py"
@@ -39,13 +39,12 @@ def plan_install(
     their calls there.
     """
     plan = SetupPlan()
-    for agent in AGENTS:
-        if agent.NAME in (*only, *used) or (not only and _is_found(project, agent)):
-            path = agent.settings_file(shared=shared)
-            plan += _plan_file(project, agent, path, daemon, shared=shared)
-            plan += _plan_removal_from(
-                project, [other for other in _settings_files(agent) if other != path]
-            )
+    for agent in choose_agents(project, only, used):
+        path = agent.settings_file(shared=shared)
+        plan += _plan_file(project, agent, path, daemon, shared=shared)
+        plan += _plan_removal_from(
+            project, [other for other in _settings_files(agent) if other != path]
+        )
     if not plan.changes and not plan.same:
         names = ", ".join(agent.NAME for agent in AGENTS)
         note = f"no agent was found ({names}), so no hooks were installed and nothing is watched"
@@ -53,6 +52,27 @@ def plan_install(
     if with_status_line or status_line.is_installed(project):
         plan = _add_status_line(project, plan)
     return plan
+
+
+def choose_agents(
+    project: Project, only: Collection[str] = (), used: Collection[str] = ()
+) -> list[ModuleType]:
+    """Return the agents that `plan_install` installs hooks for."""
+    return [
+        agent
+        for agent in AGENTS
+        if agent.NAME in (*only, *used) or (not only and _is_found(project, agent))
+    ]
+
+
+def list_section_agents(
+    project: Project, only: Collection[str] = (), used: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the agents with hooks that need kedge's section in an instruction file of their own:
+    Gemini CLI does not read AGENTS.md, unless its settings say so."""
+    chosen = choose_agents(project, only, used)
+    wants = gemini in chosen and "AGENTS.md" not in gemini.list_instruction_files(project)
+    return (gemini.NAME,) if wants else ()
 
 
 def _add_status_line(project: Project, plan: SetupPlan) -> SetupPlan:
@@ -64,8 +84,7 @@ def _add_status_line(project: Project, plan: SetupPlan) -> SetupPlan:
 
 
 def _is_found(project: Project, agent: ModuleType) -> bool:
-    folder = project.root / agent.settings_file().split("/")[0]
-    return agent.find_program() is not None or folder.is_dir()
+    return agent.find_program() is not None or (project.root / agent.TRACE).exists()
 
 
 def plan_refresh(project: Project) -> SetupPlan:
@@ -124,9 +143,9 @@ def list_installed(project: Project) -> list[tuple[ModuleType, str]]:
 
 def suggest_next_step(project: Project) -> str:
     """Say how to get a session watched here, where none is."""
-    names = " or ".join(agent.NAME for agent in AGENTS)
     try:
-        if list_installed(project):
+        if installed := list_installed(project):
+            names = " or ".join(dict.fromkeys(agent.NAME for agent, _ in installed))
             return f"start {names} here; kedge doctor checks that the hooks run"
     except KedgeError as error:
         return f"{error.message}: {error.hint}"

@@ -8,7 +8,7 @@ from functools import partial
 from types import ModuleType
 
 from kedge import config
-from kedge.agents.settings import hooks
+from kedge.agents.settings import copilot, gemini, hooks
 from kedge.context import agent_hooks, doctor_checks, installation, session
 from kedge.context.doctor_checks import Diagnosis, diagnose_fine
 from kedge.context.probe import probe
@@ -17,6 +17,7 @@ from kedge.host import daemon
 from kedge.host.project import Project
 from kedge.settings import Settings
 
+_OTHER_READERS = (copilot, gemini)  # agents that read instruction files by rules of their own
 _DAMAGED = "repair the database first"
 
 
@@ -116,6 +117,10 @@ def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator
     for problem in problems:
         what, _, fix = problem.rpartition("; ")
         yield Diagnosis("hooks", "problem" if program else "note", what, fix)
+    if agent in _OTHER_READERS:
+        for problem in agent.find_instruction_problems(project):
+            what, _, fix = problem.rpartition("; ")
+            yield Diagnosis("sections", "note", what, fix)
     if program is None:
         yield diagnose_fine(
             "hooks", f"{agent.TITLE}: installed in {installed_in[0]}; it is not on this machine"

@@ -11,10 +11,11 @@ from kedge.errors import BrokenSection, FileError
 from kedge.host import files
 from kedge.host.project import Project
 
-AGENTS, CLAUDE = "AGENTS.md", "CLAUDE.md"
+AGENTS, CLAUDE, GEMINI = "AGENTS.md", "CLAUDE.md", "GEMINI.md"
 ON_REQUEST = {
     "copilot": ".github/copilot-instructions.md",
     "cursor": ".cursor/rules/kedge.mdc",
+    "gemini": GEMINI,
 }
 _CURSOR_HEAD = b"---\ndescription: How work is done here, with kedge\nalwaysApply: true\n---\n"
 _IMPORT = re.compile(rb"(?:^|\s)@(?:\./)?AGENTS\.md(?![\w./-])")
@@ -27,10 +28,12 @@ def render_body(path: str, data: bytes | None, *, full: bool, limits: bool) -> s
     """
     shared = read_text("agents.md") + (read_text("limits.md") if limits else "")
     shared += read_text("agents_full.md") if full else ""
-    if path != CLAUDE:
+    if path not in (CLAUDE, GEMINI):
         return shared
     imports = [] if _imports_agents(data) else ["@AGENTS.md"]
     imports += ["@.kedge/map.md", "@.kedge/constitution.md"] if full else []
+    if path == GEMINI:
+        return "".join(f"{line}\n" for line in imports)
     return "\n".join([*imports, *([""] if imports else []), read_text("claude.md")])
 
 
