@@ -47,7 +47,8 @@ ALWAYS = names(
     drift.watch.answers drift.watch.bindings drift.watch.calls drift.watch.entry drift.watch.events
     drift.watch.messages
     drift.watch.limit_answers drift.watch.unread
-    drift.watch.sensor drift.watch.session_log drift.watch.steps drift.watch.work_tree
+    drift.watch.sensor drift.watch.session_loader drift.watch.session_log
+    drift.watch.steps drift.watch.work_tree
     host.clock host.deadline host.digest host.plain_repo host.record host.redact
     host.secret_names host.secret_places host.secret_shapes host.secret_tokens host.secret_values
     repomap.cache repomap.neighbours

@@ -6,26 +6,21 @@ lost. Events are redacted before anything is judged or stored.
 
 from __future__ import annotations
 
-import json
-
 from kedge.drift import actions, course, inputs
-from kedge.drift.engine import Session
 from kedge.drift.watch import answers, bindings, limit_answers, messages, session_log, steps, unread
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
 from kedge.drift.watch.calls import HookCall, has_failed
-from kedge.drift.watch.work_tree import WorkTree
 from kedge.host import clock
 from kedge.host.redact import redact
 from kedge.store import sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
-    from kedge.drift.evidence.distance import CodeMap
-    from kedge.drift.watch.bindings import SessionTask
+    from kedge.drift.engine import Session
+    from kedge.drift.watch.session_loader import SessionLoader
 
     Event = dict[str, Any]
     Answer = dict[str, Any]
@@ -36,37 +31,21 @@ _REASONING = 600  # characters of what the agent says
 class Watch:
     """Answers events of a project's sessions.
 
-    `policy` is called at each message. `find_task` returns the task of a session, given its row and
-    the time since when claims are its own; None if tasks cannot be read. `code_map` opens the
-    map for a session; `agent_limits` tells whether agents record limits. With `unattended`, prompts
-    come from kedge and are not the user's word. `asks` tells whether a call can be put to the user;
-    by default that depends on the agent.
+    `agent_limits` tells whether agents record limits. `asks` tells whether a call can be put to the
+    user; by default that depends on the agent.
     """
 
     def __init__(
         self,
-        db: sqlite3.Connection,
-        root: str,
-        agent: str,
+        loader: SessionLoader,
         *,
-        policy: Callable[[], str],
-        find_task: Callable[[dict[str, Any], str], SessionTask | None],
-        code_map: Callable[[str], CodeMap | None] = lambda _: None,
         agent_limits: Callable[[], bool] = lambda: True,
-        unattended: bool = False,
         asks: bool | None = None,
     ) -> None:
-        self.db = db
-        self.root = root
-        self.agent = agent
-        self.policy = policy
-        self.find_task = find_task
-        self.checks: Sequence[str] = ()  # of the session's task
-        self.code_map = code_map
+        self.loader = loader
+        self.db = loader.db
         self.agent_limits = agent_limits
-        self.unattended = unattended
-        self.asks = answers.can_ask(agent) if asks is None else asks
-        self.faults: list[str] = []
+        self.asks = answers.can_ask(loader.agent) if asks is None else asks
         self.compares = self.commits = False  # the judged call may change any file; may commit
 
     def answer(self, event: Event) -> Answer | None:
@@ -79,35 +58,30 @@ class Watch:
 
     def start_session(self, name: str, event: Event) -> None:
         """Handle a session that starts, resumes, or was compacted."""
-        policy = self.policy()
+        policy = self.loader.policy()
         with sessions.transaction(self.db):
-            row = self._load_row(name, event, policy)
+            row = self.loader.load_row(name, event, policy)
             if event.get("source") != "compact":
                 changes = {"status": "active", "ended_at": None, "policy": policy}
-                sessions.change(self.db, name, process=self._find_process(), **changes)
+                sessions.change(self.db, name, process=self.loader.find_process(), **changes)
             if policy != OFF:
-                self._update_binding(row, event)
+                self.loader.update_binding(row, event)
 
     def take_prompt(self, name: str, event: Event) -> Answer | None:
         """Revise the charter with a message of the user, and deliver corrections that wait."""
-        policy = self.policy()
-        message = messages.describe(event, None, unattended=self.unattended)
+        policy = self.loader.policy()
+        message = messages.describe(event, None, unattended=self.loader.unattended)
         with sessions.transaction(self.db):
-            row = self._load_row(name, event, policy)
-            texts = self._take_messages(row, [message], policy)
+            row = self.loader.load_row(name, event, policy)
+            texts = self.loader.take_messages(row, [message], policy)
         return answers.give_context(messages.EVENT, texts)
-
-    def read_messages(self, name: str) -> None:
-        """Read the messages that were noted and not read yet."""
-        with sessions.transaction(self.db):
-            self._find_row(name)
 
     def judge_call(self, name: str, event: Event) -> Answer | None:
         """Score a call before it runs and, by policy, ask about it or deny it."""
         call = HookCall(event)
         actions.prepare(call.tool)
         with sessions.transaction(self.db):
-            row = self._load_row(name, event)
+            row = self.loader.load_row(name, event)
             known = sessions.step(self.db, name, call.id)
             if row["policy"] == OFF:
                 return None
@@ -130,16 +104,16 @@ class Watch:
         kind = str(event.get("hook_event_name"))
         stamp = self._stamp_again(name, call)
         with sessions.transaction(self.db):
-            row = self._load_row(name, event)
+            row = self.loader.load_row(name, event)
             if row["policy"] == OFF:
                 return None
             step = sessions.step(self.db, name, call.id)
             if step is None:
                 self._judge(name, row, call, event, late=True)
-                row = self._load_row(name, event)
+                row = self.loader.load_row(name, event)
                 step = sessions.steps(self.db, name, last=1)[0]
             claimed = step["at"] if bindings.may_change_task(call.tool, call.input) else None
-            session = self._load_session(row, event, rebind=claimed)
+            session = self.loader.load_session(row, event, rebind=claimed)
             ok = call.ok and not has_failed(event, call.id)
             session.result(call.id, ok)
             notice = limit_answers.take_agreement(self.db, name, session, step)
@@ -158,22 +132,22 @@ class Watch:
         from kedge.drift import summary
 
         with sessions.transaction(self.db):
-            row = self._find_row(name)
+            row = self.loader.find_row(name)
             if row is None or row["policy"] == OFF:
                 return None
-            self._update_binding(row, event)
+            self.loader.update_binding(row, event)
             result = summary.summarize(self.db, row)
             sessions.change(self.db, name, needs_review=result["needs_review"])
         if row["policy"] not in (ADVISE, ENFORCE) or event.get("stop_hook_active"):
             return None
-        if self.checks:
+        if self.loader.checks:
             charters = sessions.charters(self.db, name)
             since = charters[-1]["at"] if charters else ""
             steps = sessions.steps(self.db, name)
-            reminder = summary.write_reminder(row, self.checks, steps, since)
+            reminder = summary.write_reminder(row, self.loader.checks, steps, since)
             if reminder:
                 return answers.block_stop(reminder)
-        if result["needs_review"] and not row["needs_review"] and self.agent == "claude":
+        if result["needs_review"] and not row["needs_review"] and self.loader.agent == "claude":
             return answers.notify_user(summary.write_notice(name, result))
         return None
 
@@ -188,7 +162,7 @@ class Watch:
         from kedge.drift import summary
 
         with sessions.transaction(self.db):
-            row = self._find_row(name)
+            row = self.loader.find_row(name)
             if row is not None:
                 result = summary.summarize(self.db, row)
                 sessions.change(
@@ -200,113 +174,11 @@ class Watch:
                     needs_review=result["needs_review"],
                 )
 
-    def _load_row(self, name: str, event: Event, policy: str | None = None) -> dict[str, Any]:
-        """Return the session's row; the first event of a session creates it."""
-        row = self._find_row(name)
-        if row is not None:
-            return row
-        now = clock.now()
-        return sessions.add(
-            self.db,
-            name,
-            agent=self.agent,
-            project=self.root,
-            policy=policy or self.policy(),
-            transcript=redact(str(event.get("transcript_path") or "")[:1000]),
-            process=self._find_process(),
-            started_at=now,
-            checked_at=now,
-        )
-
-    def _find_row(self, name: str) -> dict[str, Any] | None:
-        """Return the session's row after its messages are read, or None."""
-        row = sessions.get(self.db, name)
-        if row is None or not row["unread"]:
-            return row
-        self._take_messages(row, row["unread"], self.policy())
-        return sessions.get(self.db, name)
-
-    def _take_messages(
-        self, row: dict[str, Any], new: Sequence[dict[str, Any]], policy: str
-    ) -> list[str]:
-        """Revise the charter with messages of the user; return the corrections that wait."""
-        name, turn = row["id"], row["turn"]
-        if policy == OFF:
-            sessions.change(self.db, name, policy=policy, unread=[])
-            return []
-        session = self._load_session(row, {"cwd": new[-1]["cwd"]}, rebind="")
-        texts = []
-        if policy in (ADVISE, ENFORCE):
-            texts = session_log.deliver(self.db, name, session, None)
-        is_new_turn = row["turn"] != turn  # the session belongs to another task
-        for message in new:
-            revision = session.charter.revision
-            said = "" if message["unattended"] else message["text"]
-            if not message["unattended"]:
-                session.prompt(said)
-            if session.charter.revision != revision or not sessions.charters(self.db, name):
-                session_log.save_charter(self.db, name, session, said, message["at"])
-            is_new_turn |= session.charter.revision != revision
-        more = {"turn": turn + (is_new_turn and not row["unread"])}  # unread ones were counted
-        more |= {"policy": policy, "status": "active", "ended_at": None, "unread": []}
-        session_log.save_session(self.db, name, session, **more)
-        return texts
-
-    def _find_process(self) -> str:
-        from kedge.host.agent_process import find_process
-
-        return find_process(self.agent)
-
-    def _update_binding(self, row: dict[str, Any], event: Event) -> None:
-        """Bind the session to the task that it works on, and store it if that changed."""
-        before = row["task"], row["bound"]
-        session = self._load_session(row, event, rebind="")
-        if (row["task"], row["bound"]) != before:
-            session_log.save_session(self.db, row["id"], session)
-
-    def _load_session(
-        self, row: dict[str, Any], event: Event, *, rebind: str | None = None
-    ) -> Session:
-        """Return the engine as the last event left it, bound to its task.
-
-        The binding of a session is looked up at its first event, and with `rebind`, which is the
-        time since when claims of a task are the session's own, or "".
-        """
-        cwd = str(event.get("cwd") or row["project"])
-        tree = WorkTree(row["project"])
-
-        def create() -> Session:
-            return Session(row["project"], cwd=cwd, code_map=self.code_map(row["id"]), tree=tree)
-
-        session, restarted = create(), not row["engine"]
-        if row["engine"]:
-            try:
-                session.parse(json.loads(row["engine"]))
-            except ValueError as error:
-                self.faults.append(f"session {row['id']} starts again from its goal: {error}")
-                session, restarted = create(), True
-        if restarted and row["goal"]:
-            session.prompt(row["goal"])
-        if restarted or rebind is not None:
-            self._bind(row, session, rebind or "")
-        return session
-
-    def _bind(self, row: dict[str, Any], session: Session, since: str) -> None:
-        """Bind the session to the task that it works on, or end its binding."""
-        found = self.find_task(row, since)
-        if found is None:
-            return
-        self.checks = found.checks
-        changes = bindings.apply_task(session, row, found)
-        if changes:
-            row.update(changes)
-            sessions.change(self.db, row["id"], **changes)
-
     def _judge(
         self, name: str, row: dict[str, Any], call: HookCall, event: Event, *, late: bool = False
     ) -> None:
         """Score a call and store it as a step, with the decision and its reason."""
-        session = self._load_session(row, event)
+        session = self.loader.load_session(row, event)
         if late:  # what was there before the call is not known any more
             session.exists = session.tree = session.read = None
         action = inputs.read_call(session, call.tool, call.input, call.id)
@@ -348,9 +220,9 @@ class Watch:
         """Note the state of the working tree before a call whose effects are not known."""
         from kedge.drift.watch.tree_changes import take_stamp
 
-        stamp = take_stamp(self.root, self.faults, commits=self.commits)
+        stamp = take_stamp(self.loader.root, self.loader.faults, commits=self.commits)
         with sessions.transaction(self.db):
-            session = self._load_session(self._load_row(name, event), event)
+            session = self.loader.load_session(self.loader.load_row(name, event), event)
             session.add_stamp(call.id, stamp)
             session_log.save_session(self.db, name, session)
 
@@ -361,7 +233,7 @@ class Watch:
             return None
         from kedge.drift.watch.tree_changes import take_second_stamp
 
-        return take_second_stamp(row["engine"], call.id, self.root, self.faults)
+        return take_second_stamp(row["engine"], call.id, self.loader.root, self.loader.faults)
 
     def _judge_changes(
         self,

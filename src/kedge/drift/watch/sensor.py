@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing, suppress
 
 from kedge.drift.watch.events import Watch
+from kedge.drift.watch.session_loader import SessionLoader
 from kedge.host.record import NamedTuple
 from kedge.store import sessions, sqlite
 
@@ -51,7 +52,8 @@ def read_messages(db: sqlite3.Connection, name: str) -> list[str]:
     if row is None or not row["unread"]:
         return []
     sensor = _Sensor(db, row["project"], row["agent"], row["unread"][-1]["task"])
-    sensor.watch.read_messages(name)
+    with sessions.transaction(db):
+        sensor.loader.find_row(name)
     return sensor.faults
 
 
@@ -75,21 +77,20 @@ class _Sensor:
         self._context = context = _Context(root, task)
         self._near = near = Neighbours(db, root)
         context.db = db
-        self.watch = Watch(
+        self.loader = SessionLoader(
             db,
             root,
             agent,
             policy=context.policy if policy is None else lambda: policy,
             find_task=context.find_task,
             code_map=lambda session: StoredMap(db, near, session),
-            agent_limits=context.agent_limits,
             unattended=unattended,
-            asks=asks,
         )
+        self.watch = Watch(self.loader, agent_limits=context.agent_limits, asks=asks)
 
     @property
     def faults(self) -> list[str]:
-        return [*self._context.faults, *self.watch.faults, *self._near.warnings]
+        return [*self._context.faults, *self.loader.faults, *self._near.warnings]
 
 
 class SessionBrief(NamedTuple):
