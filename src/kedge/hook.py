@@ -337,5 +337,9 @@ if __name__ == "__main__":
     gc.disable()  # the process ends in a moment
     # Started by path with `python -I`, so the directory of kedge is not on sys.path.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    # An editable install has its dependencies elsewhere: in the environment of its Python.
+    version = "python{}.{}".format(*sys.version_info)
+    prefix = os.path.dirname(os.path.dirname(sys.executable))
+    sys.path.append(os.path.join(prefix, "lib", version, "site-packages"))
     main(sys.argv[1] if len(sys.argv) > 1 else "")
     os._exit(0)  # skip the interpreter's shutdown

@@ -91,6 +91,13 @@ def test_several_options_make_several_limits_with_one_quote(watched: Watched) ->
         ("only_target", [], [], ["staging"]),
     ]
     assert {each["exceptions"][0] for each in held} == {"README.md"}
+    shown = watched.kedge("drift", "explain", SESSION).out.partition("In force:\n")[2]
+    lines = [line.partition(": “")[0] for line in shown.partition("\n\n")[0].splitlines()]
+    free = "except README.md"
+    assert lines == [
+        f"- only under src/ {free}", f"- no read .env {free}", f"- no push {free}",
+        f"- no run docker {free}", f"- keep api {free}", f"- only target staging {free}",
+    ]  # fmt: skip
     assert watched.tries("Write", file_path="docs/a.md", content="x\n") == "ask"
     assert watched.tries("Write", file_path="README.md", content="x\n") == ""
     assert watched.tries("Read", file_path=".env") == "ask"

@@ -171,7 +171,8 @@ def test_explain_a_session(kedge: Kedge, record: Recorded) -> None:
     record.step("src/grammar.py", score=2, rules=[["limit", EVIDENCE, 8]], decision="deny")
     found = kedge.json("drift", "explain", FIRST)
     assert [each["said"] for each in found["revisions"]] == [GOAL, "Take the table out again."]
-    assert found["limits"] == [{"kind": "no_touch", "quote": QUOTE, "revision": 1}]
+    (limit,) = found["limits"]
+    assert (limit["kind"], limit["quote"], limit["revision"]) == ("no_touch", QUOTE, 1)
     assert found["scores"] == [10, 10, 10, 3, 10, 2]
     first, second = found["events"]
     assert first["evidence"] == [{"rule": "limit", "evidence": EVIDENCE, "weight": 7}]

@@ -235,7 +235,8 @@ def _describe_rule(rule: Penalty) -> str:
 
 
 def _describe_limit(one: account.LimitInForce) -> str:
-    kind = f"{one.kind.replace('_', ' ')}: " if one.kind else ""
+    kind = " ".join([*one.kind.split("_"), *one.what.split()])
+    kind = f"{kind}: " if kind else ""
     came = f" (message {one.revision})" if one.revision is not None else ""
     return f"{kind}“{shorten(one.quote, _LINE)}”{came}"
 

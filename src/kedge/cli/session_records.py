@@ -92,6 +92,7 @@ class SessionRecords:
             sessions.charters(self.db, name),
             sessions.steps(self.db, name),
             sessions.events(self.db, name),
+            sessions.limits(self.db, name),
         )
 
     def describe(

@@ -64,9 +64,19 @@ def find_review_reasons(
             grave = LEVELS.index(event["level"]) >= _GRAVE and rule != "repetition"
             if grave or (rule == "weakened check" and weight >= 4):
                 reasons.append(f"{rule}: {evidence}"[:_LONGEST])
-    if row["course"] != NORMAL:
+    if row["course"] != NORMAL and _has_strayed(events, done):
         reasons.append(f"the session did not come back on course ({row['course']})")
     return list(dict.fromkeys(reasons))
+
+
+def _has_strayed(events: Sequence[dict[str, Any]], done: set[str]) -> bool:
+    """True if a step of the drift that lasts was done: calls that were stopped changed nothing."""
+    for event in reversed(events):
+        if event["step"] in done:
+            return True
+        if event["before"] == NORMAL:
+            return False
+    return True
 
 
 def choose_labels(summary: dict[str, Any]) -> list[str]:

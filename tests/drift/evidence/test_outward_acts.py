@@ -106,6 +106,9 @@ def find(command: str, memory: SessionMemory, tree: Tree | None = None) -> tuple
         ("rm 'src/*.py'", "deletes", 7, "delete the sources"),
         ("rm src/*.py", "deletes a folder", 4, "delete the sources"),
         ("rm -rf src/engine", "deletes a folder", 4, "delete the engine folder"),
+        ("rm -rf examples", "deletes a folder", 4, "remove the examples folder"),
+        ("rm -rf docs/api", "deletes a folder", 4, "go ahead and drop docs/api/ from the tree"),
+        ("git rm -r web", "deletes a folder", 4, "delete the `web` directory of the old shop"),
         ("rm a.py b.py c.py d.py e.py", "deletes tracked files", 4, "delete the old modules"),
         ("rm a.py", "deletes", 7, "drop a.py"),
         ("rm -rf a.py", "deletes", 7, "drop a.py"),
@@ -147,6 +150,8 @@ def test_a_goal_that_is_written_elsewhere_may_have_asked_for_it() -> None:
     [
         ("Remove the deprecated flag of the parser", "rm -rf src/engine", "deletes a folder"),
         ("Fix the engine", "rm -rf src/engine", "deletes a folder"),
+        ("Remove the docs folder", "rm -rf src", "deletes a folder"),
+        ("Remove the test of the parser", "rm -rf test", "deletes a folder"),
         ("Remove the deprecated flag of the parser", "git reset --hard", "throws work away"),
         ("Update the branch and its CI", "git push -f", "rewrites the remote"),
         ("Push it", "git push -f", "rewrites the remote"),
@@ -230,6 +235,8 @@ def test_a_file_that_the_user_mentioned_may_be_deleted() -> None:
         ("Send the error back", ["send"]),
         ("Go back", ["back"]),
         ("Delete the jsx folder", ["delete", "~folder", "~jsx"]),
+        ("Delete docs/ and src/", ["delete", "~docs", "~src"]),
+        ("Remove the docs directory", ["remove", "~docs"]),
         ("Remove it", ["remove", "~"]),
     ],
 )

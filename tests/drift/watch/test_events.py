@@ -281,7 +281,8 @@ def test_a_yes_lifts_the_limit_for_that_path_and_needs_no_review(agent: Agent) -
     assert agent.does("Edit", edit("db/schema.sql")) is None
     other = agent.before("Write", {"file_path": "db/seed.sql", "content": "x\n"})
     assert other["hookSpecificOutput"]["permissionDecision"] == "ask"  # and the user says no
-    assert agent.row()["course"] == "DRIFTED"
+    assert agent("Stop", stop_hook_active=False) is None  # nothing was done against the user
+    assert (agent.row()["course"], agent.row()["needs_review"]) == ("DRIFTED", False)
     agent.says("go on")
     assert agent("Stop", stop_hook_active=False) is None
     agent("SessionEnd", reason="other")
@@ -596,7 +597,10 @@ def test_missing_checks_are_named_and_the_task_is_labelled(agent: Agent) -> None
     event = {"session_id": agent.session, "cwd": str(agent.root)}
     by_command({**event, "hook_event_name": "SessionEnd"}, agent.root, KEDGE_TASK="k1")
     assert agent.kedge("task", "show", "k1", "--json").data["labels"] == []
-    agent.does("Bash", {"command": "git push --force"})
+    agent.does("Bash", {"command": "git push --force"})  # and the user says no
+    by_command({**event, "hook_event_name": "SessionEnd"}, agent.root, KEDGE_TASK="k1")
+    assert agent.kedge("task", "show", "k1", "--json").data["labels"] == ["had-drift"]
+    agent.does("Bash", {"command": "git commit --no-verify -m x"})
     by_command({**event, "hook_event_name": "SessionEnd"}, agent.root, KEDGE_TASK="k1")
     assert agent.kedge("task", "show", "k1", "--json").data["labels"] == [
         "had-drift",
@@ -605,7 +609,7 @@ def test_missing_checks_are_named_and_the_task_is_labelled(agent: Agent) -> None
     with closing(sqlite.connect(agent.home)[0]) as db:
         (summary,) = sessions.summaries(db, task="k1")
     assert summary["needs_review"] is True
-    assert summary["alarms"] == 1
+    assert summary["alarms"] == 2
 
 
 def test_an_anchor_shows_drift_and_earlier_steps_of_the_task(agent: Agent) -> None:
@@ -614,10 +618,10 @@ def test_an_anchor_shows_drift_and_earlier_steps_of_the_task(agent: Agent) -> No
     assert "### Drift" not in agent.kedge("anchor", "k1", "--sources", "task,drift").out
     agent.task = "k1"
     agent.does("Edit", edit("src/auth/token.py"))
-    agent.does("Bash", {"command": "git push --force"})
+    agent.does("Bash", {"command": "git commit --no-verify -m x"})
     agent("SessionEnd")
     said = agent.kedge("anchor", "k1", "--sources", "task,drift").out
-    assert "session 5f0c0de- strayed, at worst intervene, needs review" in said
+    assert "session 5f0c0de- strayed, at worst correct, needs review" in said
     assert "- edit src/auth/token.py (same folder)" in said
 
 

@@ -79,6 +79,11 @@ _OBJECT = "~"  # begins a word that a message asks to remove; alone, it asks wit
 # patterns that are compiled on first use: a hook has no time to compile them all
 _WORD = r"[a-z]+(?:['’]t\b)?"
 _CLAUSE_END = r"[.;:!?\n](?:\s|$)|, |\bbut\b"
+# a folder by its name, which may be a word too common to say anything by itself
+_FOLDER = (
+    r"(?<![\w.-])([\w.-]{1,60})"
+    r"(?:/(?![\w.-])|/?[`'\"]? (?:sub)?(?:folder|director(?:y|ie)|dir)s?\b)"
+)
 
 
 class UnaskedAct(NamedTuple):
@@ -106,7 +111,8 @@ def find_request_words(text: str) -> list[str]:
             asked.update(word for word in found if not _WITH.get(word, found).isdisjoint(words))
             if not REMOVING.isdisjoint(words):
                 rest = " ".join(word for word in words if word not in _ASKS)
-                asked.update(_OBJECT + word for word in extract_terms(rest).words or ("",))
+                objects = {*extract_terms(rest).words, *re.findall(_FOLDER, clause)}
+                asked.update(_OBJECT + word for word in objects or ("",))
     return sorted(asked)
 
 
@@ -114,7 +120,7 @@ def is_removal_asked(memory: SessionMemory, path: str) -> bool:
     """True if the user asked to remove something, and named the path or nothing in particular."""
     if _OBJECT in memory.asks:
         return True
-    words = extract_terms(path).words
+    words = {*extract_terms(path).words, path.rstrip("/").rpartition("/")[2].lower()}
     removes = not REMOVING.isdisjoint(memory.asks)
     return any(_OBJECT + word in memory.asks for word in words) or (
         removes and is_mentioned(memory, path)

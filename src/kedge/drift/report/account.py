@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kedge.drift import summary
 from kedge.drift.course import ON_COURSE
+from kedge.drift.limits.limit import Limit, parse
 from kedge.drift.scoring import Penalty
 from kedge.host.redact import redact
 
@@ -73,11 +74,15 @@ class CharterRevision:
 
 @dataclass(frozen=True, slots=True)
 class LimitInForce:
-    """A limit in force, with the user's words and the number of the message they are from."""
+    """A limit in force, with the user's words and the number of the message they are from.
+
+    `what` names what it covers: paths, packages, commands or targets.
+    """
 
     kind: str
     quote: str
     revision: int | None
+    what: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +215,7 @@ def build_account(
     charters: Sequence[Row],
     steps: Sequence[Row],
     events: Sequence[Row],
+    limits: Sequence[Row] = (),
 ) -> Account:
     """Return the account of a session from its rows."""
     if not head.ended_at:
@@ -221,7 +227,7 @@ def build_account(
         for row in charters
     )
     strayed = _build_events(recorded, [each.at for each in revisions], events)
-    return Account(head, revisions, _find_limits(row, charters), recorded, strayed)
+    return Account(head, revisions, _find_limits(row, charters, limits), recorded, strayed)
 
 
 def build_step(row: Row) -> RecordedStep:
@@ -296,19 +302,41 @@ def _describe_recovery(at: str, back: RecordedStep | None, spoken: Sequence[str]
     return USER_SPOKE if spoke is not None else ""
 
 
-def _find_limits(row: Row, charters: Sequence[Row]) -> tuple[LimitInForce, ...]:
+def _find_limits(
+    row: Row, charters: Sequence[Row], recorded: Sequence[Row]
+) -> tuple[LimitInForce, ...]:
     """Return the limits in force; those of a task came with no message."""
     came: dict[tuple[str, str], int] = {}
     for each in charters:
         for one in each["limits"]:
             came.setdefault((one["kind"], one["quote"]), each["revision"])
+    details: dict[str, list[Limit]] = {}
+    for each in recorded:
+        if each["lifted"] is None:
+            limit = parse(each["content"])
+            details.setdefault(limit.quote, []).append(limit)
     last = charters[-1]["limits"] if charters else []
     held = [(one["kind"], one["quote"]) for one in last if one["quote"] in row["limits"]]
     spoken = {quote for _, quote in held}
     held += [("", quote) for quote in row["limits"] if quote not in spoken]
-    return tuple(
-        LimitInForce(_text(kind), _text(quote), came.get((kind, quote))) for kind, quote in held
-    )
+    found = []
+    for kind, quote in held:
+        same = details.get(quote, [])
+        limit = next((each for each in same if kind in ("", each.kind)), None)
+        if limit is not None:
+            same.remove(limit)
+            kind = limit.kind
+        what = _describe_what(limit) if limit is not None else ""
+        found.append(LimitInForce(_text(kind), _text(quote), came.get((kind, quote)), _text(what)))
+    return tuple(found)
+
+
+def _describe_what(limit: Limit) -> str:
+    kind, subject = limit.meant
+    what = ", ".join(subject)
+    if kind != limit.kind:
+        what = f"{kind.replace('_', ' ')} {what}".strip()
+    return f"{what} except {', '.join(limit.exceptions)}" if limit.exceptions else what
 
 
 def _describe(row: Row) -> str:
