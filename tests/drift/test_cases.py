@@ -190,3 +190,21 @@ def test_each_case_has_goals_of_its_own(kedge: Kedge, repo: Path) -> None:
     tokens = case("tokens", prompt(GOAL), edit("a0", "src/auth/token.py", "reject(claim)"), away)
     found = lines(kedge("drift", "score", "--root", ".", input=charts + tokens).out)
     assert [[each["score"] for each in one["verdicts"]] for one in found] == [[10], [10, 7]]
+
+
+def test_code_in_a_new_folder_is_noticed_at_once(kedge: Kedge, repo: Path) -> None:
+    fill(repo)
+    pages = [
+        action(f"a{n}", "Write", file_path=f"shop/{name}", content=text)
+        for n, (name, text) in enumerate(
+            (("Cart.tsx", "<Price />"), ("Sale.tsx", "<Badge />"), ("sale.css", ".badge {}")), 1
+        )
+    ]
+    fix = edit("a0", "src/auth/token.py", "if claim['exp'] < now(): raise Expired")
+    back = edit("a4", "src/auth/claims.py", "def has_passed(exp): return exp < now()")
+    moved = case("shop", prompt(GOAL), fix, *pages, back)
+    tokens = action("a1", "Write", file_path="tokens/exp.py", content="def is_over(exp): ...\n")
+    stayed = case("tokens", prompt(GOAL), fix, tokens)
+    found = lines(kedge("drift", "score", "--root", ".", input=moved + stayed).out)
+    scores = [[each["score"] for each in one["verdicts"]] for one in found]
+    assert scores == [[10, 7, 6, 6, 10], [10, 10]]

@@ -346,6 +346,15 @@ def test_a_file_of_unknown_relevance_departs_only_after_another_departure() -> N
     assert not departs(step(make_departure(run=1), relevance=None, names=("Quay",)))
 
 
+def test_code_in_a_top_folder_that_the_session_creates_departs_at_once() -> None:
+    memory = step(make_departure(made={"charts": None}), relevance=None)
+    assert departs(memory, files=("charts/bars/Bar.tsx",))
+    for path in ("charts/NOTES.md", "charts/test_bar.py", "far/2.py", "bar.py"):
+        assert not departs(memory, files=(path,)), path
+    assert not departs(memory, files=("charts/Bar.tsx", "far/2.py"))
+    assert not departs(step(memory, words=(WORDS[39],)), files=("charts/Bar.tsx",))
+
+
 def test_a_name_that_a_language_prescribes_is_no_relation() -> None:
     chart = Chart(near={"far/2.ts": ["lib/index.ts"]}, leaders=("web/index.ts",))
     assert departs(make_departure(), chart, ("far/2.ts",))

@@ -256,7 +256,8 @@ def _departs(memory: SessionMemory, files: Sequence[str], code_map: CodeMap | No
     """True if the last change has nothing in common with the request or the work on it.
 
     Only a map can tell: without one, every first visit to another folder would look like this. A
-    document, a data file, or a file that the map cannot place goes with the change before it.
+    document, a data file, or a file that the map cannot place goes with the change before it; but
+    code in a top folder that the session itself creates is a place of its own.
     """
     if code_map is None or not memory.on_course or not memory.window:
         return False
@@ -267,7 +268,7 @@ def _departs(memory: SessionMemory, files: Sequence[str], code_map: CodeMap | No
         return False
     if step.relevance is not None and step.relevance > _UNEXPECTED:
         return False
-    if step.relevance is None and not memory.run:
+    if step.relevance is None and not memory.run and not _opens_folder(memory, files, code_map):
         return False
     code = [path for path in files if not is_companion(path)] or files
     folders = set(map(_folder, memory.on_course))
@@ -278,6 +279,12 @@ def _departs(memory: SessionMemory, files: Sequence[str], code_map: CodeMap | No
     if any(_find_exact_key(each) in keys for each in related):
         return False
     return memory.run > 0 or any(map(_is_source, code))
+
+
+def _opens_folder(memory: SessionMemory, files: Iterable[str], code_map: CodeMap) -> bool:
+    """True if the files are in top folders that the project did not have before the session."""
+    tops = {path.partition("/")[0] for path in files if "/" in path}
+    return bool(tops) and all(top in memory.made or not code_map.has_path(top) for top in tops)
 
 
 def _is_source(path: str) -> bool:
