@@ -307,6 +307,19 @@ def test_a_session_gets_its_anchor_where_kedge_cannot_write(repo: Path, kedge: K
 # Errors
 
 
+def test_the_packages_of_kedge_are_found_wherever_it_is_installed(repo: Path, kedge: Kedge) -> None:
+    workflow = repo / ".github" / "workflows" / "ci.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text("jobs: {check: {steps: [{run: make check}]}}\n")
+    kedge("init")
+    workflow.write_text("jobs: {check: {steps: [{run: make lint}]}}\n")
+    (repo / "port.py").write_text("def berth(): ...\n")
+    ran = run(make_event(repo, "SessionStart", source="startup"), repo)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert find_errors(repo) == []
+    assert "port.py" in (repo / ".kedge" / "map.md").read_text()
+
+
 def test_input_that_is_no_event_is_recorded_as_an_error(watched: Path) -> None:
     ran = run(b"no JSON", watched)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")

@@ -39,7 +39,8 @@ ALWAYS = names(
     """errors hook
     drift.actions drift.charter drift.course drift.draft drift.engine drift.inputs
     drift.prompt drift.scoring
-    drift.evidence.distance drift.evidence.memory drift.evidence.outward_acts
+    drift.evidence.distance drift.evidence.memory drift.evidence.memory_data
+    drift.evidence.outward_acts
     drift.evidence.own_work drift.evidence.repeats drift.evidence.requests
     drift.evidence.topic drift.evidence.watch_changes
     drift.limits.limit drift.shell.effects drift.shell.paths

@@ -14,7 +14,7 @@ from kedge.drift.actions import normalise
 from kedge.drift.charter import Charter, charter_for_task, open_charter
 from kedge.drift.course import choose_level
 from kedge.drift.engine import Session
-from kedge.drift.evidence import memory, repeats
+from kedge.drift.evidence import memory, memory_data, repeats
 from kedge.drift.evidence.distance import find_key, measure
 from kedge.drift.evidence.topic import extract_terms
 from kedge.drift.scoring import Verdict, judge
@@ -597,11 +597,11 @@ def test_only_scores_below_eight_are_corrected(taken: list[tuple[str, Any]]) -> 
 
 def test_judging_modifies_none_of_its_arguments() -> None:
     state = memory.record_message(memory.SessionMemory(), PLAN, "goal")
-    kept = json.dumps(memory.data(state))
+    kept = json.dumps(memory_data.data(state))
     action = normalise("Bash", {"command": "make > out.txt"}, root="/p", cwd="/p", id="a")
     first = judge(open_charter(PLAN), state, action)
     assert judge(open_charter(PLAN), state, action) == first
-    assert json.dumps(memory.data(state)) == kept
+    assert json.dumps(memory_data.data(state)) == kept
 
 
 def test_a_message_with_a_topic_moves_the_window_to_the_known_work() -> None:
@@ -625,13 +625,13 @@ def test_the_state_stays_small() -> None:
         edit(made, f"src/part{turn}.py", " ".join(f"name{turn}of{n}" for n in range(300)))
         made.action(f"r{turn}", "Read", {"file_path": f"docs/page{turn}.md"})
         bash(made, f"make step{turn}", ok=False)
-    assert len(json.dumps(memory.data(made.memory))) < 48_000
+    assert len(json.dumps(memory_data.data(made.memory))) < 48_000
 
 
 @pytest.mark.parametrize("stored", [{"window": 3}, {"words": 5}, {"repeats": {"a": "b"}}])
 def test_other_states_are_refused(stored: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="state"):
-        memory.parse(stored)
+        memory_data.parse(stored)
 
 
 def test_machine_text_is_not_the_users_word() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kedge.drift import charter, course, inputs, scoring
-from kedge.drift.evidence import memory, outward_acts, repeats
+from kedge.drift.evidence import memory, memory_data, outward_acts, repeats
 from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
@@ -171,7 +171,7 @@ class Session:
         """Return the session as JSON values."""
         values: dict[str, Any] = {
             "charter": self.charter.data(),
-            "state": memory.data(self.memory),
+            "state": memory_data.data(self.memory),
             "course": course.data(self.course),
             "told": [[each.action, [list(rule) for rule in each.rules]] for each in self.evidence],
         }
@@ -197,7 +197,7 @@ class Session:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not a session") from error
         self.charter = charter.parse(parts[0])
-        self.memory = memory.parse(parts[1])
+        self.memory = memory_data.parse(parts[1])
         self.course = course.parse(parts[2])
         self.evidence = evidence
         self.stamps = stamps

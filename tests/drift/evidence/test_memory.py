@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kedge.drift.actions import normalise
-from kedge.drift.evidence import memory
+from kedge.drift.evidence import memory, memory_data
 from kedge.drift.evidence.memory import SessionMemory
 from kedge.drift.evidence.topic import extract_terms
 
@@ -135,9 +135,9 @@ def test_a_change_remembers_files_and_ends_green() -> None:
 def test_a_memory_survives_json() -> None:
     state = write(remember((GOAL, "goal")), "quay/a.py", "harbour crane", ("crane",))
     state = act(state, "Read", file_path="b.txt")._replace(repeats={"c1": 2}, pending={"a": "c1 "})
-    assert memory.parse(json.loads(json.dumps(memory.data(state)))) == state
+    assert memory_data.parse(json.loads(json.dumps(memory_data.data(state)))) == state
     assert state.placed
-    assert memory.parse(memory.data(SessionMemory())) == SessionMemory()
+    assert memory_data.parse(memory_data.data(SessionMemory())) == SessionMemory()
 
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=5), max_size=30)

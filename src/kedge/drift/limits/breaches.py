@@ -92,8 +92,7 @@ def _no_touch(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) 
         weight = _coverage(each.subject, path, tests)
         if not weight and act != "changes":
             weight = 1.0 if any(_above(path, subject) for subject in each.subject) else 0.0
-        free = not weight or _coverage(each.exceptions, path, tests)
-        if not free and (best is None or weight > best[2]):
+        if weight and (best is None or weight > best[2]):
             best = (path, f"{act} {path}", weight)
     return best
 
@@ -112,7 +111,7 @@ def _no_new_dependencies(each: Limit, action: ActionView, _: IsTest, __: Exists 
     for install in action.installs:
         new = [name for name in _packages(install) if name.lower() not in allowed]
         if new:
-            return " ".join(new), f"{install.manager} adds {', '.join(new)}", 1.0
+            return " ".join(new), f"adds {', '.join(new)} with {install.manager}", 1.0
     for change in action.changes:
         new = [
             name for name in manifests.find_added_packages(change) if name.lower() not in allowed
@@ -156,7 +155,7 @@ def _no_delete(each: Limit, action: ActionView, tests: IsTest, _: Exists | None)
                 weight = 0.6  # "the old ones": the words do not say which files
         else:
             weight = WEAK if _BUILD_OUTPUT & set(path.split("/")) else 1.0
-        if weight and not _coverage(each.exceptions, path, tests):
+        if weight:
             return path, f"deletes {path}", weight
     return None if each.subject else _cleans(action)
 
@@ -193,20 +192,20 @@ def _no_network(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) ->
         return far[0], f"reaches {far[0]}", 1.0
     for install in action.installs:
         if _packages(install):
-            return install.manager, f"{install.manager} downloads packages", 0.8
+            return install.manager, f"downloads packages with {install.manager}", 0.8
     return None
 
 
 def _read_only(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
     for path, act in action.changed:
-        if not _coverage(each.exceptions, path, tests) and not action.is_output(path):
+        if not action.is_output(path):
             return path, f"{act} {path}", 1.0
     for vcs in action.vcs:
         if vcs.verb in _CHANGING or vcs.verb in ("gh pr create", "gh pr merge"):
             return f"git {vcs.verb}", f"runs git {vcs.verb}", 1.0
     for install in action.installs:
         if _packages(install):
-            return install.manager, f"{install.manager} installs packages", 0.8
+            return install.manager, f"installs packages with {install.manager}", 0.8
     return None
 
 

@@ -313,8 +313,7 @@ def _find_limits(
     details: dict[str, list[Limit]] = {}
     for each in recorded:
         if each["lifted"] is None:
-            limit = parse(each["content"])
-            details.setdefault(limit.quote, []).append(limit)
+            details.setdefault(each["content"]["quote"], []).append(parse(each["content"]))
     last = charters[-1]["limits"] if charters else []
     held = [(one["kind"], one["quote"]) for one in last if one["quote"] in row["limits"]]
     spoken = {quote for _, quote in held}
@@ -323,11 +322,12 @@ def _find_limits(
     for kind, quote in held:
         same = details.get(quote, [])
         limit = next((each for each in same if kind in ("", each.kind)), None)
+        what = ""
         if limit is not None:
             same.remove(limit)
-            kind = limit.kind
-        what = _describe_what(limit) if limit is not None else ""
-        found.append(LimitInForce(_text(kind), _text(quote), came.get((kind, quote)), _text(what)))
+            what = _describe_what(limit)
+        shown = limit.kind if limit is not None else kind
+        found.append(LimitInForce(_text(shown), _text(quote), came.get((kind, quote)), _text(what)))
     return tuple(found)
 
 
