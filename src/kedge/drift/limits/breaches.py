@@ -196,7 +196,7 @@ def _no_network(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) ->
     return None
 
 
-def _read_only(each: Limit, action: ActionView, tests: IsTest, _: Exists | None) -> Hit:
+def _read_only(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> Hit:
     for path, act in action.changed:
         if not action.is_output(path):
             return path, f"{act} {path}", 1.0
