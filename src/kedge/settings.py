@@ -78,12 +78,16 @@ _check_prompt_tokens = _check_range(MIN_PROMPT_TOKENS, MAX_TOKENS)
 _check_count = _check_range(0, 10_000)
 
 
+# In the order in which `auto` looks for their tasks.
+BACKENDS = ("jsonl", "beads", "task_yaml", "feature_docs", "spec_kit", "kiro")
+
+
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
     backend: str = _setting(
         "auto",
         "where tasks are stored; auto takes the first backend that the project uses",
-        choices=("auto", "jsonl", "beads", "task_yaml", "feature_docs"),
+        choices=("auto", *BACKENDS),
     )
     prefix: str = _setting("k", "prefix of new ids in the jsonl backend", check=_check_prefix)
     actor: str = _setting("", "name that claims tasks; empty for your user name")

@@ -7,6 +7,7 @@ from features.reference_documents import KNOWN
 from support import in_time
 
 from kedge.features.feature_tasks import read_tasks
+from kedge.features.layouts import LAYOUTS, Layout
 
 
 @pytest.mark.parametrize(
@@ -49,8 +50,10 @@ def test_a_task_has_criteria_and_files() -> None:
     assert task.done_criteria == ("a", "b")
 
 
-@pytest.mark.parametrize("piece", ["C1 ", "Design C1, ", "(", '"', "a."])
-def test_long_tasks_are_read_in_linear_time(piece: str) -> None:
+@pytest.mark.parametrize("piece", ["C1 ", "Design C1, ", "(", '"', "a.", "a(", "T1 depend "])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_long_tasks_are_read_in_linear_time(piece: str, layout: Layout) -> None:
     value = piece * 50_000
     with in_time(3):
-        read_tasks(f"### Task 1: {value}\n**Why:** {value}\n- [ ] {value}\n", KNOWN)
+        read_tasks(f"### Task 1: {value}\n**Why:** {value}\n- [ ] {value}\n", KNOWN, layout)
+        read_tasks(f"- [ ] T1 {value}\n  {value}\n", KNOWN, layout)

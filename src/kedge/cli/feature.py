@@ -41,7 +41,7 @@ def tasks(edge: Edge, directory: str) -> Reply:
     warnings = list(feature.warnings)
     if not feature.tasks:
         where = f"{feature.name}/{folders.TASKS}"
-        how = "give each task a heading such as '### Task 1.1: Title'"
+        how = f"give each task {feature.layout.example}"
         missing = f"{where} is missing" if feature.tasks_text is None else f"{where} has no tasks"
         warnings.append(f"{missing}: {how}")
     return Reply([_task_data(task) for task in feature.tasks], text, warnings)

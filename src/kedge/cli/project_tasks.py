@@ -36,7 +36,8 @@ class ProjectTasks:
     def read(self) -> dict[TaskId, Task]:
         """Return all tasks, and warn about those that cannot be read."""
         tasks = self.board.tasks()
-        self.edge.warn(*self.board.warnings)
+        choice = choose.describe_choice(self.project, self.settings)
+        self.edge.warn(*self.board.warnings, *([choice] if choice else ()))
         return tasks
 
 

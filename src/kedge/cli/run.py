@@ -92,7 +92,7 @@ def command(edge: Edge, /, **given: Any) -> Reply:
     project = edge.project()
     settings = config.load(project).settings
     if given["feature"]:
-        settings = run_options.use_feature_docs(settings)
+        settings = run_options.use_documents(project, settings, given["feature"])
     resume = given.pop("resume")
     dry_run, trust = given.pop("dry_run"), given.pop("trust")
     if resume is not None:
@@ -111,7 +111,7 @@ def command(edge: Edge, /, **given: Any) -> Reply:
         if wanted.commit:
             commits.check_identity(project)
         run_approval.approve_program(edge, project, wanted, typed=True)
-    applied = run_options.apply_options(settings, wanted)
+    applied = run_options.apply_options(project, settings, wanted)
     commands = run_approval.approve(edge, project, applied, wanted, trust=trust)
     if resume is None:
         _warn_of_interrupted(edge, project)

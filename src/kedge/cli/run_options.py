@@ -9,7 +9,8 @@ from typing import Any
 
 from kedge.agents.launch import adapter, registry
 from kedge.errors import UsageError
-from kedge.features.folders import find_feature
+from kedge.features.folders import find_feature, shorten_name
+from kedge.features.layouts import find_layout
 from kedge.host.project import Project
 from kedge.host.redact import redact
 from kedge.run.limits import Limits
@@ -112,7 +113,7 @@ def _find_epic(project: Project, settings: Settings, named: str | None) -> str |
     """Return the epic of a feature's folder."""
     if named is None:
         return None
-    name = find_feature(project, project.root, named).name
+    name = shorten_name(find_feature(project, project.root, named).name)
     tasks = Board(choose.open_backend(project, settings.tasks)).tasks()
     ids = [one for one in tasks if name == one or name.startswith(f"{one}-")]
     if not ids:
@@ -149,14 +150,15 @@ def _parse_sources(text: str | None) -> tuple[str, ...]:
     return named
 
 
-def use_feature_docs(settings: Settings) -> Settings:
-    """Return settings that read tasks from the feature's documents."""
-    return replace(settings, tasks=replace(settings.tasks, backend="feature_docs"))
+def use_documents(project: Project, settings: Settings, named: str) -> Settings:
+    """Return settings that read tasks from the documents of the feature with this name."""
+    layout = find_layout(project.root, find_feature(project, project.root, named))
+    return replace(settings, tasks=replace(settings.tasks, backend=layout.name))
 
 
-def apply_options(settings: Settings, wanted: RunOptions) -> Settings:
+def apply_options(project: Project, settings: Settings, wanted: RunOptions) -> Settings:
     if wanted.feature is not None:
-        settings = use_feature_docs(settings)
+        settings = use_documents(project, settings, wanted.feature)
     if not wanted.sources:
         return settings
     return replace(settings, anchor=replace(settings.anchor, sources=wanted.sources))

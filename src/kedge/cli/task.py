@@ -19,6 +19,7 @@ from kedge.host.agent_session import is_user
 from kedge.host.project import Project
 from kedge.model.ids import TaskId, task_id
 from kedge.model.task import Block, BlockType, Status, Task, parse_block_type, unique
+from kedge.settings import BACKENDS
 from kedge.tasks import rules
 
 _STATUS = click.Choice([status.value for status in Status])
@@ -38,7 +39,7 @@ _CLEARED: dict[str, Any] = {
 @click.group(cls=Group)
 @click.option(
     "--backend",
-    type=click.Choice(["auto", "jsonl", "beads", "task_yaml", "feature_docs"]),
+    type=click.Choice(["auto", *BACKENDS]),
     help="Use this backend instead of the setting tasks.backend.",
 )
 @click.pass_obj

@@ -82,16 +82,20 @@ def _task(workspace: Workspace, task: Task, scope: TextPart | None) -> TextPart:
 
 def _scope(workspace: Workspace, task: Task, warnings: list[str]) -> TextPart | None:
     """The sections of the feature's documents that a task of a feature needs."""
-    if workspace.backend.name != "feature_docs" or not task.epic:
+    from kedge.features.layouts import get_layout
+
+    layout, above = get_layout(workspace.backend.name), rules.epics_of(workspace.tasks, task)
+    if layout is None or not above:
         return None
     from kedge.features import brief, render
     from kedge.features.feature import load_feature
     from kedge.features.folders import find_feature
 
-    number = task.id.removeprefix(f"{task.epic}-")
+    name = above[-1].id
+    number = task.id.removeprefix(f"{name}-")
     try:
         project = workspace.project
-        feature = load_feature(project, find_feature(project, project.root, task.epic))
+        feature = load_feature(project, find_feature(project, project.root, name, [layout]))
         mine = next((one for one in feature.tasks if one.number == number), None)
         if mine is None:
             return None
@@ -106,7 +110,7 @@ def _scope(workspace: Workspace, task: Task, warnings: list[str]) -> TextPart | 
         shorter = render.fit_scope(feature, mine, project_text, room)
         return shorter.text.strip() if shorter else None
 
-    title, more = "## FROM THE FEATURE'S DOCUMENTS", f"kedge feature scope {task.epic} {number}"
+    title, more = "## FROM THE FEATURE'S DOCUMENTS", f"kedge feature scope {name} {number}"
     return TextPart("scope", title, sections.text.strip(), more=more, shorten=shorten_scope)
 
 
@@ -157,13 +161,12 @@ def _close(workspace: Workspace, task: Task) -> TextPart:
         "jsonl": "Tasks are kept in `.kedge/tasks.jsonl`; change them by these commands only.",
         "beads": "Tasks are kept by beads; these commands write there, as `bd` would.",
         "task_yaml": "Tasks are kept in `tasks/*.task.yaml`; these commands write there.",
-        "feature_docs": "Tasks are kept in the feature's `tasks.md`; these commands write its "
-        "status line.",
     }
+    documents = "Tasks are kept in the feature's `tasks.md`; these commands write their state."
     rows = [
         f'- Done: `kedge task close {task.id} --reason "WHAT WAS DONE"`',
         f'- Cannot continue: `kedge task block {task.id} --type spec-unclear --reason "WHY"`',
-        storage[workspace.backend.name],
+        storage.get(workspace.backend.name, documents),
     ]
     if workspace.alone:  # the loop runs the checks and closes the task
         rows[0] = "- Done: say what was done; the loop runs the checks again and closes the task"
@@ -171,7 +174,7 @@ def _close(workspace: Workspace, task: Task) -> TextPart:
             "- Cannot continue: end with `<stuck>why</stuck>`, or with a type: "
             '`<stuck type="tooling">` (dependency, design-conflict, scope-exceeded, external)'
         )
-    if workspace.backend.name != "feature_docs":  # its tasks are added in the document
+    if workspace.backend.name in storage:  # tasks of documents are added there
         epic = f" --epic {task.epic}" if task.epic else ""
         add = f'`kedge task add "TITLE"{epic}`'
         rows.insert(2, f"- Something else turned up: {add}, and continue with this one")

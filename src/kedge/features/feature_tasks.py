@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kedge.features import fields, references, task_forms
+from kedge.features import criteria, fields, markers, references, task_forms
 from kedge.features import tasks_file as doc
+from kedge.features.artifact import Artifact
+from kedge.features.layouts import FEATURE_DOCS, Layout
 from kedge.features.reference_parser import parse_references
 from kedge.features.references import Lexicon, Reference
+from kedge.features.section_ids import Id
 from kedge.features.task_numbers import task_key
 from kedge.features.tasks_file import TaskSection
 from kedge.text import markdown, tables
@@ -26,6 +29,9 @@ _BARE_PATH = re.compile(
     r"(?<![\w`])(?P<path>(?:[\w@.+*-]+/)+[\w@.+*-]*|[\w+*-]+\.[a-z][a-z0-9]{0,7})(?![\w`])"
 )
 _EXTENSION = re.compile(r"[\w)*}-]\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
+_CODE = re.compile(r"`[^`\n]*`")
+_STORY = re.compile(r"\b(?:user story|US)[ \t]*[-#]?[ \t]*(?P<number>[0-9]{1,3})\b", re.IGNORECASE)
+_PROPERTY = re.compile(r"\bproperty[ \t]+(?P<number>[1-9][0-9]{0,2})\b", re.IGNORECASE)
 _DOCUMENTS = {"design.md", "plan.md", "spec.md", "prd.md", "tasks.md", "requirements.md"}
 
 
@@ -53,12 +59,46 @@ class FeatureTask:
         return task_key(self.number)
 
 
-def read_tasks(text: str, lexicon: Lexicon) -> list[FeatureTask]:
-    """Read the tasks of a document; the lexicon has what they can refer to."""
+def read_tasks(
+    text: str, lexicon: Lexicon, layout: Layout = FEATURE_DOCS, spec: Artifact | None = None
+) -> list[FeatureTask]:
+    """Read the tasks of a document; the lexicon has what they can refer to.
+
+    Where the layout says so, the criteria of the requirements that a task refers to are its own.
+    """
     document = markdown.read(text)
-    sections = doc.parse_tasks(text)
+    sections = doc.parse_tasks(text, layout)
     matrix = _read_matrix(document, sections, lexicon)
-    return [_read_task(document, section, matrix, lexicon) for section in sections]
+    tasks = [_read_task(document, section, matrix, lexicon, layout) for section in sections]
+    if layout.has_criteria and spec is not None:
+        return [_add_criteria(task, spec) for task in tasks]
+    return tasks
+
+
+def _add_criteria(task: FeatureTask, spec: Artifact) -> FeatureTask:
+    if task.done_criteria:
+        return task
+    return replace(task, done_criteria=criteria.find_criteria(spec, task.references))
+
+
+def _find_properties(prose: Sequence[tuple[int, str]]) -> Iterator[Reference]:
+    """Yield the correctness properties of Kiro's design that a task is to test."""
+    for _, line in prose:
+        for found in _PROPERTY.finditer(line):
+            key = Id("PROPERTY", found["number"])
+            yield Reference(references.DESIGN, str(key), found[0], key=key, typed=True)
+
+
+def _find_story(document: markdown.Document, section: TaskSection) -> Iterator[Reference]:
+    """Yield the user story of a task: by its marker, else by the headings above."""
+    story, raw = section.story, f"[US{section.story}]"
+    if not story:
+        above = document.heading_path(document.heading_at(section.line))
+        found = next((one for h in reversed(above) if (one := _STORY.search(h.text))), None)
+        story, raw = (found["number"].lstrip("0"), found[0]) if found else ("", "")
+    if story:
+        key = Id("US", story)
+        yield Reference(references.SPEC, str(key), raw, key=key, typed=True)
 
 
 def _read_task(
@@ -66,6 +106,7 @@ def _read_task(
     section: TaskSection,
     matrix: dict[tuple[str, ...], list[Reference]],
     lexicon: Lexicon,
+    layout: Layout,
 ) -> FeatureTask:
     prose = [
         (index, line)
@@ -74,6 +115,8 @@ def _read_task(
     ]
     every = doc.parse_fields(section)
     found = [
+        *(_find_story(document, section) if layout.has_stories else ()),
+        *(_find_properties(prose) if layout.has_criteria else ()),
         *_find_in_fields(every, lexicon),
         *_find_in_heading(section.title, lexicon),
         *_find_in_lines(prose, lexicon),
@@ -83,6 +126,8 @@ def _read_task(
     types |= {reference.type for reference in found}
     mentions = _find_mentions(section.title, prose, lexicon)
     found += [one for one in mentions if one.typed and one.type not in types]
+    if layout.has_stories:  # besides its story, a task names requirements in its text
+        found += [one for one in mentions if one.type == references.SPEC and one.key]
     place = document.heading_at(section.line)
     if section.kind == task_forms.HEADING:
         place = document.headings[place].parent
@@ -94,7 +139,7 @@ def _read_task(
         doc.find_criteria(every, prose),
         _unique(found),
         tuple(one for one in mentions if not one.typed and one.type == references.DESIGN),
-        tuple(dict.fromkeys(_find_files(section, every, prose))),
+        tuple(dict.fromkeys(_find_files(section, every, prose, bare=layout.is_foreign))),
         document.headings[place].text if place >= 0 else "",
     )
 
@@ -172,7 +217,11 @@ def _find_mentions(
 
 
 def _find_files(
-    section: TaskSection, every: Sequence[fields.Field], prose: Sequence[tuple[int, str]]
+    section: TaskSection,
+    every: Sequence[fields.Field],
+    prose: Sequence[tuple[int, str]],
+    *,
+    bare: bool,
 ) -> Iterator[str]:
     for field in every:
         if field.name in fields.FILES:
@@ -181,6 +230,9 @@ def _find_files(
                 yield from quoted or (found["path"] for found in _BARE_PATH.finditer(entry[:2000]))
     for line in (section.title, *(line for _, line in prose)):
         yield from _find_paths(line)
+        if bare:
+            paths = markers.find_paths(_CODE.sub(" ", line))
+            yield from (path for path in paths if path.rpartition("/")[2] not in _DOCUMENTS)
 
 
 def _find_paths(text: str) -> Iterable[str]:

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from kedge.errors import BrokenTasks
 from kedge.features import resolve, scope, section_ids
 from kedge.features.artifact import HEADING, Artifact, Passage
+from kedge.features.criteria import find_criterion
 from kedge.features.feature import Feature
 from kedge.features.feature_tasks import FeatureTask
 from kedge.features.folders import TASKS
-from kedge.features.references import DESIGN, PLAN, Reference
+from kedge.features.references import DESIGN, PLAN, SPEC, Reference
 from kedge.features.section_ids import Id
 from kedge.features.task_entries import read_entries
 from kedge.model.status_words import status_of
 from kedge.model.task import Status
 
+_WHY = "**Why:** Implements Plan Step 1.1 / Design C1"
 _CODE = re.compile(rf"(?<![\w.]){section_ids.CODE}(?!\w)")
 
 
@@ -38,7 +40,7 @@ def lint_feature(feature: Feature) -> list[LintProblem]:
     if feature.tasks_text is None:
         return [_problem(feature, "no-tasks", TASKS, 1, "is missing", "write the tasks there")]
     if not feature.tasks:
-        how = "give each task a heading such as '### Task 1.1: Title'"
+        how = f"give each task {feature.layout.example}"
         return [_problem(feature, "no-tasks", TASKS, 1, "no tasks found", how)]
     found = [*_find_duplicates(feature)]
     covered: dict[int, Passage] = {}
@@ -55,7 +57,7 @@ def is_finished(feature: Feature) -> bool:
     status = status_of(word) if isinstance(word, str) else None
     if status in (Status.DONE, Status.FAILED):
         return True
-    entries, _ = read_entries(feature.tasks_text or "", "feature", Status.OPEN)
+    entries, _ = read_entries(feature.tasks_text or "", "feature", Status.OPEN, feature.layout)
     return bool(entries) and all(one.task.status is Status.DONE for one in entries.values())
 
 
@@ -84,16 +86,8 @@ def _find_duplicates(feature: Feature) -> Iterator[LintProblem]:
 def _check_task(
     feature: Feature, task: FeatureTask, covered: dict[int, Passage], written: Mapping[str, set[Id]]
 ) -> Iterator[LintProblem]:
-    linkable = [f"{n}.md" for n in (DESIGN, PLAN) if n in feature.artifacts]
-    if not task.references and linkable:
-        yield _problem(
-            feature,
-            "no-trace",
-            TASKS,
-            task.line,
-            f"task {task.number} refers to no section of {' or '.join(linkable)}",
-            "add a line such as **Why:** Implements Plan Step 1.1 / Design C1",
-        )
+    if not task.references:
+        yield from _check_trace(feature, task)
     for one in task.references:
         artifact = feature.artifacts.get(one.type)
         if artifact is None:
@@ -106,8 +100,30 @@ def _check_task(
             target = resolve.resolve_reference(one, artifact, scope.find_near(task, mine))
             if artifact.type == DESIGN:
                 covered.update({passage.line: passage for passage in target.passages})
-            if target.ambiguous or not (target.passages or one.key in written[one.type]):
+            known = target.passages or one.key in written[one.type]
+            if target.ambiguous or not known or _lacks_criterion(feature, artifact, one):
                 yield _describe(feature, task, one, artifact, target)
+
+
+def _check_trace(feature: Feature, task: FeatureTask) -> Iterator[LintProblem]:
+    """Yield the problem of a task without references, where tasks are to have some."""
+    layout = feature.layout
+    types = (SPEC,) if layout.has_criteria else () if layout.is_foreign else (DESIGN, PLAN)
+    linkable = [feature.artifacts[one].name for one in types if one in feature.artifacts]
+    is_pause = task.section.is_group or "checkpoint" in task.title.lower()
+    if linkable and not (is_pause and layout.is_foreign):
+        how = "_Requirements: 1.2_" if layout.has_criteria else _WHY
+        message = f"task {task.number} refers to no section of {' or '.join(linkable)}"
+        hint = f"add a line such as {how}"
+        yield _problem(feature, "no-trace", TASKS, task.line, message, hint)
+
+
+def _lacks_criterion(feature: Feature, artifact: Artifact, one: Reference) -> bool:
+    """True if a requirement has no criterion of the number that a task refers to."""
+    if not feature.layout.has_criteria or artifact.type != SPEC:
+        return False
+    key = one.key
+    return key is not None and key.parent is not None and find_criterion(artifact, key) is None
 
 
 def _describe(
@@ -117,7 +133,7 @@ def _describe(
     artifact: Artifact,
     target: resolve.ResolvedReference,
 ) -> LintProblem:
-    if target.passages:
+    if target.ambiguous:
         lines = " and ".join(str(passage.line) for passage in target.passages)
         message = f"{one.raw!r} in task {task.number} fits lines {lines} of {artifact.name}"
         hint = "give the sections different ids, or name the title"
@@ -140,7 +156,7 @@ def _find_ids(artifact: Artifact) -> set[Id]:
 def _find_uncovered(feature: Feature, covered: Sequence[Passage]) -> Iterator[LintProblem]:
     """Yield the components of the design that no task refers to."""
     artifact = feature.artifacts.get(DESIGN)
-    if artifact is None or not covered:
+    if artifact is None or not covered or feature.layout.is_foreign:
         return
     for passage in find_components(artifact):
         if not any(one.holds(passage) or passage.holds(one) for one in covered):

@@ -13,7 +13,22 @@ PLAN, DESIGN, SPEC, PRD = "plan", "design", "spec", "prd"
 TYPES = (PLAN, DESIGN, SPEC, PRD)
 
 _HOME = {
-    DESIGN: {"C", "I", "TD", "D", "DD", "R", "DC", "ADR", "KD", "IF", "MODULE", "LAYER", "FLOW"},
+    DESIGN: {
+        "C",
+        "I",
+        "TD",
+        "D",
+        "DD",
+        "R",
+        "DC",
+        "ADR",
+        "KD",
+        "IF",
+        "MODULE",
+        "LAYER",
+        "FLOW",
+        "PROPERTY",
+    },
     SPEC: {"AC", "FR", "NFR", "REQ", "US", "UC", "SC", "BR", "UR", "SR", "BS", "EC", "SCENARIO"},
     PLAN: {"STEP", "PHASE", "STAGE", "M", "T", "P", "S", "ITEM", "GROUP", "SPRINT", "WAVE", "WP"},
     PRD: {"G", "O", "KR", "OKR"},

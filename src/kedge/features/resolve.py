@@ -51,7 +51,7 @@ _TIERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "FR": (("FR",), ("REQ",)),
 }
 _STEPS = ("", "STEP", "ITEM", "S", "P", "T")
-_HOLDERS = (("",), ("PHASE", "STAGE", "M", "GROUP", "P"), ("STEP", "ITEM", "S", "T"))
+_HOLDERS = (("",), ("PHASE", "STAGE", "M", "GROUP", "P"), ("STEP", "ITEM", "S", "T"), ("REQ",))
 # For a prefix, the heading above sections that only have a number: `## Components`, `### 2.`
 _KINDS = {
     "C": r"components?", "I": r"interfaces?|contracts?|apis?", "D": r"decisions?",
@@ -59,6 +59,8 @@ _KINDS = {
     "FR": r"functional requirements?|requirements?", "AC": r"acceptance( criteria)?",
     "US": r"(?:user )?stories", "MODULE": "modules?", "FLOW": "flows?",
 }  # fmt: skip
+
+_STORY = re.compile(r"[^\W\d_][^\d\n]{1,40}[ \t]*([0-9]{1,2})(?![0-9.])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ def resolve_reference(
 
 def find_by_id(artifact: Artifact, wanted: Id, near: Sequence[Id] = ()) -> ResolvedReference:
     """Find the passages with this id, or else with its parent's."""
-    found = _find_same(artifact, wanted, near, (_find_direct, _find_composed, _find_in_list))
+    searches = (_find_direct, _find_composed, _find_in_list, _find_story)
+    found = _find_same(artifact, wanted, near, searches)
     if found:
         return ResolvedReference(found, "id")
     above = wanted.parent
@@ -201,6 +204,23 @@ def _find_in_list(artifact: Artifact, wanted: Id) -> Iterator[Passage]:
     found = [p for p in artifact.by_number.get(wanted.number, ()) if p.kind == ORDERED]
     if len(found) == 1:
         yield found[0]
+
+
+def _find_story(artifact: Artifact, wanted: Id) -> Iterator[Passage]:
+    """Yield the story with this number in another language: the headings 1, 2, … side by side."""
+    if wanted.prefix != "US":
+        return
+    beside: dict[int, list[tuple[str, Passage]]] = {}
+    for passage in artifact.headings:
+        number = _STORY.match(passage.text)
+        if number:
+            parent = artifact.document.headings[passage.at].parent
+            beside.setdefault(parent, []).append((number[1], passage))
+    for stories in beside.values():
+        numbers = [number for number, _ in stories]
+        if numbers == [str(n) for n in range(1, len(numbers) + 1)] and wanted.number in numbers:
+            yield stories[numbers.index(wanted.number)][1]
+            return
 
 
 def _disambiguate(

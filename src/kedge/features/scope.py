@@ -7,6 +7,7 @@ the plan, names; those that its words are clearly about; the whole document.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -21,6 +22,8 @@ from kedge.features.references import DESIGN, PLAN, PRD, SPEC, Reference
 from kedge.features.section_ids import Id
 from kedge.host import tokens
 
+_BASICS = ("summary", "technical context")
+_MOST_NAMED = 4  # sections that have the name of a file
 _STEPS = ("STEP", "ITEM", "T", "S", "P", "")
 
 
@@ -70,12 +73,17 @@ def select_excerpts(feature: Feature, task: FeatureTask) -> Selection:
     excerpts: list[Excerpt] = []
     missing: list[Reference] = []
     parts = feature.artifacts
-    plan = _select_plan(parts[PLAN], task, missing) if PLAN in parts else []
+    foreign = feature.layout.is_foreign
+    plan: list[Excerpt] = []
+    if PLAN in parts:
+        select = _select_foreign_plan if foreign else _select_plan
+        plan = select(parts[PLAN], task, missing)
     if DESIGN in parts:
         excerpts += _select_design(feature, task, plan, missing)
     excerpts += plan
     if SPEC in parts:
-        excerpts.append(Excerpt(parts[SPEC], None, "always in full", Need.ALWAYS))
+        own = [] if feature.layout.gives_spec else _select_references(parts[SPEC], task, missing)
+        excerpts += own or [Excerpt(parts[SPEC], None, "always in full", Need.ALWAYS)]
     if PRD in parts:
         excerpts += _select_prd(parts[PRD], task)
     return Selection(tuple(excerpts), tuple(missing))
@@ -90,6 +98,40 @@ def _select_plan(artifact: Artifact, task: FeatureTask, missing: list[Reference]
     )
 
 
+def _select_foreign_plan(
+    artifact: Artifact, task: FeatureTask, missing: list[Reference]
+) -> list[Excerpt]:
+    """Select what a task needs of spec-kit's plan, whose chapters are not the tasks' steps."""
+    always = [
+        Excerpt(artifact, passage, "always: what is built, and with what", Need.ALWAYS)
+        for passage in artifact.headings
+        if passage.title.strip().lower() in _BASICS
+    ]
+    named = _select_references(artifact, task, missing) or _select_by_file(artifact, task)
+    known = {one.passage for one in always}
+    others = named or _select_relevant(artifact, task)
+    found = [*always, *(one for one in others if one.passage not in known)]
+    whole = Excerpt(artifact, None, "whole, since nothing says which part", Need.GUESSED)
+    return found or [whole]
+
+
+def _select_by_file(artifact: Artifact, task: FeatureTask) -> list[Excerpt]:
+    """Select the innermost sections that have the name of a file of the task."""
+    found: dict[Passage, str] = {}
+    for path in task.files:
+        name = path.rstrip("/").rpartition("/")[2]
+        word = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])") if len(name) > 1 else None
+        for passage in artifact.headings:
+            below = (one.line for one in artifact.headings if one.line > passage.line)
+            own = artifact.lines(passage.line, min(passage.last, next(below, passage.last + 1) - 1))
+            if word and word.search(own):
+                found.setdefault(passage, f"names {path}")
+    return [
+        Excerpt(artifact, passage, reason, Need.IMPLIED)
+        for passage, reason in list(found.items())[:_MOST_NAMED]
+    ]
+
+
 def _select_design(
     feature: Feature, task: FeatureTask, plan: Sequence[Excerpt], missing: list[Reference]
 ) -> list[Excerpt]:
@@ -99,8 +141,15 @@ def _select_design(
         or _select_mentions(artifact, task.mentions, "named in the task's text")
         or _select_through_plan(feature, artifact, plan)
         or _select_relevant(artifact, task)
-        or [Excerpt(artifact, None, "whole, since nothing says which part", Need.GUESSED)]
+        or _select_whole_design(feature, artifact)
     )
+
+
+def _select_whole_design(feature: Feature, artifact: Artifact) -> list[Excerpt]:
+    """Select all of a design; none of spec-kit's data model, which most tasks do without."""
+    if feature.layout.has_stories:
+        return []
+    return [Excerpt(artifact, None, "whole, since nothing says which part", Need.GUESSED)]
 
 
 def _select_references(

@@ -25,6 +25,7 @@ WORDS = {
     "appendix": "APPENDIX", "option": "OPTION", "constraint": "CONSTRAINT", "scenario": "SCENARIO",
     "use case": "UC", "feature": "F", "epic": "EPIC", "endpoint": "ENDPOINT", "question": "Q",
     "assumption": "A", "invariant": "INV", "iteration": "ITERATION", "track": "TRACK",
+    "property": "PROPERTY", "correctness property": "PROPERTY",
 }  # fmt: skip
 _LONG = {word.upper() for word, prefix in WORDS.items() if prefix == word.upper()}
 _PLAIN = {"C", "I", "D", "P", "S", "M", "T", "G", "Q", "F", "O", "A", "B", "E", "H", "US", "UC"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kedge.features.fields import is_known_field
@@ -41,15 +42,24 @@ _EXAMPLES = re.compile(
 )
 
 
-def find_tasks(document: Document) -> list[TaskLine]:
-    """Return the tasks of the document, in its order."""
+def find_tasks(document: Document, *, boxed: bool = False, groups: bool = False) -> list[TaskLine]:
+    """Return the tasks of the document, in its order.
+
+    With `boxed`, checkboxes are tasks whatever else looks like them; with `groups`, a task with
+    subtasks is one as well.
+    """
     every = [c for c in find_candidates(document) if not _is_example(document, c)]
+    boxes = [c for c in every if c.kind == BOX] if boxed else []
+    if boxes:
+        usual, _ = Counter(c.family for c in boxes).most_common(1)[0]
+        chosen = [c for c in boxes if c.family == usual]
+        return _drop_parts(document, chosen, groups=groups)
     strong = [c for c in every if c.strong]
     tops = [c for c in strong if c.kind == HEADING and c.depth == 1]
     if len(tops) == 1:
         strong.remove(tops[0])
     chosen = _choose_strong(strong) if strong else _choose_family(document, every)
-    return _drop_parts(document, chosen)
+    return _drop_parts(document, chosen, groups=groups)
 
 
 def _is_example(document: Document, c: TaskLine) -> bool:
@@ -142,8 +152,8 @@ def _drop_chapters(
     return [c for c in members if c.line in evident or not _PROSE_TITLES.match(c.title)]
 
 
-def _drop_parts(document: Document, chosen: Sequence[TaskLine]) -> list[TaskLine]:
-    """Drop groups of tasks, and parts of other tasks."""
+def _drop_parts(document: Document, chosen: Sequence[TaskLine], *, groups: bool) -> list[TaskLine]:
+    """Drop parts of other tasks, and groups of tasks unless they are wanted."""
     breaks = _count_breaks(document) if any(c.kind in LISTED for c in chosen) else []
     kept: list[TaskLine] = []
     open_: list[TaskLine] = []  # list items, each indented more than the one before
@@ -157,7 +167,8 @@ def _drop_parts(document: Document, chosen: Sequence[TaskLine]) -> list[TaskLine
                 continue  # a part of a task, since its number does not extend the task's
             open_.append(c)
         following = chosen[place + 1] if place + 1 < len(chosen) else None
-        if c.family != "task" and following and _is_group(document, c, following):
+        is_group = c.family != "task" and following and _is_group(document, c, following)
+        if is_group and not groups:
             continue
         kept.append(c)
     return kept

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kedge.errors import InvalidValue
-from kedge.features import fields, task_forms, task_lines
+from kedge.features import fields, markers, task_forms, task_lines
 from kedge.features.fields import Field
-from kedge.features.task_numbers import task_key
+from kedge.features.layouts import FEATURE_DOCS, Layout
+from kedge.features.task_forms import TaskLine
+from kedge.features.task_numbers import TaskKey, task_key
 from kedge.model.status_words import status_of
 from kedge.model.task import Block, BlockType, Status, Task, unique
 from kedge.text import markdown
@@ -39,11 +41,13 @@ _NEEDED = re.compile(
     rf"(?:[ \t]*(?:-|–|to)[ \t]*(?:Tasks?[ \t]+|T)?(?P<last>{_NUMBER}))?(?!\w)",
     re.IGNORECASE,
 )
-_BOX = re.compile(r"\[[ xX]\]")
+_BOX = re.compile(r"\[[ xX~-]\]")
+_MARKED = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>.)\](?P<star>\*?)")
 _IDS_ONLY = re.compile(r"(?:[A-Z]{1,4}-?[0-9][\w.]*|[\s,;/&–-]|and)+\Z")
 _CLAIMED = "claimed by "
 _GENERIC = re.compile(
-    r"(?:(?:implementation )?(?:tasks|plan)|spec|specification|prd"
+    r"(?:(?:implementation )?(?:tasks|plan)|(?:feature )?spec(?:ification)?|prd"
+    r"|(?:requirements|tasks)(?: document)?|bugfix requirements(?: document)?"
     r"|(?:project|product requirements?)(?: prd)?)(?:\s*[:—–]|\s+-\s|\Z)\s*",
     re.IGNORECASE,
 )
@@ -70,6 +74,13 @@ class TaskSection:
     done: bool | None = None
     has_box: bool = False
     cells: tuple[tuple[str, str], ...] = ()
+    mark: str = ""  # what the box holds
+    is_optional: bool = False
+    is_parallel: bool = False
+    story: str = ""  # the number of its user story
+    group: str = ""  # the number of the task that it is a subtask of
+    is_group: bool = False  # it has subtasks
+    needs: tuple[str, ...] = ()  # numbers in its line, and in sentences about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +94,77 @@ class TaskBody:
     needs: tuple[str, ...]
 
 
-def parse_tasks(text: str) -> list[TaskSection]:
+def parse_tasks(text: str, layout: Layout = FEATURE_DOCS) -> list[TaskSection]:
     """Return the tasks of a document, in its order."""
     document = markdown.read(text)
-    found = task_lines.find_tasks(document)
-    return [
-        TaskSection(
-            c.number,
-            c.title,
-            c.line,
-            last,
-            "\n".join(document.lines[c.end : last]),
-            c.kind,
-            c.end,
-            c.done,
-            c.has_box,
-            c.cells,
+    found = task_lines.find_tasks(document, boxed=layout.is_foreign, groups=layout.has_groups)
+    groups = _find_groups(document, found) if layout.has_groups else {}
+    needs = _find_needs(document, found)
+    sections = []
+    for c, last in task_lines.find_ends(document, found):
+        box = _MARKED.match(document.lines[c.line - 1].removeprefix("\ufeff"))
+        title = markers.read_title(c.title)
+        sections.append(
+            TaskSection(
+                c.number,
+                title.title,
+                c.line,
+                last,
+                "\n".join(document.lines[c.end : last]),
+                c.kind,
+                c.end,
+                c.done,
+                c.has_box or bool(layout.progress and box and box["mark"] in "-~"),
+                c.cells,
+                box["mark"] if box else "",
+                bool(box and box["star"]),
+                title.is_parallel,
+                title.story,
+                groups.get(c.key, ""),
+                c.number in groups.values(),
+                tuple(needs.get(c.key, ())),
+            )
         )
-        for c, last in task_lines.find_ends(document, found)
-    ]
+    return sections
+
+
+def _find_groups(document: markdown.Document, found: Sequence[TaskLine]) -> dict[TaskKey, str]:
+    """Return the number of the group of each subtask.
+
+    A task is a group if its subtasks are indented more, or if it has no text of its own.
+    """
+    tasks = {c.key: c for c in found}
+    groups: dict[TaskKey, str] = {}
+    for c in found:
+        shorter = (c.key[:length] for length in range(len(c.key) - 1, 0, -1))
+        above = next((tasks[key] for key in shorter if key in tasks), None)
+        if above and (c.depth > above.depth or above.number in groups.values()):
+            groups[c.key] = above.number
+        elif above:
+            stop = next(one.line for one in found if one.line > above.line)
+            if not any(line.strip() for line in document.lines[above.end : stop - 1]):
+                groups[c.key] = above.number
+    return groups
+
+
+def _find_needs(document: markdown.Document, found: Sequence[TaskLine]) -> dict[TaskKey, list[str]]:
+    """Return the numbers that the line of a task, or a sentence elsewhere, says it waits for."""
+    numbers = {c.key: c.number for c in found}
+    needs: dict[TaskKey, list[str]] = {}
+
+    def add(task: TaskKey, ranges: Iterable[tuple[str, str]]) -> None:
+        keys = markers.expand(ranges, numbers)
+        needs.setdefault(task, []).extend(
+            numbers.get(key, f"T{'.'.join(key)}") for key in keys if key != task
+        )
+
+    for c in found:
+        add(c.key, markers.find_needs(c.title))
+    for tasks, ranges in markers.find_stated_needs(line for line in document.prose if line):
+        for key in markers.expand(tasks, numbers):
+            if key in numbers:
+                add(key, ranges)
+    return needs
 
 
 def index_numbers(sections: Sequence[TaskSection]) -> Numbers:
@@ -120,14 +183,20 @@ def parse_fields(section: TaskSection, prose: Prose | None = None) -> list[Field
     return fields.read_fields(prose, _read_code(section.body, prose))
 
 
-def parse_body(section: TaskSection, feature: str, known: Numbers, default: Status) -> TaskBody:
+def parse_body(
+    section: TaskSection,
+    feature: str,
+    known: Numbers,
+    default: Status,
+    layout: Layout = FEATURE_DOCS,
+) -> TaskBody:
     """Read a task's body.
 
     `known` has the numbers of all tasks; `default` is the status of a task without one.
     """
     lines = section.body.split("\n")
     prose = _prose(section.body)
-    needs: list[str] = []
+    needs = [f"{feature}-{number}" for number in section.needs]
     status_index: int | None = None
     state: dict[str, Any] = {"status": default}
     for index, line in prose:
@@ -144,6 +213,8 @@ def parse_body(section: TaskSection, feature: str, known: Numbers, default: Stat
     is_ticked = section.done or _is_all_ticked(section, prose)
     if status_index is None and not section.cells and is_ticked:
         state = {"status": Status.DONE}
+    elif status_index is None and layout.progress and section.mark == layout.progress:
+        state = {"status": Status.IN_PROGRESS}
     description = [line for index, line in enumerate(lines) if index != status_index]
     return TaskBody(
         state,
@@ -186,14 +257,38 @@ def render_state(task: Task) -> str:
     return f"{words}: {reason.strip()}" if reason and reason.strip() else words
 
 
-def set_state(text: str, section: TaskSection, status_line: int | None, words: str) -> str:
-    """Return the text with the state in place of the old one, or under the task's heading."""
+def set_state(
+    text: str,
+    section: TaskSection,
+    status_line: int | None,
+    before: Task,
+    after: Task,
+    layout: Layout = FEATURE_DOCS,
+) -> str:
+    """Return the text with the state in place of the old one, or under the task's heading.
+
+    What the box alone says needs no line. In the documents of another tool, a line that kedge
+    wrote goes with the state that it said.
+    """
     parts = text.split("\n")
+    words = render_state(after)
     if section.has_box:
-        tick = "[x]" if status_of(re.split(r"[(:]", words)[0]) is Status.DONE else "[ ]"
+        marks = {Status.DONE: "x", Status.IN_PROGRESS: layout.progress}
         line = parts[section.line - 1]
-        parts[section.line - 1] = _BOX.sub(tick, line, count=1)
-        if status_line is None and words in (Status.OPEN.value, Status.DONE.value):
+        mark = marks.get(after.status) or " "
+        if mark.lower() != section.mark.lower():
+            parts[section.line - 1] = _BOX.sub(f"[{mark}]", line, count=1)
+        said = {Status.OPEN, Status.DONE, *([Status.IN_PROGRESS] if layout.progress else ())}
+        is_said = after.status in said and words == after.status.value.replace("_", " ")
+        was_said = before.status in said and before.assignee is before.close_reason is None
+        if status_line is None and is_said:
+            return "\n".join(parts)
+        written = f"{_find_indent(section, parts)}**Status:** {render_state(before)}"
+        is_own = status_line and parts[status_line - 1].rstrip("\r") == written
+        if status_line and is_said and is_own and not was_said and layout.is_foreign:
+            del parts[status_line - 1]
+            if status_line > len(parts):  # the last line had no end before, and has none again
+                parts[-1] = parts[-1].removesuffix("\r")
             return "\n".join(parts)
     if status_line is not None:
         line = parts[status_line - 1]

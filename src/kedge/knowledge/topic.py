@@ -11,6 +11,7 @@ from kedge import config
 from kedge.errors import FileError, TaskNotFound
 from kedge.features import folders
 from kedge.features.folders import FEATURES
+from kedge.features.layouts import find_layout
 from kedge.features.task_numbers import task_key
 from kedge.features.tasks_file import parse_tasks
 from kedge.host.digest import digest
@@ -64,7 +65,7 @@ def find_topic(
     elif TaskId(named) not in tasks and (folder := _try_folder(project, named, here)):
         topic = _folder_topic(folder)
     else:
-        topic = _task_topic(project, rules.find(tasks, named))
+        topic = _task_topic(project, tasks, rules.find(tasks, named))
     return replace(topic, warnings=board.warnings)
 
 
@@ -81,18 +82,19 @@ def file_key(name: str) -> str:
     return f"{plain or 'topic'}-{digest([name.encode('utf-8', 'surrogatepass')])[:8]}"
 
 
-def _task_topic(project: Project, task: Task) -> Topic:
+def _task_topic(project: Project, tasks: Mapping[TaskId, Task], task: Task) -> Topic:
     ended = task.status not in (Status.OPEN, Status.IN_PROGRESS)
     topic = Topic(task.id, None, task.id, task.id, task.title, task.started_at, ended)
-    epic = task.epic or (task.id if task.type == rules.EPIC else None)
-    names = (path.name for path in folders.list_features(project))
-    folder = next((name for name in names if _belongs_to(name, epic)), None)
-    if folder is None:
+    above = rules.epics_of(tasks, task)
+    epic = above[-1].id if above else task.epic or (task.id if task.type == rules.EPIC else None)
+    paths = folders.list_features(project)
+    path = next((path for path in paths if _belongs_to(path.name, epic)), None)
+    if path is None:
         return topic
+    folder = path.relative_to(project.root).as_posix()
     if not task.epic:
-        return _folder_topic(f"{FEATURES}/{folder}")
-    number = task.id.removeprefix(f"{task.epic}-")
-    return replace(topic, folder=f"{FEATURES}/{folder}", number=number)
+        return _folder_topic(folder)
+    return replace(topic, folder=folder, number=task.id.removeprefix(f"{epic}-"))
 
 
 def _folder_topic(folder: str) -> Topic:
@@ -107,11 +109,12 @@ def _feature_task_topic(
     wanted = task_key(named)
     for task in tasks.values():
         if task.epic and (named == task.id or _belongs_to(Path(folder).name, task.epic)):
-            topic = _task_topic(project, task)
+            topic = _task_topic(project, tasks, task)
             if topic.folder == folder and (named == task.id or task_key(topic.number) == wanted):
                 return topic
     text = folders.read_document(project.root, project.path(folder, folders.TASKS))
-    for section in parse_tasks(text or ""):
+    layout = find_layout(project.root, project.path(folder))
+    for section in parse_tasks(text or "", layout):
         if task_key(section.number) == wanted:
             name = Path(folder).name
             lead = name.partition("-")[0] if feature_number(name) is not None else name
@@ -140,4 +143,5 @@ def _try_folder(project: Project, named: str, here: Path | None) -> str:
 
 
 def _belongs_to(folder: str, epic: str | None) -> bool:
-    return epic is not None and (folder == epic or folder.startswith(f"{epic}-"))
+    named = epic is not None and (folder == epic or folder.startswith(f"{epic}-"))
+    return named or (epic is not None and folders.shorten_name(folder) == epic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kedge.errors import KedgeError
+from kedge.features.layouts import get_layout
 from kedge.handoff.snapshot import snapshots
 from kedge.knowledge import topic
 from kedge.knowledge.log import implementation_log
@@ -27,7 +28,7 @@ End with a report under these headings, "none" where there is nothing to say:
 
 def is_due(state: RunState, task: Task) -> bool:
     """True if the task belongs to a feature, whose log later tasks read."""
-    return state.board().backend.name == "feature_docs" and task.epic is not None
+    return get_layout(state.board().backend.name) is not None and task.epic is not None
 
 
 def keep(state: RunState, task: Task, text: str, attempt: int, start: str, after: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,10 +57,12 @@ def open_backend(
         from kedge.tasks.task_yaml.backend import TaskYaml
 
         return TaskYaml(project.root, lock_timeout=timeout)
-    if name == "feature_docs":
+    if name in ("feature_docs", "spec_kit", "kiro"):
+        from kedge.features.layouts import FEATURE_DOCS, get_layout
         from kedge.tasks.feature_docs import FeatureDocs
 
-        return FeatureDocs(project.root, lock_timeout=timeout, cache=_find_cache(project))
+        layout, cache = get_layout(name) or FEATURE_DOCS, _find_cache(project)
+        return FeatureDocs(project.root, layout, lock_timeout=timeout, cache=cache)
     from kedge.tasks.jsonl import Jsonl
 
     return Jsonl(project, prefix=settings.prefix, lock_timeout=timeout)
@@ -78,13 +81,37 @@ def _find_cache(project: Project) -> Path | None:
 
 def detect(project: Project) -> str | None:
     """Return the first backend that finds tasks in the project, or None."""
-    root = project.root
+    return next(_find_backends(project.root), None)
+
+
+def describe_choice(project: Project, settings: TaskSettings) -> str | None:
+    """Return which backend was chosen of several, and how to choose another one.
+
+    None if there is no choice, and where kedge's own file says that it is the one in use.
+    """
+    found = _find_backends(task_project(project).root) if settings.backend == "auto" else ()
+    first, *others = [*found] or [""]
+    if not others or first == "jsonl":
+        return None
+    return (
+        f"tasks are read from {first}, but {' and '.join(others)} has some as well: "
+        f"`kedge config set tasks.backend {first}` confirms the choice, or name another one"
+    )
+
+
+def _find_backends(root: Path) -> Iterator[str]:
+    """Yield the backends that find tasks, in the order of preference."""
     if (root / ".kedge" / "tasks.jsonl").exists():
-        return "jsonl"
+        yield "jsonl"
     if (root / ".beads").is_dir():
-        return "beads"
+        yield "beads"
     if any(True for kind in ("yaml", "yml") for _ in (root / "tasks").rglob(f"*.task.{kind}")):
-        return "task_yaml"
-    if any(True for _ in (root / "docs" / "features").glob("*/tasks.md")):
-        return "feature_docs"
-    return None
+        yield "task_yaml"
+    patterns = {
+        "feature_docs": "docs/features/*/tasks.md",
+        "spec_kit": "specs/[0-9]*-*/tasks.md",
+        "kiro": ".kiro/specs/*/tasks.md",
+    }
+    for name, pattern in patterns.items():
+        if any(True for _ in root.glob(pattern)):
+            yield name

@@ -7,6 +7,7 @@ the documents are read instead.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from kedge.model.task import Task, parse
 
 NAME = "feature_tasks.json"
 # Increase when what is read from a document, or its format in the cache, changes.
-VERSION = 1
+VERSION = 2
 _LEAST = 200  # tasks; fewer are read without a cache in no time
 
 
@@ -83,6 +84,6 @@ class FeatureCache:
             files.write_atomic(self._path, data.encode())
 
 
-def make_key(feature: str, default: str, data: bytes) -> str:
+def make_key(others: Iterable[str], data: bytes) -> str:
     """Return the key of a document: its bytes, and what its tasks get from elsewhere."""
-    return digest([feature.encode(), default.encode(), data])
+    return digest([*(text.encode() for text in others), data])

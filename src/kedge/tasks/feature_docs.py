@@ -1,7 +1,8 @@
-"""Tasks in `docs/features/<id>-<slug>/tasks.md`: a feature is an epic, and its headings are tasks.
+"""Tasks in the documents of features: a feature is an epic, and its headings or boxes are tasks.
 
-The text belongs to its author. kedge writes only a task's state, as one line under its heading:
-`**Status:** in progress (claimed by ada)`. The box of a task that is a checkbox is ticked, too.
+A layout says where they are: `docs/features/<id>-<slug>/tasks.md`, or the folders of spec-kit and
+Kiro. The text belongs to its author. kedge writes only a task's state: its box, and where that
+cannot say it, one line under the task: `**Status:** in progress (claimed by ada)`.
 `kedge.features` reads and writes the format.
 """
 
@@ -16,7 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kedge.errors import BrokenTasks, InvalidValue, ReadOnly
-from kedge.features.folders import FEATURES, META, TASKS, read_meta, try_document
+from kedge.features.folders import META, TASKS, read_meta, shorten_name, try_document
+from kedge.features.layouts import FEATURE_DOCS, Layout
 from kedge.features.task_entries import Entries, read_entries, write_states
 from kedge.features.tasks_file import find_title
 from kedge.host import documents, files
@@ -44,6 +46,8 @@ class _Feature:
     ended: Status | None
     epic: Task
     tasks: dict[TaskId, Task]
+    layout: Layout
+    spec: str = ""  # the text of the spec, if its criteria are those of the tasks
 
     @property
     def default(self) -> Status:
@@ -52,24 +56,33 @@ class _Feature:
 
     def read_entries(self) -> Entries:
         """Read where the tasks are in the document."""
-        return read_entries(self.data.decode(), self.epic.id, self.default)[0]
+        return self.parse(self.data.decode())
+
+    def parse(self, text: str) -> Entries:
+        """Read where the tasks are in a text in place of the document's."""
+        return read_entries(text, self.epic.id, self.default, self.layout, self.spec)[0]
 
 
 class FeatureDocs:
-    """The backend of feature documents."""
-
-    name = "feature_docs"
+    """The backend of feature documents in one layout."""
 
     def __init__(
-        self, root: Path, *, lock_timeout: float = 10.0, cache: Path | None = None
+        self,
+        root: Path,
+        layout: Layout = FEATURE_DOCS,
+        *,
+        lock_timeout: float = 10.0,
+        cache: Path | None = None,
     ) -> None:
         self.root = root
+        self.layout = layout
+        self.name = layout.name
         self.cache = cache
-        self.directory = root / FEATURES
+        self.directory = root / layout.directory
         self.lock_timeout = lock_timeout
 
     def lock(self) -> AbstractContextManager[None]:
-        path = Project(self.root, None).own("locks", "feature_docs.lock")
+        path = Project(self.root, None).own("locks", f"{self.name}.lock")
         return files.lock(path, timeout=self.lock_timeout)
 
     def read(self) -> TaskListing:
@@ -116,8 +129,8 @@ class FeatureDocs:
         for task_id, entry in before.items():
             if entry.is_row and tasks[task_id] != entry.task:
                 raise self._refuse(feature, task_id, f"the state of {task_id}, a table row,")
-        text = write_states(feature.data.decode(), before, tasks)
-        entries, _ = read_entries(text, feature.epic.id, feature.default)
+        text = write_states(feature.data.decode(), before, tasks, self.layout)
+        entries = feature.parse(text)
         if {task_id: entry.task for task_id, entry in entries.items()} != tasks:
             raise ReadOnly(
                 f"cannot change {self._display(feature.path)} safely: it would read differently",
@@ -166,13 +179,13 @@ class FeatureDocs:
             )
 
     def _refuse_new(self, feature: _Feature | None) -> ReadOnly:
-        place = f"{FEATURES}/<id>-<name>/{TASKS}"
+        place = f"{self.layout.directory}/<id>-<name>/{TASKS}"
         if feature:
             last = feature.data.count(b"\n") + 1
             place = f"{self._display(feature.path)}:{last}"
         return ReadOnly(
             "kedge does not add tasks to the documents of features",
-            hint=f"write a heading '### Task 1.1: <title>' in {place}",
+            hint=f"write {self.layout.example} in {place}",
         )
 
     def _refuse(self, feature: _Feature, task_id: TaskId, what: str) -> ReadOnly:
@@ -200,13 +213,16 @@ class FeatureDocs:
         features = []
         cache = FeatureCache(self.cache)
         for path, name in names.items():
-            if name is None:
+            if name is None and not self.layout.is_foreign:
                 warnings.append(f"{self._display(path)}: its name is not <number>-<name>")
                 continue
             # features with the same number go by their whole names
-            feature_id = name["number"] if numbers[name["number"]] == 1 else path.name
+            goes_by_number = name and self.layout.is_numbered and numbers[name["number"]] == 1
+            whole = shorten_name(path.name) if self.layout.is_foreign else path.name
+            feature_id = name["number"] if name and goes_by_number else whole
+            slug = name["slug"] if name else path.name
             try:
-                features.append(self._read_feature(path, feature_id, name["slug"], warnings, cache))
+                features.append(self._read_feature(path, feature_id, slug, warnings, cache))
             except BrokenTasks as error:
                 warnings.append(error.message)
         cache.save()
@@ -221,12 +237,20 @@ class FeatureDocs:
         word = read_meta(self.root, folder, warnings).get("status")
         status = status_of(word) if isinstance(word, str) else None
         ended = status if status in (Status.DONE, Status.FAILED) else None
-        read = _read_document(text, data, feature_id, ended, cache)
+        spec = self._read_spec(folder, warnings) if self.layout.has_criteria else ""
+        default = _default(ended)
+        key = make_key((self.name, feature_id, default.value, spec), data)
+        read = cache.load(key)
+        if read is None:
+            made = read_entries(text, feature_id, default, self.layout, spec)
+            found = tuple(one.task for one in made[0].values())
+            read = ReadDocument(find_title(text), found, tuple(made[1]))
+            cache.keep(key, read)
         title = read.title or self._find_title(folder, warnings) or slug
         epic = Task(TaskId(feature_id), title[:MAX_TITLE], type=EPIC, status=ended or Status.OPEN)
         try:
             tasks = {one.id: one for one in read.tasks}
-            feature = _Feature(path, data, ended, validate(epic), tasks)
+            feature = _Feature(path, data, ended, validate(epic), tasks, self.layout, spec)
         except InvalidValue as error:
             raise BrokenTasks(f"{self._display(path)}: {error.message}") from error
         warnings += [f"{self._display(path)}:{line}: {message}" for line, message in read.problems]
@@ -237,11 +261,16 @@ class FeatureDocs:
         return feature
 
     def _find_title(self, folder: Path, warnings: list[str]) -> str | None:
-        for name in ("spec.md", "prd.md"):
+        for name in self.layout.titles:
             text = try_document(self.root, folder / name, warnings)
             if text and (title := find_title(text)):
                 return title
         return None
+
+    def _read_spec(self, folder: Path, warnings: list[str]) -> str:
+        names = self.layout.specs
+        texts = (try_document(self.root, folder / name, warnings) for name in names)
+        return next((text for text in texts if text is not None), "")
 
     def _display(self, path: Path) -> str:
         return documents.display_path(self.root, path)
@@ -251,24 +280,10 @@ def _default(ended: Status | None) -> Status:
     return Status.DONE if ended is Status.DONE else Status.OPEN
 
 
-def _read_document(
-    text: str, data: bytes, feature_id: str, ended: Status | None, cache: FeatureCache
-) -> ReadDocument:
-    default = _default(ended)
-    key = make_key(feature_id, default.value, data)
-    known = cache.load(key)
-    if known is not None:
-        return known
-    entries, problems = read_entries(text, feature_id, default)
-    tasks = tuple(one.task for one in entries.values())
-    document = ReadDocument(find_title(text), tasks, tuple(problems))
-    cache.keep(key, document)
-    return document
-
-
 def _reduce(task: Task) -> Task:
     """Return the task as a document can hold it: no times, and only what its status needs."""
-    reason = (task.close_reason or "").strip() if task.finished else ""
+    said = task.finished and task.type != EPIC  # a group is done with its tasks, and says no more
+    reason = (task.close_reason or "").strip() if said else ""
     blocked = task.blocked and Block(task.blocked.type, task.blocked.reason.strip())
     return replace(
         task,

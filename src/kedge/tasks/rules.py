@@ -42,7 +42,7 @@ def find_obstacles(tasks: Tasks, task: Task) -> list[str]:
     A task also waits for the dependencies of its epics.
     """
     reasons = []
-    for holder in (task, *_epics_of(tasks, task)):
+    for holder in (task, *epics_of(tasks, task)):
         subject = "" if holder is task else f"its epic {holder.id} "
         for other in holder.depends_on:
             needed = tasks.get(other)
@@ -183,7 +183,7 @@ def settle_epics(tasks: Tasks, epics: Iterable[str | None], now: str) -> list[Ta
     waiting = [current[TaskId(epic)] for epic in epics if epic and epic in current]
     seen: set[str] = set()
     while waiting:
-        epic = max(waiting, key=lambda one: len(_epics_of(tasks, one)))
+        epic = max(waiting, key=lambda one: len(epics_of(tasks, one)))
         waiting.remove(epic)
         if epic.id in seen or epic.type != EPIC:
             continue
@@ -225,7 +225,7 @@ def _find_cycle(tasks: Tasks, starts: Iterable[TaskId]) -> list[str]:
         """An epic needs its tasks, and a task needs what its epics depend on."""
         yield from task.depends_on
         yield from below.get(task.id, ())
-        for epic in _epics_of(tasks, task):
+        for epic in epics_of(tasks, task):
             yield from epic.depends_on
 
     done: set[TaskId] = set()
@@ -248,7 +248,7 @@ def _find_cycle(tasks: Tasks, starts: Iterable[TaskId]) -> list[str]:
     return []
 
 
-def _epics_of(tasks: Tasks, task: Task) -> list[Task]:
+def epics_of(tasks: Tasks, task: Task) -> list[Task]:
     """Return the epics that the task is part of, innermost first."""
     epics: list[Task] = []
     while task.epic and (epic := tasks.get(task.epic)) is not None and epic not in epics:

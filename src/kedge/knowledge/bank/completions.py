@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kedge.errors import GitError, KedgeError
-from kedge.features.folders import FEATURES, list_features, read_meta
+from kedge.features.folders import FEATURES, list_folders, read_meta
 from kedge.host.project import Project
 from kedge.knowledge import retro_records
 from kedge.knowledge.feature_folders import feature_number, match_folder
@@ -60,7 +60,7 @@ class Completions:
 def read_completions(project: Project, settings: TaskSettings) -> Completions:
     """Read which features and tasks are finished."""
     warnings: list[str] = []
-    folders = list_features(project)
+    folders = list_folders(project, FEATURES)
     names = tuple(path.name for path in folders)
     metas = {path.name: read_meta(project.root, path, warnings) for path in folders}
     states = {name: _parse_state(meta) for name, meta in metas.items()}

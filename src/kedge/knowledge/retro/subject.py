@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from kedge.errors import InvalidValue
-from kedge.features.folders import FEATURES, list_features
+from kedge.features.folders import FEATURES, list_folders
 from kedge.knowledge.bank import values
 from kedge.knowledge.bank.bank import Bank
 from kedge.knowledge.bank.completions import read_tasks
@@ -59,7 +59,7 @@ def find_subject(bank: Bank, named: str) -> Subject:
     word, _, rest = named.strip().partition(" ")
     kind = word.lower().rstrip(":") if rest else ""
     bare = (rest.strip() if kind in (FEATURE, EPIC, TASK) else named.strip()).lstrip("#")
-    folders = tuple(path.name for path in list_features(bank.project))
+    folders = tuple(path.name for path in list_folders(bank.project, FEATURES))
     tasks = read_tasks(bank.project, bank.settings.tasks, bank.warnings)
     folder = None if kind in (EPIC, TASK) else _find_folder(bare, folders)
     task = None if kind == FEATURE else tasks.get(TaskId(bare))
