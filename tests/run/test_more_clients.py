@@ -87,8 +87,13 @@ def test_a_task_is_done_proven_and_committed(
     assert (attempt["tokens_in"], attempt["tokens_out"]) == (1000 * asked, 50 * asked)
     cost = pytest.approx(4 * (3 * 1000 + 15 * 50) / 1e6) if name == "opencode" else None
     assert attempt.get("cost_usd") == cost
+
+    # What the agent has left on disk is replayed.
     (started,) = [one for one in events if one["event"] == "started"]
-    assert started["session"]
+    (replayed,) = kedge.json("drift", "replay", "--all", env={"HOME": str(client.home)})
+    assert (replayed["agent"], replayed["session"]) == (name, started["session"])
+    assert (replayed["actions"], replayed["modifying"]) == (3, 1)
+    assert "Build the quay" in replayed["goal"]
 
 
 def test_a_client_that_is_not_installed_is_named(repo: Path, kedge: Kedge) -> None:

@@ -16,7 +16,8 @@ from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.drift.code_map import MapSource, RankedMap
 from kedge.drift.replay import replay as replay_events
-from kedge.errors import FileError, KedgeError, NoRepository, UsageError
+from kedge.errors import FileError, KedgeError, NoRepository, ProgramError, UsageError
+from kedge.host import zstd
 from kedge.host.project import Project
 from kedge.host.redact import redact_value
 from kedge.host.text import count_noun, shorten
@@ -24,7 +25,14 @@ from kedge.host.text import count_noun, shorten
 _LEVELS = ("nudge", "correct", "intervene", "halt")
 _MAX_TEXT = 200  # characters of a goal or of evidence
 _MEGABYTE = 1_000_000
-_TITLES = {"claude": "Claude Code", "codex": "Codex"}
+_TITLES = {
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "copilot": "Copilot CLI",
+    "opencode": "opencode",
+}
+_ALL = "Claude Code, Codex, Gemini CLI, Copilot CLI or opencode"
 
 
 @click.command(cls=KedgeCommand)
@@ -50,7 +58,10 @@ def replay(
     agent: str | None,
     least: str,
 ) -> Reply:
-    """Show what kedge would have said in past sessions of Claude Code and Codex."""
+    """Show what kedge would have said in past sessions of your agents.
+
+    It reads the transcripts of Claude Code, Codex, Gemini CLI, Copilot CLI and opencode.
+    """
     if every == bool(paths):
         raise UsageError("give either PATH or --all", hint="kedge drift replay --all")
     begin = _parse_time(since) if since is not None else None
@@ -73,7 +84,7 @@ def _explain_nothing(edge: Edge, paths: tuple[Path, ...], agent: str | None, fou
     if found:
         what = f"{count_noun(found, 'session')} found, but none as --since and --agent ask for"
     else:
-        what = f"no session of {_TITLES[agent] if agent else 'Claude Code or Codex'} was found"
+        what = f"no session of {_TITLES[agent] if agent else _ALL} was found"
     if paths:
         return f"{what}; looked in {', '.join(map(str, paths))}"
     root = edge.project().root
@@ -94,30 +105,36 @@ def _find_named(edge: Edge, paths: Iterable[Path]) -> list[TranscriptFile]:
     """Return the transcripts at the paths and in directories among them."""
     given = [edge.directory / path for path in paths]
     for path in given:
-        if path.is_file() and sessions.inspect_file(path) is None:
+        if path.is_file() and not sessions.inspect_files(path):
             raise FileError(
-                f"{path} is not a transcript of Claude Code or Codex",
-                hint="give the .jsonl file of a session, or a directory of them",
+                f"{path} is not a transcript of {_ALL}",
+                hint="give the .jsonl file of a session, opencode.db, or a directory of them",
             )
-    return _inspect_files(edge, given, sessions.inspect_file)
+    return _inspect_files(edge, given, sessions.inspect_files)
 
 
 def _find_project_files(edge: Edge, agent: str | None) -> list[TranscriptFile]:
     root = edge.project().root
-    places = locations.list_directories(root, (agent,) if agent else sessions.AGENTS)
-    return _inspect_files(edge, places, lambda path: locations.inspect_project_file(path, root))
+    places = locations.list_places(root, (agent,) if agent else sessions.AGENTS)
+    return _inspect_files(edge, places, lambda path: locations.inspect_project_files(path, root))
 
 
 def _inspect_files(
-    edge: Edge, paths: Iterable[Path], inspect: Callable[[Path], TranscriptFile | None]
+    edge: Edge, paths: Iterable[Path], inspect: Callable[[Path], list[TranscriptFile]]
 ) -> list[TranscriptFile]:
-    files = []
+    files: list[TranscriptFile] = []
+    compressed = 0
     for path in sessions.find_files(paths):
         try:
-            files.append(inspect(path))
+            files += inspect(path)
         except FileError as error:
             edge.warn(error.message)
-    return [file for file in files if file is not None]
+        except ProgramError:
+            compressed += 1
+    if compressed:
+        left = count_noun(compressed, "compressed transcript")
+        edge.warn(f"{left} left out, because zstd is not on PATH: {zstd.INSTALL}")
+    return files
 
 
 def _replay_sessions(
@@ -149,6 +166,7 @@ def _replay_sessions(
             if result.ended >= after:
                 data = result.data(least)
                 data["session"] = each.id
+                data["cwd"] = each.cwd
                 data["started"] = each.files[0].at or result.started
                 data["files"] = [str(file.path) for file in each.files]
                 yield redact_value(data)

@@ -188,7 +188,7 @@ def _choose_kind(effects: EffectsBuilder) -> Kind:
 def _patch(draft: ActionDraft) -> Kind:
     from kedge.drift.shell.patches import parse_patch
 
-    text = draft.text("input", "patch", "command", "content")
+    text = draft.text("input", "patch", "patchText", "command", "content")
     files = parse_patch(text)
     if not files:
         if text:
@@ -251,22 +251,25 @@ _agent = _make_reader("agent", "prompt", "message", "task")
 _plan = _make_reader("plan", "plan", "subject", "query", "skill", "question")
 _quiet = _make_reader("read", "query", "skill", "task_id", "bash_id", "chars")
 _TABLE: tuple[tuple[Callable[[ActionDraft], Kind], str], ...] = (
-    (_read, "Read NotebookRead LS view_image read_file list_directory read_many_files list"),
-    (_search, "Glob Grep search_file_content codesearch grep_search file_search"),
-    (_write, "Write write_file create_file"),
+    (_read, "Read NotebookRead LS view_image read_file list_directory read_many_files list view"),
+    (_search, "Glob Grep search_file_content codesearch grep_search file_search rg"),
+    (_write, "Write write_file create_file create"),
     (_edit, "Edit MultiEdit replace str_replace edit_file search_replace"),
     (_notebook, "NotebookEdit"),
     (_shell, "Bash exec_command shell local_shell run_shell_command shell_command exec"),
     (_shell, "unified_exec run_terminal_cmd"),
     (_patch, "apply_patch patch"),
     (_fetch, "WebFetch WebSearch web_fetch google_web_search web_search"),
-    (_agent, "Task Agent SendMessage spawn_agent"),
+    (_agent, "Task Agent SendMessage spawn_agent invoke_agent write_agent"),
     (_plan, "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet ExitPlanMode EnterPlanMode"),
     (_plan, "update_plan AskUserQuestion write_todos get_goal create_goal update_goal"),
-    (_plan, "ScheduleWakeup ReportFindings"),
+    (_plan, "ScheduleWakeup ReportFindings update_topic enter_plan_mode exit_plan_mode"),
+    (_plan, "report_intent ask_user question complete_task"),
     (_quiet, "BashOutput TaskOutput ToolSearch Skill ListAgents ListMcpResourcesTool"),
     (_quiet, "ReadMcpResourceTool tool_search SlashCommand save_memory"),
+    (_quiet, "read_bash list_bash read_agent list_agents activate_skill"),
+    (_quiet, "list_background_processes read_background_output"),
     (_stdin, "write_stdin"),
-    (_make_reader("shell"), "KillShell KillBash TaskStop"),
+    (_make_reader("shell"), "KillShell KillBash TaskStop stop_bash"),
 )
 _TOOLS = {name.lower(): reader for reader, names in _TABLE for name in names.split()}

@@ -15,6 +15,7 @@ _LONGEST_PREFIX = 16
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 _KIND = r"(?i)(?:^|[_-])(?:live|test|prod|sandbox|pat|pt|sk|key|token|secret)[_-]$"
 _DIGESTS = ("sha1", "sha256", "sha384", "sha512", "md5")
+_IDS = ("ses", "msg", "prt")  # of opencode's sessions, messages and parts
 
 
 def find_by_shape(text: str) -> Iterator[tuple[int, int, str]]:
@@ -71,7 +72,7 @@ def _measure_unknown(text: str, at: int) -> tuple[int, int]:
     known = 3 < len(prefix) <= _LONGEST_PREFIX and prefix[0].isalpha()
     mixed = any(map(str.isupper, key)) and any(map(str.islower, key))
     digits = sum(map(str.isdigit, key))
-    if not known or prefix[:-1].lower() in _DIGESTS or digits < 3:
+    if not known or prefix[:-1].lower() in (*_DIGESTS, *_IDS) or digits < 3:
         return at, body.end()
     if not mixed:  # it may be a digest, unless its prefix says what it is
         named = compile_pattern(_KIND).search(prefix) and len(key) >= 32

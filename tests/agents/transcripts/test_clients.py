@@ -23,7 +23,7 @@ def list_calls(home: Path, repo: Path) -> list[tuple[str, Any, str, bool]]:
     files = [
         file
         for path in sessions.find_files([place for place in places if place.is_dir()])
-        if (file := locations.inspect_project_file(path, repo))
+        for file in locations.inspect_project_files(path, repo)
     ]
     found = []
     for session in sessions.group_sessions(files):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import Kedge, assert_clear
 
 from kedge.agents.transcripts import sessions
 from kedge.agents.transcripts.events import (
@@ -214,3 +216,52 @@ def test_the_oldest_rollouts_have_bare_items(tmp_path: Path) -> None:
     assert [type(event) for event in found] == [SessionFacts, PromptMessage, ToolCall, ToolResult]
     assert found[0] == SessionFacts("codex", "s-1")
     assert astuple(found[2])[:4] == ("c", "shell", {"command": ["ls"]}, "2025-05-01T00:00:00Z")
+
+
+def compress(data: bytes) -> bytes:
+    """Return a zstd frame that holds the data in raw blocks."""
+    blocks = [data[at : at + 100_000] for at in range(0, len(data), 100_000)] or [b""]
+    frame = b"\x28\xb5\x2f\xfd\x00\x58"  # no sizes, a window of 2 MiB
+    for number, block in enumerate(blocks):
+        last = number == len(blocks) - 1
+        frame += (len(block) << 3 | last).to_bytes(3, "little") + block
+    return frame
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not on PATH")
+def test_compressed_rollouts_are_read(tmp_path: Path, kedge: Kedge) -> None:
+    file = CodexFile(cwd=str(kedge.directory))
+    file.says("user", "Write the lexer.")
+    for number in range(3000):  # more than is read to recognise it
+        file.call(f"c{number}", cmd=f"echo {number}" + " x" * 100)
+    plain = write(tmp_path / "rollout-1.jsonl", file.lines)
+    data = plain.read_bytes()
+    plain.unlink()
+    folder = tmp_path / ".codex" / "sessions" / "2026"
+    folder.mkdir(parents=True)
+    (folder / "rollout-1.jsonl.zst").write_bytes(compress(data))
+    env = {"HOME": str(tmp_path), "CODEX_HOME": ""}
+    ran = kedge("drift", "replay", "--all", "--json", env=env)
+    (found,) = ran.data
+    assert (found["goal"], found["actions"], ran.err) == ("Write the lexer.", 3000, "")
+
+    (folder / "rollout-1.jsonl.zst").write_bytes(compress(data)[:-1000])
+    ran = kedge("drift", "replay", "--all", env=env)
+    assert "rollout-1.jsonl.zst" in ran.err
+
+
+def test_without_zstd_one_line_says_what_to_install(tmp_path: Path, kedge: Kedge) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(str(shutil.which("git")))
+    folder = tmp_path / ".codex" / "sessions"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        (folder / f"rollout-{number}.jsonl.zst").write_bytes(compress(b"{}"))
+    env = {"HOME": str(tmp_path), "CODEX_HOME": "", "PATH": str(tmp_path / "bin")}
+    ran = kedge("drift", "replay", "--all", env=env)
+    assert [line for line in ran.err.splitlines() if "compressed" in line] == [
+        "warning: 3 compressed transcripts left out, because zstd is not on PATH: "
+        "install zstd (apt install zstd, brew install zstd)"
+    ]
+    ran = kedge("drift", "replay", str(folder / "rollout-0.jsonl.zst"), env=env, code=None)
+    assert_clear(ran, code=1, says="zstd is not on PATH")

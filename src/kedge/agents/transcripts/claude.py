@@ -34,6 +34,7 @@ class ClaudeTranscript:
 
     def __init__(self) -> None:
         self.facts = SessionFacts(NAME)
+        self.malformed = 0
         self._at = ""
         self._model = ""
         self._message = ""  # the id of the message that `_reasoning` is from

@@ -41,6 +41,7 @@ class CodexRollout:
 
     def __init__(self) -> None:
         self.facts = SessionFacts(NAME)
+        self.malformed = 0
         self._at = ""
         self._cwd = ""
         self._reasoning = ""

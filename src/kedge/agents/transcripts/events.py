@@ -70,9 +70,14 @@ Event: TypeAlias = SessionFacts | PromptMessage | ToolCall | ToolResult | Compac
 
 
 class TranscriptReader(Protocol):
-    """Reads one transcript, record by record. `facts` is what it knows so far."""
+    """Reads one transcript, record by record. `facts` is what it knows so far.
+
+    A record of an unknown kind has no events. `malformed` counts those of a known kind that lack
+    what they must have.
+    """
 
     facts: SessionFacts
+    malformed: int
 
     def read_record(self, record: JsonObject) -> list[Event]:
         """Return the events of a record; an irrelevant one has none. Never raises."""

@@ -10,15 +10,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import IO
 
 from kedge.host.files import file_error
 from kedge.host.text import count_noun
+from kedge.host.zstd import open_zstd
 
+COMPRESSED = ".zst"
+SUFFIXES = (".jsonl", f".jsonl{COMPRESSED}")  # of the names of transcripts
 LONGEST = 8 << 20  # bytes; longer lines are left out
 _BUFFER = 1 << 18
 _BOM = b"\xef\xbb\xbf"
-_RECORD = re.compile(rb'type"|"instructions"')  # one of them is in every record that is read
+# one of them is in every record that is read
+_RECORD = re.compile(rb'type"|"instructions"|"projectHash"')
 _OBJECTS = re.compile(rb"^\{[^\n]*\}\r?$", re.MULTILINE)  # of a kind that is not known
 _BLANK_LINES = re.compile(rb"\n\s+")
 # how a record starts, to find one behind a truncated record
@@ -53,7 +59,7 @@ class TranscriptLines:
         begun: list[bytes] = []  # a line that does not end in its block
         size = 0
         try:
-            with self.path.open("rb") as file:
+            with self._open() as file:
                 while self.number < self._last and (block := file.read(_BUFFER)):
                     if self._on_read is not None:
                         self._on_read(len(block))
@@ -74,6 +80,11 @@ class TranscriptLines:
                     yield from self._find_line(b"".join(begun), size)
         except OSError as error:
             raise file_error("read", self.path, error) from error
+
+    def _open(self) -> AbstractContextManager[IO[bytes]]:
+        if self.path.name.endswith(COMPRESSED):
+            return open_zstd(self.path)
+        return self.path.open("rb")
 
     def _find_line(self, line: bytes, size: int) -> Iterator[bytes]:
         """Yield a line that was read in parts, unless it is longer than what was kept of it."""

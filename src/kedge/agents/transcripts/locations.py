@@ -8,49 +8,68 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kedge.agents import installation
-from kedge.agents.transcripts.sessions import AGENTS, TranscriptFile, inspect_file
+from kedge.agents.transcripts.sessions import AGENTS, TranscriptFile, inspect_files
 
 _MOST_NAME = 200  # characters; Claude Code replaces the rest of a directory's name by a hash
 _OTHER = re.compile(r"[^a-zA-Z0-9]")
 
 
-def list_directories(root: Path, agents: Iterable[str] = AGENTS) -> list[Path]:
-    """Return the directories that may hold transcripts of the project, among others."""
-    directories: list[Path] = []
-    claude = installation.settings_directory("CLAUDE_CONFIG_DIR", ".claude")
-    if "claude" in agents and claude is not None and (claude / "projects").is_dir():
+def list_places(root: Path, agents: Iterable[str] = AGENTS) -> list[Path]:
+    """Return the files and directories that may hold transcripts of the project, among others."""
+    places: list[Path] = []
+    wanted = {agent: home for agent, home in _list_homes().items() if agent in agents}
+    if (claude := wanted.get("claude")) is not None and (claude / "projects").is_dir():
         names = tuple({_slug(str(root)), _slug(os.path.realpath(root))})
         below = sorted((claude / "projects").iterdir())
-        directories += [each for each in below if each.name.startswith(names) and each.is_dir()]
-    codex = installation.settings_directory("CODEX_HOME", ".codex")
-    if "codex" in agents and codex is not None:
-        places = (codex / "sessions", codex / "archived_sessions")
-        directories += [each for each in places if each.is_dir()]
-    return directories
+        places += [each for each in below if each.name.startswith(names) and each.is_dir()]
+    if (codex := wanted.get("codex")) is not None:
+        places += [codex / "sessions", codex / "archived_sessions"]
+    if (gemini := wanted.get("gemini")) is not None:
+        places += sorted((gemini / "tmp").glob("*/chats"))
+    if (copilot := wanted.get("copilot")) is not None:
+        places.append(copilot / "session-state")
+    if (opencode := wanted.get("opencode")) is not None:
+        places += sorted(opencode.glob("opencode*.db"))
+    return [each for each in places if each.exists()]
 
 
 def describe_places(root: Path, agents: Iterable[str] = AGENTS) -> list[str]:
-    """Return the directories where the agents would keep transcripts of the project."""
-    places = []
-    claude = installation.settings_directory("CLAUDE_CONFIG_DIR", ".claude")
-    if "claude" in agents and claude is not None:
-        places.append(str(claude / "projects" / _slug(os.path.realpath(root))))
-    codex = installation.settings_directory("CODEX_HOME", ".codex")
-    if "codex" in agents and codex is not None:
-        places.append(str(codex / "sessions"))
-    return places
+    """Return the places where the agents would keep transcripts of the project."""
+    below = {
+        "claude": Path("projects", _slug(os.path.realpath(root))),
+        "codex": Path("sessions"),
+        "gemini": Path("tmp"),
+        "copilot": Path("session-state"),
+        "opencode": Path("opencode.db"),
+    }
+    homes = _list_homes()
+    return [str(home / below[agent]) for agent, home in homes.items() if home and agent in agents]
 
 
-def inspect_project_file(path: Path, root: Path) -> TranscriptFile | None:
-    """Return the transcript in a file if its session ran in the project, else None."""
-    file = inspect_file(path)
-    if file is None:
-        return None
-    cwd = Path(file.facts.cwd)
-    if not cwd.is_absolute() or "\0" in file.facts.cwd:
-        return None
+def _list_homes() -> dict[str, Path | None]:
+    """Return the directory of each agent in the user's home."""
+    data = installation.settings_directory("XDG_DATA_HOME", ".local/share")
+    gemini = installation.settings_directory("GEMINI_CLI_HOME", "")
+    return {
+        "claude": installation.settings_directory("CLAUDE_CONFIG_DIR", ".claude"),
+        "codex": installation.settings_directory("CODEX_HOME", ".codex"),
+        "gemini": gemini and gemini / ".gemini",
+        "copilot": installation.settings_directory("COPILOT_HOME", ".copilot"),
+        "opencode": data and data / "opencode",
+    }
+
+
+def inspect_project_files(path: Path, root: Path) -> list[TranscriptFile]:
+    """Return the transcripts in a file whose sessions ran in the project."""
+    return [file for file in inspect_files(path) if _is_in_project(file.facts.cwd, root)]
+
+
+def _is_in_project(directory: str, root: Path) -> bool:
+    cwd = Path(directory)
+    if not cwd.is_absolute() or "\0" in directory:
+        return False
     place, real = Path(os.path.realpath(cwd)), Path(os.path.realpath(root))
-    return file if place.is_relative_to(real) else None
+    return place.is_relative_to(real)
 
 
 def find_work_tree(cwd: str) -> str | None:

@@ -2,6 +2,7 @@
 
 A file is recognised by its records, not by its name. A session consists of all files with its id:
 its own and those of its subagents, in order of time. A record that occurs twice counts once.
+opencode has all sessions in one database, of which each counts as a file.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import Any
 import msgspec
 
 from kedge.agents.json_object import JsonObject
+from kedge.agents.transcripts import gemini, opencode_database
 from kedge.agents.transcripts.claude import ClaudeTranscript
 from kedge.agents.transcripts.codex import CodexRollout
+from kedge.agents.transcripts.copilot import CopilotLog
 from kedge.agents.transcripts.events import (
     Event,
     PromptMessage,
@@ -26,28 +29,38 @@ from kedge.agents.transcripts.events import (
     ToolCall,
     TranscriptReader,
 )
-from kedge.agents.transcripts.lines import TranscriptLines, repair_line
+from kedge.agents.transcripts.gemini import GeminiChat
+from kedge.agents.transcripts.lines import SUFFIXES, TranscriptLines, repair_line
+from kedge.agents.transcripts.opencode import OpencodeSession
 from kedge.errors import FileError
 from kedge.host.files import file_error
+from kedge.host.text import count_noun
 
 _READERS: dict[str, Callable[[], TranscriptReader]] = {
     "claude": ClaudeTranscript,
     "codex": CodexRollout,
+    "gemini": GeminiChat,
+    "copilot": CopilotLog,
 }
-AGENTS = tuple(_READERS)
+_OPENCODE = "opencode"
+AGENTS = (*_READERS, _OPENCODE)
 _PEEK = 400  # lines in which a file must be recognised
 _STAMP = re.compile(rb'"timestamp":\s?"([^"\\]{10,40})"')
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A transcript: the facts in its first records, the time of the first one, and its size."""
+    """A transcript: the facts in its first records, the time of the first one, and its size.
+
+    `part` is the id of the session in a database.
+    """
 
     path: Path
     facts: SessionFacts
     at: str
     size: int
     changed: float
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ class RecordedSession:
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the given files, and all `.jsonl` files below the given directories.
+    """Return the given files, and all transcripts below the given directories.
 
     Raises FileError for a path that is neither.
     """
@@ -74,9 +87,27 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
             raise FileError(f"no file or directory {str(path)!r}", hint="check the path")
         for here, folders, names in os.walk(path):
             folders.sort()
-            below = [Path(here, name) for name in sorted(names) if name.endswith(".jsonl")]
+            below = [Path(here, name) for name in sorted(names) if name.endswith(SUFFIXES)]
             files |= {each: None for each in below if each.is_file()}
     return list(files)
+
+
+def inspect_files(path: Path) -> list[TranscriptFile]:
+    """Return the transcript in a file, or those in a database; empty if there is none.
+
+    Raises FileError if it cannot be read.
+    """
+    if opencode_database.is_database(path):
+        return [_inspect_row(path, row) for row in opencode_database.list_sessions(path)]
+    file = inspect_file(path)
+    return [] if file is None else [file]
+
+
+def _inspect_row(path: Path, row: opencode_database.SessionRow) -> TranscriptFile:
+    reader = OpencodeSession()
+    reader.read_record(JsonObject(row.record))
+    at = opencode_database.format_time(row.created)
+    return TranscriptFile(path, reader.facts, at, row.size, row.updated / 1000, row.id)
 
 
 def inspect_file(path: Path) -> TranscriptFile | None:
@@ -95,15 +126,25 @@ def inspect_file(path: Path) -> TranscriptFile | None:
             if [event for record in records for event in reader.read_record(record)]:
                 readers, facts = [reader], reader.facts
                 break
-        if facts and facts.session and facts.cwd and at:
+        if facts and facts.session and at and (facts.cwd or facts.agent == gemini.NAME):
             break
     if facts is None:
         return None
+    if facts.agent == gemini.NAME:
+        facts = gemini.complete_facts(facts, path, _read_root(path))
     try:
         about = path.stat()
     except OSError as error:  # it was there a moment ago
         raise file_error("read", path, error) from error
     return TranscriptFile(path, facts, at, about.st_size, about.st_mtime)
+
+
+def _read_root(chat: Path) -> str:
+    """Return the project's directory, as Gemini CLI notes it beside its chats."""
+    try:
+        return Path(gemini.find_root_file(chat)).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def group_sessions(files: Iterable[TranscriptFile]) -> list[RecordedSession]:
@@ -160,14 +201,14 @@ def _merge_events(
 ) -> Iterator[Event]:
     """Yield the events of all files in order of time. A file is opened when it is needed."""
     if len(session.files) == 1:
-        yield from _read_file(session.files[0].path, session.agent, on_read, warn)
+        yield from _read_file(session.files[0], session.agent, on_read, warn)
         return
     waiting = sorted(enumerate(session.files), key=lambda pair: (pair[1].at, pair[0]))
     heap: list[tuple[str, int, Event, Iterator[tuple[str, Event]]]] = []
     while heap or waiting:
         if waiting and (not heap or waiting[0][1].at <= heap[0][0]):
             number, file = waiting.pop(0)
-            stream = _add_times(_read_file(file.path, session.agent, on_read, warn))
+            stream = _add_times(_read_file(file, session.agent, on_read, warn))
         else:
             _, number, event, stream = heapq.heappop(heap)
             yield event
@@ -176,18 +217,30 @@ def _merge_events(
 
 
 def _read_file(
-    path: Path,
+    file: TranscriptFile,
     agent: str,
     on_read: Callable[[int], None] | None,
     warn: Callable[[str], None] | None,
 ) -> Iterator[Event]:
-    lines, reader = TranscriptLines(path, on_read), _READERS[agent]()
-    for line in lines:
-        for record in _parse_line(line, lines):
-            yield from reader.read_record(record)
-    warning = lines.warning()
-    if warning and warn is not None:
+    reader: TranscriptReader
+    if agent == _OPENCODE:
+        reader = OpencodeSession()
+        for row in opencode_database.read_records(file.path, file.part, on_read, warn):
+            yield from reader.read_record(JsonObject(row))
+        warning = None
+    else:
+        lines, reader = TranscriptLines(file.path, on_read), _READERS[agent]()
+        for line in lines:
+            for record in _parse_line(line, lines):
+                yield from reader.read_record(record)
+        warning = lines.warning()
+    if warn is None:
+        return
+    if warning:
         warn(warning)
+    if reader.malformed:
+        records = count_noun(reader.malformed, "record")
+        warn(f"{file.path}: {records} of {agent} without what they should have, left out")
 
 
 def _parse_line(line: bytes, lines: TranscriptLines) -> list[JsonObject]:
