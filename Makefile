@@ -32,6 +32,7 @@ layers: $(VENV)/.dev
 
 suite: $(VENV)/.dev
 	@tools/clients $(VENV)
+	@tools/browser $(VENV)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
 
 test-long: $(VENV)/.dev

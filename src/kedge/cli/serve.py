@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -12,7 +13,8 @@ from kedge.cli.edge import Edge, Reply
 from kedge.errors import CheckFound, UsageError
 from kedge.host.project import Project
 from kedge.proxy import service, unit, upstreams
-from kedge.proxy.service import ServiceOptions, ServiceState
+from kedge.proxy.service import Pages, ServiceOptions, ServiceState
+from kedge.web import access
 
 
 @click.command(
@@ -32,6 +34,7 @@ from kedge.proxy.service import ServiceOptions, ServiceState
     help="The policy of sessions without hooks; drift.policy by default.",
 )
 @click.option("--no-proxy", is_flag=True, help="Serve without the proxy.")
+@click.option("--no-dashboard", is_flag=True, help="Serve without the dashboard.")
 @click.option(
     "--idle",
     type=click.FloatRange(0, min_open=True),
@@ -52,13 +55,14 @@ def command(
     upstream: str | None,
     policy: str | None,
     no_proxy: bool,
+    no_dashboard: bool,
     idle: float | None,
     install: bool,
     uninstall: bool,
     status: bool,
     stop: bool,
 ) -> Reply:
-    """Judge agents' tool calls before they run, between them and their model."""
+    """Judge agents' tool calls before they run, and show in a browser what agents do."""
     project = edge.project()
     chosen = {"--install": install, "--uninstall": uninstall, "--status": status, "--stop": stop}
     names = [name for name, given in chosen.items() if given]
@@ -68,7 +72,8 @@ def command(
         running = service.find_running(project.home())
         if running is None:
             raise CheckFound("kedge serve does not run here", hint="kedge serve starts it")
-        return Reply(_describe(running), _write(running))
+        link = _link(project, running)
+        return Reply(_describe(running, link), _write(running, link))
     if stop:
         ended = service.stop(project.home())
         if ended is None:
@@ -86,25 +91,52 @@ def command(
         idle=idle or 0.0,
     )
     if install:
-        return _install(project, options, upstream)
+        return _install(project, options, upstream, no_dashboard=no_dashboard)
 
     def announce(state: ServiceState) -> None:
+        link = _link(project, state)
         if edge.json:
-            edge.stream({"event": "serving", **_describe(state)})
+            edge.stream({"event": "serving", **_describe(state, link)})
         else:
-            edge.say(_write(state))
+            edge.say(_write(state, link))
 
-    reason = service.run(project, options, announce)
+    open_pages = None if no_dashboard else _find_pages(project)
+    reason = service.run(project, options, announce, open_pages)
     if edge.json:
         edge.stream({"event": "ended", "reason": reason})
     return Reply({"reason": reason}, f"ended: {reason}")
 
 
-def _install(project: Project, options: ServiceOptions, upstream: str | None) -> Reply:
+def _find_pages(project: Project) -> Callable[[], Pages]:
+    """Return what opens the dashboard; NotInstalled without the packages that it needs."""
+
+    def open_pages() -> Pages:
+        try:
+            import jinja2  # noqa: F401
+        except ImportError as error:
+            raise service.NotInstalled(
+                "the dashboard needs jinja2, which is not installed"
+            ) from error
+        from kedge.web.dashboard import Dashboard
+
+        return Dashboard(project)
+
+    return open_pages
+
+
+def _link(project: Project, state: ServiceState) -> str:
+    """Return the address that opens the dashboard; "" if it is not served."""
+    return access.make_link(project.home(), state.url) if state.pages else ""
+
+
+def _install(
+    project: Project, options: ServiceOptions, upstream: str | None, *, no_dashboard: bool
+) -> Reply:
     words = ["--port", str(options.port)] if options.port else []
     words += ["--upstream", upstream] if upstream else []
     words += ["--policy", options.policy] if options.policy else []
     words += [] if options.proxy else ["--no-proxy"]
+    words += ["--no-dashboard"] if no_dashboard else []
     words += ["--idle", f"{options.idle:g}"] if options.idle else []
     changed = unit.install(project, words)
     found = unit.find_unit(project)
@@ -122,7 +154,7 @@ def _uninstall(project: Project) -> Reply:
     return Reply(data, f"removed {removed.path}\n\nNext:\n  {removed.forget}")
 
 
-def _describe(state: ServiceState) -> dict[str, Any]:
+def _describe(state: ServiceState, link: str) -> dict[str, Any]:
     return {
         "pid": state.pid,
         "port": state.port,
@@ -130,13 +162,16 @@ def _describe(state: ServiceState) -> dict[str, Any]:
         "upstreams": dict(state.upstreams),
         "policy": state.policy,
         "proxy": state.proxy,
+        "dashboard": link or None,
         "version": state.version,
     }
 
 
-def _write(state: ServiceState) -> str:
+def _write(state: ServiceState, link: str) -> str:
     lines = [f"serving on {state.url} (process {state.pid})"]
     if state.proxy:
         lines += [f"  {name}: {url}" for name, url in sorted(state.upstreams.items())]
         lines.append("  kedge exec -- claude starts an agent whose requests go through it")
+    if link:
+        lines.append(f"  dashboard: {link}")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kedge import __version__
 from kedge.errors import KedgeError, LockTimeout
@@ -61,6 +61,19 @@ class ServiceOptions:
     idle: float = 0.0
 
 
+class Pages(Protocol):
+    """The pages that are served beside the proxy."""
+
+    def answers(self, method: str, path: str) -> bool:
+        """True if a request with this raw path is for the pages."""
+
+    async def answer(self, request: web.Request, port: int) -> web.StreamResponse:
+        """Answer it; its Host is this server's."""
+
+    async def close(self) -> None:
+        """End the streams that are open."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceState:
     """A running process, as its file describes it. The token lets the user's own programs in."""
@@ -72,6 +85,7 @@ class ServiceState:
     upstreams: Mapping[str, str]
     policy: str | None
     proxy: bool
+    pages: bool = False
 
     @property
     def url(self) -> str:
@@ -83,7 +97,12 @@ class NotInstalled(KedgeError):
     usual_hint = "pip install 'kedge[serve]' (or pipx inject kedge 'kedge[serve]')"
 
 
-def run(project: Project, options: ServiceOptions, announce: Callable[[ServiceState], None]) -> str:
+def run(
+    project: Project,
+    options: ServiceOptions,
+    announce: Callable[[ServiceState], None],
+    open_pages: Callable[[], Pages] | None = None,
+) -> str:
     """Serve until a signal, a request to stop, or idleness; return which of these it was."""
     try:
         import aiohttp  # noqa: F401
@@ -98,7 +117,7 @@ def run(project: Project, options: ServiceOptions, announce: Callable[[ServiceSt
         db.execute("SELECT 1 FROM session").fetchone()  # only a connection that has read keeps it
         sys.setswitchinterval(_SWITCH)
         try:
-            return asyncio.run(_serve(project, options, announce))
+            return asyncio.run(_serve(project, options, announce, open_pages))
         finally:
             (home / _STATE).unlink(missing_ok=True)
 
@@ -134,7 +153,10 @@ def stop(home: Path) -> ServiceState | None:
 
 
 async def _serve(
-    project: Project, options: ServiceOptions, announce: Callable[[ServiceState], None]
+    project: Project,
+    options: ServiceOptions,
+    announce: Callable[[ServiceState], None],
+    open_pages: Callable[[], Pages] | None,
 ) -> str:
     from aiohttp import web
 
@@ -148,7 +170,8 @@ async def _serve(
     judging = Judging(project, options.policy)
     relay = Relay(judging, options.upstreams)
     hooks = HookAnswers(judging, home, known.token if known is not None else "")
-    service = _Service(relay, hooks, options)
+    pages = open_pages() if open_pages is not None else None
+    service = _Service(relay, hooks, pages, options)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, service.end, number.name)
     app = web.Application(middlewares=[service.guard])
@@ -185,6 +208,7 @@ async def _serve(
             options.upstreams,
             options.policy,
             options.proxy,
+            pages is not None,
         )
         service.state = state
         files.write_atomic(home / _STATE, json.dumps(asdict(state)).encode(), mode=0o600)
@@ -198,6 +222,8 @@ async def _serve(
             ends.cancel()
     finally:
         daemon.end_duty(home)
+        if pages is not None:
+            await pages.close()
         await runner.cleanup()  # open streams have a moment to end
         await relay.close()
 
@@ -205,11 +231,14 @@ async def _serve(
 class _Service:
     """What the server answers itself, and when it ends."""
 
-    def __init__(self, relay: Relay, hooks: HookAnswers, options: ServiceOptions) -> None:
+    def __init__(
+        self, relay: Relay, hooks: HookAnswers, pages: Pages | None, options: ServiceOptions
+    ) -> None:
         self.token = secrets.token_urlsafe(24)
         self.state: ServiceState | None = None
         self._relay = relay
         self._hooks = hooks
+        self._pages = pages
         self._options = options
         self._ended = asyncio.Event()
         self._reason = ""
@@ -263,8 +292,13 @@ class _Service:
         return await self._hooks.answer(request, request.match_info["agent"])
 
     async def _relay_request(self, request: web.Request) -> web.StreamResponse:
+        """Answer what no route of kedge's own takes: a page, or else a client's request."""
         from aiohttp import web
 
+        pages, port = self._pages, self.state.port if self.state is not None else 0
+        if pages is not None and pages.answers(request.method, request.rel_url.raw_path):
+            self._relay.last_used = time.monotonic()
+            return await pages.answer(request, port)
         if not self._options.proxy:
             return web.Response(status=404, text="kedge serve runs without its proxy\n")
         return await self._relay.answer(request)

@@ -196,6 +196,16 @@ def list_interrupted(project: Project) -> list[RunRecord]:
     return [one for one in runs if not _is_alive(project, one.id)]
 
 
+def list_runs(project: Project) -> list[RunRecord]:
+    """Return the runs of all work trees, the latest first."""
+    return _read_all(project, every=True)[::-1]
+
+
+def is_running(project: Project, record: RunRecord) -> bool:
+    """True if the run's process is there; false for a run that has ended or was killed."""
+    return record.status == RUNNING and _is_alive(project, record.id)
+
+
 def list_ended(project: Project, *, since: str) -> list[RunRecord]:
     """Return the runs that started at that time or later and that have ended."""
     runs = [one for one in _read_all(project) if one.started_at >= since]
@@ -227,15 +237,18 @@ def _find(project: Project, name: str | None) -> RunRecord:
     return (killed or runs)[-1]
 
 
-def _read_all(project: Project) -> list[RunRecord]:
-    """Return the runs of this work tree, the latest last; unreadable journals are ignored."""
+def _read_all(project: Project, *, every: bool = False) -> list[RunRecord]:
+    """Return the runs of this work tree, or of `every` one, the latest last.
+
+    Unreadable journals are ignored.
+    """
     records = []
     for path in sorted(_folder(project).glob("r*.json")):
         try:
             record = _parse(json.loads(files.read_bytes(path) or b""))
         except (ValueError, TypeError, AttributeError, KedgeError):
             continue
-        if record.root == str(project.root):
+        if every or record.root == str(project.root):
             records.append(record)
     return sorted(records, key=lambda one: one.started_at)
 

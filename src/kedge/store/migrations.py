@@ -149,6 +149,19 @@ def goal_terms(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE session_scope ADD COLUMN terms TEXT NOT NULL DEFAULT ''")
 
 
+def acts(db: sqlite3.Connection) -> None:
+    """What people did through the dashboard."""
+    db.execute(
+        "CREATE TABLE act (number INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT NOT NULL,"
+        " kind TEXT NOT NULL, target TEXT NOT NULL, note TEXT NOT NULL)"
+    )
+
+
+def step_positions(db: sqlite3.Connection) -> None:
+    """The order of a session's steps, for its last ones and for a page of them."""
+    db.execute("CREATE INDEX step_position ON step (session, position)")
+
+
 STEPS: tuple[Step, ...] = (
     map_cache,
     anchors,
@@ -161,6 +174,8 @@ STEPS: tuple[Step, ...] = (
     unread_messages,
     session_process,
     goal_terms,
+    acts,
+    step_positions,
 )
 
 

@@ -63,7 +63,7 @@ def render_chart(marks: Sequence[Mark], name: str, label: str) -> Html:
     )
     box = f"0 0 {width:g} {_HEIGHT}"
     return tag(
-        "svg", *inside, role="img", aria_label=label, width=width, height=_HEIGHT, viewBox=box
+        "svg", *inside, role="group", aria_label=label, width=width, height=_HEIGHT, viewBox=box
     )
 
 
