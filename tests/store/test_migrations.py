@@ -28,6 +28,8 @@ ADDED = {
     "unread_messages": "d9f6dc7894cb1a75",
     "session_process": "301f7b5102c1d10f",
     "goal_terms": "000d4dbbb35e6694",
+    "acts": "3a30433fce6e8235",
+    "step_positions": "35513da7ea43ccd6",
 }
 # A row for a table of each step.
 ROWS = {
@@ -53,6 +55,10 @@ ROWS = {
         " VALUES ('s3', 'claude', '/p', 'advise', '2026', '2026', '1 2')"
     ),
     "goal_terms": "INSERT INTO session_scope VALUES ('s2', 'goal', 'a.py\t100', 'clock\t2500')",
+    "acts": "INSERT INTO act VALUES (1, '2026', 'ada', 'lift', 's1:l1', '')",
+    "step_positions": (
+        "INSERT INTO step_term (kind, term, step) VALUES ('file', 'berths/fees.py', 1)"
+    ),
 }
 
 

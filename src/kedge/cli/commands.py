@@ -36,7 +36,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Watch": {
         "drift": "Compare what agents do with what they were asked.",
-        "serve": "Judge agents' tool calls before they run, between them and their model.",
+        "serve": "Judge agents' tool calls before they run, and show in a browser what agents do.",
         "mcp": "Serve kedge's tools to an MCP client; called by clients.",
         "hook": "Answer an agent's hook; called by agents.",
     },
