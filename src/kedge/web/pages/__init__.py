@@ -30,6 +30,7 @@ NAVIGATION = (
     Link("now", "/", "Now", "n"),
     Link("tasks", "/kedge/tasks", "Tasks", "t"),
     Link("handoffs", "/kedge/handoffs", "Handoffs", "h"),
+    Link("map", "/kedge/map", "Map", "m"),
     Link("knowledge", "/kedge/knowledge", "Knowledge", "l"),
     Link("runs", "/kedge/runs", "Runs", "r"),
 )
@@ -57,6 +58,7 @@ _MODULES = {
     "knowledge": "knowledge",
     "runs": "runs",
     "run": "run",
+    "map": "map",
 }
 
 
