@@ -9,6 +9,8 @@ from support import slowness
 from web.conftest import Browser, View
 from web.scene import Scene
 
+from kedge.host.user import user_name
+
 ONE = "3c1f8a52-7d7e-4f0f-9f1c-000000000001"
 TWO = "8e24c6b1-5b2c-4c53-8f4e-000000000002"
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
@@ -52,8 +54,10 @@ def test_sessions_are_shown_while_they_work(scene: Scene, serve: Serve, browser:
     # a limit is lifted, with who did it
     page.get_by_role("button", name="Lift").click()
     page.get_by_role("alert").get_by_text("lifted: “Do not change the tests”").wait_for()
-    assert page.locator(".limit.lifted").count() == 1
+    assert f"by {user_name()}" in page.locator(".limit.lifted").inner_text()
     assert scene.kedge.json("drift", "limit", "list", "--session", TWO) == []
+    view.open("/")
+    assert f"{user_name()}: lifted a limit of" in page.locator("#p-acts").inner_text()
     _filter(view)
     for path in ("/", f"/kedge/sessions/{TWO}?step=6"):
         view.open(path)

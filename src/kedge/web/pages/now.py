@@ -10,6 +10,7 @@ from kedge.drift.report.chart import RANGES
 from kedge.model.ids import is_id
 from kedge.store import overview, sessions
 from kedge.web import shapes
+from kedge.web.acts import list_acts
 from kedge.web.pages.usage import find_usage
 from kedge.web.routes import write_path
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from kedge.drift.report.account import RecordedStep, SessionStatus
+    from kedge.store.acts import ActRecord
     from kedge.web.pages.usage import UsedTokens
     from kedge.web.routes import Target
     from kedge.web.source import Source
@@ -25,6 +27,7 @@ SHOWN = ("strayed", "review")
 _ACTIVE = 40  # sessions at work that are shown
 _PAGE = 20  # sessions before them
 _SCORES = 40  # of a session's line
+_ACTS = 5
 
 
 class Stray(NamedTuple):
@@ -80,6 +83,7 @@ def load(source: Source, target: Target) -> tuple[str, dict[str, Any]]:
         "steps": steps,
         "newer": write_path("", q=words, show=show, skip=max(0, skip - _PAGE)) if skip else "",
         "older": write_path("", q=words, show=show, skip=skip + _PAGE) if more else "",
+        "acts": [(one, _link_act(one)) for one in list_acts(source)[:_ACTS]],
         "error": errors[0] if errors else None,
     }
 
@@ -109,6 +113,14 @@ def _build_card(source: Source, row: dict[str, Any], status: SessionStatus) -> S
         _sum_money(source, status.task),
         "" if row["project"] == root else row["project"].rpartition("/")[2],
     )
+
+
+def _link_act(act: ActRecord) -> str:
+    """Return the page of what an act was done to."""
+    if act.kind == "lift":
+        return write_path("sessions", act.target.rpartition(":")[0])
+    pages = {"resolve": "handoffs", "stop": "runs"}
+    return write_path(pages[act.kind], act.target) if act.kind in pages else "/kedge/knowledge"
 
 
 def _find_stray(source: Source, session: str) -> Stray | None:

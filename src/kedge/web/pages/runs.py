@@ -9,6 +9,7 @@ from kedge.errors import KedgeError
 from kedge.run import journal
 from kedge.run.limits import parse_usage
 from kedge.run.options import parse_options
+from kedge.run.outcomes import StopCode
 
 if TYPE_CHECKING:
     from kedge.run.journal import RunRecord
@@ -18,6 +19,18 @@ if TYPE_CHECKING:
     from kedge.web.source import Source
 
 _MOST = 50
+_ENDS = {
+    StopCode.NOTHING_READY: "no task was ready",
+    StopCode.ONCE: "one task was asked for",
+    StopCode.INTERRUPTED: "it was interrupted",
+    StopCode.BUDGET: "its money or its tokens were spent",
+    StopCode.TIME: "its time was over",
+    StopCode.ITERATIONS: "it had made all its calls",
+    StopCode.FAILURES: "too many attempts in a row failed",
+    StopCode.AGENT_ERROR: "the agent cannot work here",
+    StopCode.ERROR: "an error ended it",
+}
+_CODES = frozenset(code.value for code in StopCode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,11 @@ class RunCard:
     usage: RunUsage
     state: str
     meters: tuple[Meter, ...]
+
+    @property
+    def why(self) -> str:
+        """Why the run has ended."""
+        return _ENDS.get(StopCode(self.record.why), "") if self.record.why in _CODES else ""
 
     @property
     def what(self) -> str:

@@ -11,6 +11,7 @@ from kedge.drift.report.chart import ANSWERS, render_chart
 from kedge.drift.report.timeline import build_marks
 from kedge.drift.watch import limit_records
 from kedge.store import overview, sessions
+from kedge.web.acts import list_acts
 from kedge.web.pages.now import find_level
 from kedge.web.pages.usage import find_usage
 from kedge.web.routes import Refused, write_path
@@ -67,6 +68,11 @@ def load(source: Source, target: Target) -> tuple[str, dict[str, Any]]:
         "moments": list(list_moments(details)),
         "revisions": details.revisions,
         "limits": limit_records.list_limits(source.db, name),
+        "lifted_by": {
+            one.target.removeprefix(f"{name}:"): one.actor
+            for one in list_acts(source, "lift")
+            if one.target.startswith(f"{name}:")
+        },
         "corrections": [one for one in details.events if one.correction],
         "strays": overview.list_strays(source.db, name, _STRAYS),
         "strayed": overview.count_strays(source.db, name),

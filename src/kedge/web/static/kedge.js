@@ -28,7 +28,7 @@ function replacePart(part, fresh) {
     if (open.has(one.id)) one.open = open.get(one.id);
   }
   for (const one of part.querySelectorAll("[data-key]")) {
-    if (known.size && !known.has(one.dataset.key)) one.classList.add("fresh");
+    if (known.size && !known.has(one.dataset.key)) one.classList.add("arrived");
   }
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
