@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from proxy.conftest import Serve
 from support import git
 from web.conftest import Browser
@@ -28,6 +30,8 @@ def test_hostile_content_is_text(scene: Scene, serve: Serve, browser: Browser) -
         f"/?q={'%3Cscript%3Ealert(1)%3C%2Fscript%3E'}",
         f"/kedge/sessions/{talk_id}?step=2",
         f"/kedge/sessions/{talk_id}/transcript",
+        "/kedge/map",
+        f"/kedge/map?{urlencode({'file': NAME})}",
         "/kedge/tasks",
         "/kedge/tasks/evil",
         "/kedge/tasks/%3Cscript%3Ealert(1)%3C%2Fscript%3E",
@@ -55,6 +59,7 @@ def test_hostile_content_is_text(scene: Scene, serve: Serve, browser: Browser) -
     assert "safe\\u202egnp.exe" in seen["/kedge/tasks/evil"]
     assert TAG in seen[f"/kedge/sessions/{talk_id}/transcript"]
     assert TAG in seen["/kedge/handoffs/evil?from=base&to=implementer"]
+    assert NAME in seen["/kedge/map"]
     assert NAME in seen[f"/kedge/sessions/{talk_id}?step=2"]
 
 

@@ -59,7 +59,13 @@ def test_sessions_are_shown_while_they_work(scene: Scene, serve: Serve, browser:
     view.open("/")
     assert f"{user_name()}: lifted a limit of" in page.locator("#p-acts").inner_text()
     _filter(view)
-    for path in ("/", f"/kedge/sessions/{TWO}?step=6"):
+    _search_map(view)
+    for path in (
+        "/",
+        f"/kedge/sessions/{TWO}?step=6",
+        "/kedge/map",
+        "/kedge/map?file=berths%2Ffees.py",
+    ):
         view.open(path)
         assert view.find_barriers() == []
     phone = browser.open(server, f"/kedge/sessions/{TWO}", **PHONE)
@@ -164,6 +170,29 @@ def _hand_over(view: View, scene: Scene) -> None:
     (event,) = scene.kedge.json("context", "show", "discount")["drift"]
     assert (event["state"], event["note"]) == ("reverted", "The least price was lowered by hand")
     assert event["resolved_by"]
+
+
+def _search_map(view: View) -> None:
+    """The map is drawn, searched and filtered, and shows where agents were."""
+    page = view.page
+    view.open("/kedge/map")
+    assert page.locator(".graph.map circle:not(.heat0)").count() == 6
+    assert page.locator(".graph.map .edge").count() > 3
+    page.keyboard.press("/")
+    page.keyboard.type("who has booked a berth twice")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=who**")
+    assert "bookings" in page.locator(".files tbody tr").first.inner_text()
+    page.select_option("#dir", "tests")
+    page.wait_for_url("**dir=tests**")
+    paths = page.locator(".files .wide").all_inner_texts()
+    assert paths and all(path.startswith("tests/") for path in paths)
+    view.open("/kedge/map?by=heat")
+    assert page.locator(".files .steps").first.inner_text() == "3"
+    page.locator(".files a", has_text="berths/fees.py").first.click()
+    page.get_by_role("heading", name="Where agents touched it").wait_for()
+    page.get_by_role("link", name="8e24c6b1:4").click()
+    page.locator("#d-4[open]").wait_for()
 
 
 def _retire(view: View, scene: Scene) -> None:
