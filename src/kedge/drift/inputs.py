@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         memory: SessionMemory
 
 
+_WRITES = ("Write", "write", "write_file", "create")  # tools that write a whole file
 _UNKNOWN_ROOT = "/project"  # relative paths are resolved here when the root is not known
 
 
@@ -34,24 +35,27 @@ def read_call(context: CallContext, tool: str, given: Any, id: str) -> Action:  
     given = redact_value(given)
     root = context.root or _UNKNOWN_ROOT
     cwd = context.cwd or root
-    if tool == "Write" and context.read is not None and isinstance(given, dict):
-        tool, given = _as_edit(given, context.read, root, cwd)
+    if tool in _WRITES and context.read is not None and isinstance(given, dict):
+        tool, given = _as_edit(tool, given, context.read, root, cwd)
     return normalise(tool, given, root=root, cwd=cwd, id=id, texts=context.memory.scripts)
 
 
-def _as_edit(given: dict[str, Any], read: ReadFile, root: str, cwd: str) -> tuple[str, object]:
+def _as_edit(
+    tool: str, given: dict[str, Any], read: ReadFile, root: str, cwd: str
+) -> tuple[str, object]:
     """Return the tool and its input; a write over a test file is turned into an edit.
 
     Otherwise nobody would see what the test loses.
     """
-    path, text = given.get("file_path"), given.get("content")
+    path = given.get("file_path") or given.get("filePath") or given.get("path")
+    text = given.get("content") or given.get("file_text")
     if not isinstance(path, str) or not isinstance(text, str) or not _may_be_test(path):
-        return "Write", given
+        return tool, given
     place = posixpath.normpath(posixpath.join(cwd, path))
     inside = place.startswith(root.rstrip("/") + "/")
     old = read(posixpath.relpath(place, root)) if inside else None
     if not old:
-        return "Write", given
+        return tool, given
     before = redact(old.decode("utf-8", "replace"))
     return "Edit", {"file_path": path, "old_string": before, "new_string": text}
 

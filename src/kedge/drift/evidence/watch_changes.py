@@ -19,6 +19,8 @@ _FILES = (
     ".codex/hooks.json",
     ".gemini/settings.json",
     ".github/hooks/kedge.json",
+    ".kedge/opencode.js",
+    "opencode.json",
     _DATABASE,
 )
 
