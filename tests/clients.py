@@ -312,7 +312,10 @@ class Gemini(Client):
 
 
 class Opencode(Client):
-    """`opencode run`, with its settings in the environment; more settings are merged in."""
+    """`opencode run`, with its settings in the environment; more settings are merged in.
+
+    Unless it is `pure`, it loads plugins.
+    """
 
     name = "opencode"
 
@@ -323,13 +326,15 @@ class Opencode(Client):
         *flags: str,
         cwd: Path,
         settings: Mapping[str, Any] | None = None,
+        pure: bool = True,
         env: Mapping[str, str] | None = None,
         timeout: float = PATIENCE,
         code: int | None = 0,
     ) -> Session:
         every = {**self.settings(url), **(settings or {})}
         own = {**self.own(url), "OPENCODE_CONFIG_CONTENT": json.dumps(every)}
-        args = ["run", "--pure", "--format", "json", prompt, *flags]
+        own["npm_config_offline"] = "true"  # the packages that it installs for plugins
+        args = ["run", *(["--pure"] if pure else []), "--format", "json", prompt, *flags]
         return self.run(args, cwd, {**own, **(env or {})}, timeout, code)
 
     def settings(self, url: str) -> dict[str, Any]:

@@ -80,7 +80,7 @@ RARE = names(
     """drift.evidence.deletions drift.limits.lifting drift.limits.programs drift.limits.targets
     drift.mcp_calls drift.summary drift.watch.tree_changes text.fences text.prose text.typos"""
 )
-DIALECTS = names("agents.dialects.gemini agents.dialects.copilot")  # of other agents' hooks
+DIALECTS = names("agents.dialects.gemini agents.dialects.copilot agents.dialects.opencode")
 PACKAGES = ("kedge.drift.language.", "kedge.drift.shell.")
 
 EDIT = {"file_path": "src/auth/token.py", "old_string": "TTL = 60", "new_string": "TTL = 3600"}

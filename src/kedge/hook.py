@@ -134,6 +134,10 @@ def load_dialect(agent: str) -> ModuleType | None:
         from kedge.agents.dialects import copilot
 
         return copilot
+    if agent == "opencode":
+        from kedge.agents.dialects import opencode
+
+        return opencode
     return None
 
 

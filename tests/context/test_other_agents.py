@@ -11,11 +11,13 @@ import pytest
 from clients import PROGRAMS, program
 from support import Kedge, git
 
-AGENTS = ("gemini", "copilot")
+AGENTS = ("gemini", "copilot", "opencode")
 INSTALL = tuple(word for agent in AGENTS for word in ("--agent", agent))
 USERS_OWN = {
     ".gemini/settings.json": '{"hooks":{"BeforeTool":[ {"hooks":[]} ]},\t"theme": "dark"}',
     "GEMINI.md": "my rules\r\n",
+    "opencode.json": '{"plugin": ["mine"],"model":"x"}\n\n',
+    ".cursor/mcp.json": '{\n\t"mcpServers": {}\n}',
 }
 
 
@@ -30,7 +32,7 @@ def test_uninstall_restores_every_byte(repo: Path, kedge: Kedge, own: dict[str, 
         (repo / name).parent.mkdir(exist_ok=True)
         (repo / name).write_bytes(text.encode())
     before = read_tree(repo)
-    kedge("init", *INSTALL)
+    kedge("init", *INSTALL, "--agent", "cursor", "--agent", "zed")
     assert "@AGENTS.md" in (repo / "GEMINI.md").read_text()
     installed = read_tree(repo)
     assert kedge("update", "--check").code == 0
@@ -98,6 +100,31 @@ def test_doctor_says_why_hooks_would_not_run(repo: Path, kedge: Kedge, tmp_path:
     said = kedge("doctor", "--no-probe", env=env, code=None).out
     assert doubts[0] in said
     assert "hooksConfig.enabled is false" in said
+
+
+def test_an_mcp_entry_is_written_where_the_client_looks_for_it(repo: Path, kedge: Kedge) -> None:
+    kedge("init", "--agent", "cursor", "--agent", "vscode")
+    assert not (repo / ".claude").exists()
+    cursor = repo / ".cursor" / "mcp.json"
+    entry = json.loads(cursor.read_text())["mcpServers"]["kedge"]
+    assert entry == {"command": sys.executable, "args": ["-P", "-m", "kedge", "mcp"]}
+    assert json.loads((repo / ".vscode" / "mcp.json").read_text())["servers"]["kedge"]
+    assert ".cursor" not in git(repo, "status", "--porcelain", "-uall")
+    # a file of the team names no program of this machine
+    cursor.write_text('{"mcpServers": {"theirs": {"command": "x"}}}')
+    git(repo, "add", "-f", ".cursor")
+    kedge("init", "--agent", "cursor")
+    servers = json.loads(cursor.read_text())["mcpServers"]
+    assert servers["kedge"] == {"command": "kedge", "args": ["mcp"]}
+    assert kedge("update", "--check").code == 0
+    kedge("uninstall", "--yes")
+    assert cursor.read_text() == '{"mcpServers": {"theirs": {"command": "x"}}}'
+    foreign = '{"mcpServers": {"kedge": {"command": "other"}}}'
+    cursor.write_text(foreign)
+    said = kedge("init", "--agent", "cursor", code=1).err
+    assert ".cursor/mcp.json:1: kedge is there, and kedge did not write it" in said
+    kedge("uninstall", "--yes")
+    assert cursor.read_text() == foreign
 
 
 def path_with(folder: Path) -> str:

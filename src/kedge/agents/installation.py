@@ -13,7 +13,7 @@ from kedge.errors import ProgramError
 from kedge.host import proc
 
 TIMEOUT = 10.0
-_INHERITED = ("PATH", "LANG", "LC_ALL", "TMPDIR")
+_INHERITED = ("PATH", "LANG", "LC_ALL")
 _VERSION = re.compile(rb"\b[0-9]+\.[0-9]+[0-9A-Za-z.+-]*")
 
 
@@ -34,7 +34,8 @@ def read_version(program: Path, *, timeout: float = TIMEOUT) -> str | None:
     with tempfile.TemporaryDirectory(prefix="kedge-version-", ignore_cleanup_errors=True) as home:
         try:
             argv = [str(program), "--version"]
-            done = proc.run(argv, cwd=Path("/"), env={**env, "HOME": home}, timeout=timeout)
+            env |= {"HOME": home, "TMPDIR": home}
+            done = proc.run(argv, cwd=Path("/"), env=env, timeout=timeout)
         except ProgramError:
             return None
     match = _VERSION.search(done.stdout[:1000])

@@ -13,7 +13,7 @@ from kedge import config
 from kedge.cli import setup_view
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
-from kedge.context import agent_hooks, installation, plugin_files, setup_plan
+from kedge.context import agent_hooks, installation, mcp_entries, plugin_files, setup_plan
 from kedge.context.instruction_files import ON_REQUEST
 from kedge.context.setup_plan import SetupPlan
 from kedge.errors import GitError, UsageError
@@ -39,8 +39,9 @@ DOCTOR = ("kedge doctor", "check that agents get all this")
     "--agent",
     "agents",
     multiple=True,
-    type=click.Choice([agent.NAME for agent in agent_hooks.AGENTS]),
-    help="Install hooks for this agent, found or not, instead of those found; repeatable.",
+    type=click.Choice([*(agent.NAME for agent in agent_hooks.AGENTS), *mcp_entries.CLIENTS]),
+    help="Install hooks for this agent, found or not, instead of those found; for cursor, vscode "
+    "and zed the MCP server. Repeatable.",
 )
 @click.option("--no-hooks", is_flag=True, help="Do not install hooks.")
 @click.option("--shared-hooks", is_flag=True, help="Put hooks into settings that the team shares.")
@@ -90,6 +91,8 @@ def command(
     settings = config.load(project).settings
     full = not minimal or installation.is_full(project)
     used = ("claude",) if with_plugin or with_status_line or with_daemon else ()
+    clients = [name for name in agents if name in mcp_entries.CLIENTS]
+    no_hooks = no_hooks or bool(clients and len(clients) == len(agents) and not used)
     if not (minimal or no_hooks):
         also += agent_hooks.list_section_agents(project, agents, used)
     paths = installation.list_section_files(project, also)
@@ -110,6 +113,7 @@ def command(
             with_status_line=with_status_line,
             daemon=server,
         )
+    plan += mcp_entries.plan_install(project, clients, shared=shared_hooks)
     plan += (
         plugin_files.plan_install(project) if with_plugin else plugin_files.plan_refresh(project)
     )

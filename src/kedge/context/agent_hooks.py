@@ -8,17 +8,17 @@ from pathlib import Path
 from types import ModuleType
 
 import kedge
-from kedge.agents.settings import claude, codex, copilot, gemini, hooks
+from kedge.agents.settings import claude, codex, copilot, gemini, hooks, opencode, opencode_plugin
 from kedge.agents.settings.hook_command import make_command, make_portable_command
 from kedge.agents.settings.hooks import Hook
-from kedge.context import status_line
+from kedge.context import mcp_entries, status_line
 from kedge.context.setup_plan import FileChange, SetupPlan
 from kedge.errors import FileError, GitError, KedgeError
 from kedge.host import daemon as host_daemon
 from kedge.host.daemon import Daemon
 from kedge.host.project import Project
 
-AGENTS: tuple[ModuleType, ...] = (claude, codex, gemini, copilot)
+AGENTS: tuple[ModuleType, ...] = (claude, codex, gemini, copilot, opencode)
 EXEC = "kedge exec -- claude starts an agent that kedge serve watches"
 SUGGESTION = f"kedge init --agent {AGENTS[0].NAME}"  # where no agent was found
 HOOK_FILE = Path(kedge.__file__).parent / "hook.py"
@@ -76,7 +76,7 @@ def list_section_agents(
 
 
 def _add_status_line(project: Project, plan: SetupPlan) -> SetupPlan:
-    in_git = _is_tracked(project, status_line.FILE)
+    in_git = mcp_entries.is_tracked(project, status_line.FILE)
     exclude = () if in_git or _is_ignored(project, status_line.FILE) else (f"/{status_line.FILE}",)
     return status_line.add_to(project, plan, in_git=in_git) + SetupPlan(
         exclude=tuple(line for line in exclude if line not in plan.exclude)
@@ -87,11 +87,16 @@ def _is_found(project: Project, agent: ModuleType) -> bool:
     return agent.find_program() is not None or (project.root / agent.TRACE).exists()
 
 
+def find_format(agent: ModuleType) -> ModuleType:
+    """Return what reads and writes the file with the agent's hooks."""
+    return opencode_plugin if agent is opencode else hooks
+
+
 def plan_refresh(project: Project) -> SetupPlan:
     """Plan to bring the installed hooks and the status line up to date."""
     plan, daemon = SetupPlan(), find_daemon(project)
     for agent, path, text in _find_hooks(project):
-        first = hooks.list_installed(text, where=path)[0].command
+        first = find_format(agent).list_installed(text, where=path)[0].command
         shared = first == make_portable_command(agent.NAME)
         plan += _plan_file(project, agent, path, daemon, shared=shared)
     if status_line.is_installed(project):
@@ -102,15 +107,18 @@ def plan_refresh(project: Project) -> SetupPlan:
 def plan_removal(project: Project) -> SetupPlan:
     """Plan to remove the hooks, and to restore the user's status line."""
     plan = SetupPlan(unexclude=tuple(f"/{agent.settings_file()}" for agent in AGENTS))
-    for path in (path for agent in AGENTS for path in _settings_files(agent)):
+    plan += mcp_entries.plan_drop(project, opencode.ENTRY)
+    plan += SetupPlan(unexclude=(f"/{opencode.ENTRY.file}",))
+    places = [(agent, path) for agent in AGENTS for path in _settings_files(agent)]
+    for agent, path in places:
         text = hooks.read_settings(project.path(*path.split("/")), where=path)
         if text is None:
             continue
-        left = status_line.remove(text, path)
+        left = status_line.remove(text, path) if agent is claude else text
         what = ["status line"] if left != text else []
-        if left is not None and hooks.list_installed(left, where=path):
+        if left is not None and find_format(agent).list_installed(left, where=path):
             what.insert(0, "hooks")
-            left = hooks.remove(left, where=path)
+            left = find_format(agent).remove(left, where=path)
         if left != text:
             after = None if left is None else left.encode()
             said = "removed" if left is None else f"{' and '.join(what)} removed"
@@ -120,9 +128,9 @@ def plan_removal(project: Project) -> SetupPlan:
 
 def _plan_removal_from(project: Project, paths: Sequence[str]) -> SetupPlan:
     plan = SetupPlan()
-    for _, path, text in _find_hooks(project):
+    for agent, path, text in _find_hooks(project):
         if path in paths:
-            left = hooks.remove(text, where=path)
+            left = find_format(agent).remove(text, where=path)
             what = "removed" if left is None else "hooks removed"
             after = None if left is None else left.encode()
             plan += SetupPlan((FileChange(path, text.encode(), after, what),))
@@ -163,7 +171,7 @@ def list_complete_agents(project: Project) -> set[str]:
         agent.NAME
         for agent, path, text in _find_hooks(project)
         if {hook.place for hook in agent.HOOKS}
-        <= {hook.place for hook in hooks.list_installed(text, where=path)}
+        <= {hook.place for hook in find_format(agent).list_installed(text, where=path)}
     }
 
 
@@ -171,8 +179,8 @@ def find_daemon(project: Project) -> Daemon | None:
     """Return where the installed hooks send their calls, or None."""
     sends = any(
         hook.url
-        for _, path, text in _find_hooks(project)
-        for hook in hooks.list_installed(text, where=path)
+        for agent, path, text in _find_hooks(project)
+        for hook in find_format(agent).list_installed(text, where=path)
     )
     return host_daemon.read(project.home()) if sends else None
 
@@ -196,7 +204,11 @@ def _plan_file(
     text = hooks.read_settings(where, where=path)
     if text is not None and not where.stat().st_mode & 0o222:
         raise FileError(f"{path} is read-only", hint=f"chmod u+w {path}, if kedge may write it")
-    in_git = shared or _is_tracked(project, path)
+    in_git = shared or mcp_entries.is_tracked(project, path)
+    entry = SetupPlan()
+    if agent is opencode:  # who has the entry needs the plugin: both are in git, or neither
+        in_git = in_git or mcp_entries.is_tracked(project, opencode.ENTRY.file)
+        entry = mcp_entries.plan_add(project, opencode.ENTRY, in_git=in_git)
     if in_git and daemon is not None and agent is claude:
         raise FileError(
             f"{path} is in git, and the server that --daemon names is this machine's own",
@@ -207,31 +219,28 @@ def _plan_file(
         if in_git
         else make_command(Path(sys.executable), HOOK_FILE, agent.NAME)
     )
-    after = hooks.install(text, list_wanted(project, agent, line, daemon), where=path)
+    wanted = list_wanted(project, agent, line, daemon)
+    after = find_format(agent).install(text, wanted, where=path)
     exclude = () if in_git or _is_ignored(project, path) else (f"/{path}",)
     if after == text:
-        return SetupPlan(same=(path,), exclude=exclude)
+        return entry + SetupPlan(same=(path,), exclude=exclude)
     what = "created" if text is None else "hooks added"
     before = None if text is None else text.encode()
-    return SetupPlan((FileChange(path, before, after.encode(), what),), exclude=exclude)
+    change = FileChange(path, before, after.encode(), what)
+    return entry + SetupPlan((change,), exclude=exclude)
 
 
 def _find_hooks(project: Project) -> Iterator[tuple[ModuleType, str, str]]:
     for agent in AGENTS:
         for path in _settings_files(agent):
             text = hooks.read_settings(project.path(*path.split("/")), where=path)
-            if text is not None and hooks.list_installed(text, where=path):
+            if text is not None and find_format(agent).list_installed(text, where=path):
                 yield agent, path, text
 
 
 def _settings_files(agent: ModuleType) -> list[str]:
     """List the settings files that may hold the agent's hooks."""
     return sorted({agent.settings_file(), agent.settings_file(shared=True)})
-
-
-def _is_tracked(project: Project, path: str) -> bool:
-    repo = project.repo
-    return repo is not None and bool(repo.git("ls-files", "-z", "--", path))
 
 
 def _is_ignored(project: Project, path: str) -> bool:

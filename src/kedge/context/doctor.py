@@ -148,7 +148,8 @@ def _check_server(project: Project) -> Iterator[Diagnosis]:
 
 
 def _probe_hooks(project: Project, agent: ModuleType, path: str, runs: str) -> Diagnosis:
-    own = hooks.list_installed(
+    form = agent_hooks.find_format(agent)
+    own = form.list_installed(
         hooks.read_settings(project.path(*path.split("/")), where=path), where=path
     )
     sends = agent_hooks.find_daemon(project)
@@ -160,7 +161,7 @@ def _probe_hooks(project: Project, agent: ModuleType, path: str, runs: str) -> D
     if any((hook.command, hook.url) not in known for hook in own):
         what = f"the hooks in {path} run another program than this kedge"
         return Diagnosis("hooks", "problem", what, "kedge update")
-    outcome = probe(agent, own)
+    outcome = probe(agent, own, form)
     if outcome.fired:
         name = f"{agent.TITLE} {agent.read_version() or ''}".strip()
         return diagnose_fine(

@@ -6,7 +6,14 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kedge.context import agent_hooks, default_files, instruction_files, mapfile, setup_plan
+from kedge.context import (
+    agent_hooks,
+    default_files,
+    instruction_files,
+    mapfile,
+    mcp_entries,
+    setup_plan,
+)
 from kedge.context.diff import make_patch
 from kedge.context.setup_plan import FileChange, SetupPlan, apply, plan_own_files, plan_sections
 from kedge.errors import FileError
@@ -49,7 +56,8 @@ def plan_refresh(project: Project, settings: Settings, *, repair: bool = False) 
     plan = plan_sections(project, paths, full=whole, limits=limits, repair=repair)
     if whole:
         plan += plan_own_files(project, map_in_git=settings.map.commit)
-    return plan + agent_hooks.plan_refresh(project) + plugin_files.plan_refresh(project)
+    plan += agent_hooks.plan_refresh(project) + mcp_entries.plan_refresh(project)
+    return plan + plugin_files.plan_refresh(project)
 
 
 def keeps_map(project: Project, settings: Settings) -> bool:
@@ -96,6 +104,7 @@ def plan_removal(project: Project) -> SetupPlan:
     return (
         setup_plan.plan_removal(project)
         + agent_hooks.plan_removal(project)
+        + mcp_entries.plan_removal(project)
         + plugin_files.plan_removal(project)
     )
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import ModuleType
 
 from kedge.agents import installation
-from kedge.agents.settings import hooks
 from kedge.agents.settings.hooks import Hook
 from kedge.context import session
 from kedge.errors import ProgramError
@@ -33,10 +32,13 @@ class ProbeResult:
     why: str = ""
 
 
-def probe(agent: ModuleType, own: Sequence[Hook], *, timeout: float = TIMEOUT) -> ProbeResult:
+def probe(
+    agent: ModuleType, own: Sequence[Hook], form: ModuleType, *, timeout: float = TIMEOUT
+) -> ProbeResult:
     """Start the agent in a directory with kedge's own hooks and nothing else of the project.
 
-    A doctor must not run what else the repository's settings name.
+    `form` writes the file with the hooks. A doctor must not run what else the repository's
+    settings name.
     """
     from kedge.agents.scripted_model.server import ScriptedModel
 
@@ -50,7 +52,7 @@ def probe(agent: ModuleType, own: Sequence[Hook], *, timeout: float = TIMEOUT) -
     ):
         home, scratch = Path(folder, "home"), Path(folder, "work")
         (scratch / ".kedge").mkdir(parents=True)
-        files.write_atomic(scratch / agent.settings_file(), hooks.install(None, own).encode())
+        files.write_atomic(scratch / agent.settings_file(), form.install(None, own).encode())
         git.run(scratch, ["init", "--quiet"])
         call = agent.make_probe_call(model.url, home, Project(scratch, None))
         env = {**installation.make_clean_environment(home), **call.env, session.PROBE: mark}

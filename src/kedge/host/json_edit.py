@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Path = tuple[int, ...]
+ROOT: Path = ()
 
 LARGEST = 4 << 20  # characters; a larger file is not a settings file, and needs much memory
 

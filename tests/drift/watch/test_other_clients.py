@@ -6,10 +6,12 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from clients import Copilot, Gemini
+from clients import Copilot, Gemini, Opencode
 from drift.harbour import Harbour
 from support import Kedge, git
 
@@ -17,19 +19,22 @@ from kedge.store import sqlite
 from kedge.testing.fake_model import FakeModel
 
 Play = Callable[..., FakeModel]
-AGENTS = ["gemini", "copilot"]
+AGENTS = ["gemini", "copilot", "opencode"]
 GOAL = "Fix the expiry of tokens in src/auth/token.py. Don't touch db/schema.sql."
 SCOPE = ("--scope", "src/utils/", "--out-of-scope", "src/middleware/")
 OUT, BESIDE = "src/middleware/etag/new.ts", "src/router/trie.ts"
 KEYS = {
     "gemini": {"GEMINI_API_KEY": "keyofgemini0815"},
     "copilot": {"COPILOT_PROVIDER_API_KEY": "keyofcopilot0815"},
+    "opencode": {"ANTHROPIC_API_KEY": "keyofopencode0815"},
 }
 every = pytest.mark.parametrize("agent", AGENTS)
 
 
 @pytest.fixture
-def harbour(repo: Path, kedge: Kedge, gemini: Gemini, copilot: Copilot) -> Harbour:
+def harbour(
+    repo: Path, kedge: Kedge, gemini: Gemini, copilot: Copilot, opencode: Opencode
+) -> Harbour:
     (repo / "src" / "auth").mkdir(parents=True)
     (repo / "src" / "auth" / "token.py").write_text("TTL = 60\n")
     for path in (OUT, BESIDE):  # Copilot does not create folders
@@ -37,7 +42,12 @@ def harbour(repo: Path, kedge: Kedge, gemini: Gemini, copilot: Copilot) -> Harbo
     kedge("init", *(word for agent in AGENTS for word in ("--agent", agent)))
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "first")
-    return Harbour(kedge, None, None, gemini=gemini, copilot=copilot)
+    others: dict[str, Callable[..., Any]] = {
+        "gemini": gemini,
+        "copilot": copilot,
+        "opencode": partial(opencode, pure=False),
+    }
+    return Harbour(kedge, None, None, **others)
 
 
 @every
@@ -64,9 +74,10 @@ def test_an_agent_is_anchored_stopped_corrected_and_asked_to_prove(
     # corrected in the turn
     assert (harbour.root / BESIDE).exists()
     assert f"not in the task's scope: {BESIDE}" in corrected.partition("[kedge] This leaves")[2]
-    # asked once to prove it, and no more
-    assert last.count("is not proven done: `true`") == 1
-    assert len(model.list_requests()) == 6
+    # asked once to prove it, and no more; a plugin of opencode cannot make it go on
+    asked = agent != "opencode"
+    assert last.count("is not proven done: `true`") == asked
+    assert len(model.list_requests()) == 5 + asked
     denied, written, one, two = harbour.steps()
     assert (denied["decision"], denied["ok"]) == ("deny", None)
     assert (written["drift_score"], written["ok"]) == (5, True)
@@ -85,12 +96,32 @@ def read(path: Path) -> str:
     return path.read_bytes().decode("latin-1")
 
 
-def change_commands(path: Path, changes: dict[str, tuple[str, float]]) -> None:
-    """Give the hooks of these events another command and time."""
-    settings = json.loads(path.read_text())
-    for event, (command, wait) in changes.items():
-        for group in settings["hooks"][event]:
-            group["hooks"][0] |= {"command": command, "timeout": wait}
+FILES = {
+    "gemini": (".gemini/settings.json", "AfterTool", 1000),
+    "copilot": (".github/hooks/kedge.json", "PostToolUse", 1),
+    "opencode": (".kedge/opencode.js", "PostToolUse", 1),
+}  # with the event after a call, and a second
+
+
+def break_hooks(root: Path, agent: str) -> None:
+    """Let the hook of a session's start have no Python, and the one after a call hang."""
+    name, after, second = FILES[agent]
+    path = root / name
+    text = path.read_text()
+    if agent == "opencode":
+        (line,) = [line for line in text.splitlines() if line.startswith("const COMMAND")]
+        own = json.loads(line.partition(" = ")[2].rstrip(";"))
+        cases = f'*SessionStart*) /gone/python;; *{after}*) sleep 30;; *) echo "$i" | {own};;'
+        broken = json.dumps(f'i=$(cat); case "$i" in {cases} esac')
+        text = text.replace(line, f"const COMMAND = {broken};").replace("10_000", "1_000")
+        path.write_text(text)
+        return
+    settings = json.loads(text)
+    for group in settings["hooks"]["SessionStart"]:
+        hook = group["hooks"][0]
+        hook["command"] = hook["command"].replace(sys.executable, "/gone/python")
+    for group in settings["hooks"][after]:
+        group["hooks"][0] |= {"command": "sleep 30 || :", "timeout": second}
     path.write_text(json.dumps(settings))
 
 
@@ -101,13 +132,7 @@ def test_without_a_working_kedge_the_agent_works_on(
     """Its Python is gone at one event, it hangs at another, and its database is broken."""
     with closing(sqlite.connect(harbour.home)[0]) as db:
         db.execute("DROP TABLE step")
-    path = harbour.root / {"gemini": ".gemini/settings.json"}.get(agent, ".github/hooks/kedge.json")
-    own = json.loads(path.read_text())["hooks"]["SessionStart"][0]["hooks"][0]["command"]
-    gone = own.replace(sys.executable, "/gone/python")
-    after, end = ("AfterTool", "AfterAgent") if agent == "gemini" else ("PostToolUse", "Stop")
-    second = 1000 if agent == "gemini" else 1
-    changes = {"SessionStart": (gone, 10 * second), after: ("sleep 30 || :", second)}
-    change_commands(path, {**changes, end: (gone, 10 * second)})
+    break_hooks(harbour.root, agent)
     with play([harbour.write(agent, "src/auth/new.py", "A = 1\n"), "Done."]) as model:
         harbour.run(agent, model, GOAL)
     assert (harbour.root / "src" / "auth" / "new.py").exists()
@@ -150,6 +175,16 @@ def test_copilot_is_anchored_again_after_a_compaction(harbour: Harbour, play: Pl
     assert "<summary>" in last
     assert last.count("### Limits in force") == 1
     assert "Don't touch db/schema.sql" in last
+
+
+def test_opencode_keeps_its_anchor_after_a_compaction(harbour: Harbour, play: Play) -> None:
+    full = harbour.write("opencode", "src/auth/new.py", "A = 1\n") | {"input_tokens": 199_000}
+    with play([full, "Done."], summary="All is well.") as model:
+        harbour.run("opencode", model, GOAL)
+    first, *_, last = model.list_requests()
+    assert "### Limits in force" not in first.given
+    assert last.given.count("### Limits in force") == 1
+    assert "Don't touch db/schema.sql" in last.given
 
 
 def test_copilot_runs_the_hooks_of_claude_code_too(harbour: Harbour, play: Play) -> None:
