@@ -79,7 +79,10 @@ _check_count = _check_range(0, 10_000)
 
 
 # In the order in which `auto` looks for their tasks.
-BACKENDS = ("jsonl", "beads", "task_yaml", "feature_docs", "spec_kit", "kiro")
+BACKENDS = (
+    *("jsonl", "beads", "task_yaml"),
+    *("feature_docs", "spec_kit", "kiro", "task_master"),
+)
 
 
 @dataclass(frozen=True, slots=True)

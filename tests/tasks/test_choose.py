@@ -14,10 +14,14 @@ from kedge.tasks import choose
 from kedge.tasks.beads.backend import Beads
 from kedge.tasks.feature_docs import FeatureDocs
 from kedge.tasks.jsonl import Jsonl
+from kedge.tasks.task_master.backend import TaskMaster
 from kedge.tasks.task_yaml.backend import TaskYaml
 
 SETTINGS = Settings().tasks
 FILES = {
+    "task_master": ".taskmaster/tasks/tasks.json",
+    "kiro": ".kiro/specs/x/tasks.md",
+    "spec_kit": "specs/001-x/tasks.md",
     "feature_docs": "docs/features/001-x/tasks.md",
     "task_yaml": "tasks/deep/x.task.yml",
     "beads": ".beads/x",
@@ -29,13 +33,15 @@ def test_the_first_backend_that_finds_tasks_is_chosen(repo: Path) -> None:
     place = project.find(repo)
     assert choose.detect(place) is None
     assert isinstance(choose.open_backend(place, SETTINGS), Jsonl)
-    kinds = {"feature_docs": FeatureDocs, "task_yaml": TaskYaml, "beads": Beads, "jsonl": Jsonl}
+    kinds = {"task_yaml": TaskYaml, "beads": Beads, "jsonl": Jsonl, "task_master": TaskMaster}
     for name, file in FILES.items():  # each comes before those that are there already
         path = repo / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         assert choose.detect(place) == name
-        assert isinstance(choose.open_backend(place, SETTINGS), kinds[name])
+        backend = choose.open_backend(place, SETTINGS)
+        assert isinstance(backend, kinds.get(name, FeatureDocs))
+        assert backend.name == name
 
 
 @pytest.mark.parametrize("name", FILES)

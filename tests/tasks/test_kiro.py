@@ -193,6 +193,12 @@ def test_subtasks_that_are_not_indented(kedge: Kedge, tasks: Path) -> None:
     ]
 
 
+def test_a_subtask_below_another_group_is_one(kedge: Kedge, tasks: Path) -> None:
+    tasks.write_text("- [ ] 1. One\n  - [ ] 1.1 Part\n    - [ ] 1. a step\n  - [ ] 2.1 Late\n")
+    found = [one["id"] for one in kedge.json("task", "list")]
+    assert found == ["mooring", "mooring-1", "mooring-1.1", "mooring-2.1"]
+
+
 def test_a_folder_whose_name_is_no_id_has_one(kedge: Kedge, repo: Path, tasks: Path) -> None:
     name = "größe & länge of everything that floats in the harbour"
     tasks.parent.rename(repo / ".kiro/specs" / name)

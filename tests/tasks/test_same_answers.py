@@ -22,6 +22,7 @@ from kedge.tasks.backend import Backend
 from kedge.tasks.beads.backend import Beads
 from kedge.tasks.board import Board, BoardChange, ImportResult
 from kedge.tasks.jsonl import Jsonl
+from kedge.tasks.task_master.backend import TaskMaster
 from kedge.tasks.task_yaml.backend import TaskYaml
 from kedge.testing.tasks import essence
 
@@ -131,6 +132,16 @@ def test_jsonl_and_task_yaml_give_the_same_answers(operations: list[Operation]) 
         one.mkdir()
         two.mkdir()
         compare([lambda: Jsonl(Project(one, None)), lambda: TaskYaml(two)], operations)
+
+
+@settings(max_examples=60)
+@given(operations=SEQUENCES)
+def test_jsonl_and_task_master_give_the_same_answers(operations: list[Operation]) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        one, two = Path(scratch, "one"), Path(scratch, "two")
+        one.mkdir()
+        two.mkdir()
+        compare([lambda: Jsonl(Project(one, None)), lambda: TaskMaster(two)], operations)
 
 
 @pytest.fixture(scope="module")

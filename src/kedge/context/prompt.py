@@ -161,6 +161,7 @@ def _close(workspace: Workspace, task: Task) -> TextPart:
         "jsonl": "Tasks are kept in `.kedge/tasks.jsonl`; change them by these commands only.",
         "beads": "Tasks are kept by beads; these commands write there, as `bd` would.",
         "task_yaml": "Tasks are kept in `tasks/*.task.yaml`; these commands write there.",
+        "task_master": "Tasks are kept in Taskmaster's `tasks.json`; these commands write there.",
     }
     documents = "Tasks are kept in the feature's `tasks.md`; these commands write their state."
     rows = [

@@ -53,7 +53,7 @@ def find_tasks(document: Document, *, boxed: bool = False, groups: bool = False)
     if boxes:
         usual, _ = Counter(c.family for c in boxes).most_common(1)[0]
         chosen = [c for c in boxes if c.family == usual]
-        return _drop_parts(document, chosen, groups=groups)
+        return _drop_parts(document, chosen, groups=groups, boxed=True)
     strong = [c for c in every if c.strong]
     tops = [c for c in strong if c.kind == HEADING and c.depth == 1]
     if len(tops) == 1:
@@ -152,8 +152,13 @@ def _drop_chapters(
     return [c for c in members if c.line in evident or not _PROSE_TITLES.match(c.title)]
 
 
-def _drop_parts(document: Document, chosen: Sequence[TaskLine], *, groups: bool) -> list[TaskLine]:
-    """Drop parts of other tasks, and groups of tasks unless they are wanted."""
+def _drop_parts(
+    document: Document, chosen: Sequence[TaskLine], *, groups: bool, boxed: bool = False
+) -> list[TaskLine]:
+    """Drop parts of other tasks, and groups of tasks unless they are wanted.
+
+    With `boxed`, only a single number, such as 2 below 1.1, is that of a part.
+    """
     breaks = _count_breaks(document) if any(c.kind in LISTED for c in chosen) else []
     kept: list[TaskLine] = []
     open_: list[TaskLine] = []  # list items, each indented more than the one before
@@ -163,7 +168,8 @@ def _drop_parts(document: Document, chosen: Sequence[TaskLine], *, groups: bool)
                 open_[-1].depth >= c.depth or breaks[open_[-1].line] != breaks[c.line]
             ):
                 open_.pop()
-            if open_ and c.key[: len(open_[-1].key)] != open_[-1].key:
+            is_whole = boxed and (c.strong or len(c.key) > 1)
+            if open_ and not is_whole and c.key[: len(open_[-1].key)] != open_[-1].key:
                 continue  # a part of a task, since its number does not extend the task's
             open_.append(c)
         following = chosen[place + 1] if place + 1 < len(chosen) else None

@@ -63,6 +63,10 @@ def open_backend(
 
         layout, cache = get_layout(name) or FEATURE_DOCS, _find_cache(project)
         return FeatureDocs(project.root, layout, lock_timeout=timeout, cache=cache)
+    if name == "task_master":
+        from kedge.tasks.task_master.backend import TaskMaster
+
+        return TaskMaster(project.root, lock_timeout=timeout)
     from kedge.tasks.jsonl import Jsonl
 
     return Jsonl(project, prefix=settings.prefix, lock_timeout=timeout)
@@ -115,3 +119,8 @@ def _find_backends(root: Path) -> Iterator[str]:
     for name, pattern in patterns.items():
         if any(True for _ in root.glob(pattern)):
             yield name
+    if (root / ".taskmaster").is_dir() or (root / "tasks" / "tasks.json").is_file():
+        from kedge.tasks.task_master.backend import is_present
+
+        if is_present(root):
+            yield "task_master"
