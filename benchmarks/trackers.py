@@ -55,6 +55,8 @@ COLUMNS = ("tasks", "found", "refs", "resolved", "needs", "linked", "writes", "l
 
 
 def main() -> None:
+    if not sys.argv[1:]:
+        print("trackers: give directories of repositories with spec-kit, Kiro or Taskmaster")
     rows: dict[str, list[tuple[str, Counter[str]]]] = {}
     for name in sys.argv[1:]:
         root = Path(name).resolve()
