@@ -24,7 +24,7 @@ from kedge.model.task import Block, BlockType, Status, Task, validate
 from kedge.tasks.backend import Backend, TaskChange
 from kedge.tasks.board import Board
 from kedge.tasks.feature_docs import FeatureDocs
-from kedge.testing.tasks import draft
+from kedge.testing.tasks import StateSuite, draft
 
 TASKS = """\
 # Tasks: Mooring
@@ -62,6 +62,17 @@ Why it matters.
 **Depends on:** Task 1.1, Task 1.2 (both)
 **Acceptance criteria:** it sails
 """
+
+
+class TestFeatureDocs(StateSuite):
+    leaves_nothing = False  # the line of the state stays
+
+    def write(self, root: Path) -> tuple[str, str]:
+        put(root, "### Task 1: Tie\n\n### Task 2: Cast off\n**Depends on:** 1\n")
+        return "021-1", "021-2"
+
+    def make(self, root: Path) -> Backend:
+        return FeatureDocs(root)
 
 
 def put(

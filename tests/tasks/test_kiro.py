@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 from support import Kedge
 
+from kedge.features.layouts import KIRO
+from kedge.tasks.backend import Backend
+from kedge.tasks.feature_docs import FeatureDocs
+from kedge.testing.tasks import StateSuite
+
 REQUIREMENTS = """\
 # Requirements Document
 
@@ -88,6 +93,19 @@ TASKS = """\
 - [ ] 4. Cast off
   - _Requirements: 2_
 """
+
+
+class TestKiro(StateSuite):
+    def write(self, root: Path) -> tuple[str, str]:
+        path = root / ".kiro" / "specs" / "x" / "tasks.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(
+            "- [ ] 1. Moor\n  - [ ] 1.1 Tie\n  - [ ] 1.2 Cast off\n    - Depends on: 1.1\n"
+        )
+        return "x-1.1", "x-1.2"
+
+    def make(self, root: Path) -> Backend:
+        return FeatureDocs(root, KIRO)
 
 
 @pytest.fixture

@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 from support import Kedge, git
 
+from kedge.features.layouts import SPEC_KIT
+from kedge.tasks.backend import Backend
+from kedge.tasks.feature_docs import FeatureDocs
+from kedge.testing.tasks import StateSuite
+
 SPEC = """\
 # Feature Specification: Tide tables
 
@@ -114,6 +119,17 @@ TASKS = """\
 ```
 """
 FILES = {"spec.md": SPEC, "plan.md": PLAN, "data-model.md": DATA_MODEL, "tasks.md": TASKS}
+
+
+class TestSpecKit(StateSuite):
+    def write(self, root: Path) -> tuple[str, str]:
+        path = root / "specs" / "001-x" / "tasks.md"
+        path.parent.mkdir(parents=True)
+        path.write_text("- [ ] T001 Tie\n- [ ] T002 Cast off (depends on T001)\n")
+        return "001-T001", "001-T002"
+
+    def make(self, root: Path) -> Backend:
+        return FeatureDocs(root, SPEC_KIT)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from kedge.model.task import Status
 from kedge.tasks.backend import Backend
 from kedge.tasks.board import Board
 from kedge.tasks.task_master.backend import TaskMaster
-from kedge.testing.tasks import BackendSuite
+from kedge.testing.tasks import BackendSuite, StateSuite
 
 FILE = """\
 {
@@ -71,6 +71,22 @@ FILE = """\
 
 
 class TestTaskMaster(BackendSuite):
+    def make(self, root: Path) -> Backend:
+        return TaskMaster(root)
+
+
+class TestStates(StateSuite):
+    def write(self, root: Path) -> tuple[str, str]:
+        path = root / "tasks" / "tasks.json"
+        path.parent.mkdir()
+        parts = (
+            '{"id": 1, "title": "Tie", "status": "pending"}, '
+            '{"id": 2, "title": "Cast off", "status": "pending", "dependencies": [1]}'
+        )
+        task = f'{{"id": 1, "title": "Moor", "status": "pending", "subtasks": [{parts}]}}'
+        path.write_text(f'{{"tasks": [{task}]}}\n')
+        return "1.1", "1.2"
+
     def make(self, root: Path) -> Backend:
         return TaskMaster(root)
 

@@ -6,6 +6,9 @@ Subclass `BackendSuite` in a pytest module, implement `make`, and run it:
         def make(self, root: Path) -> Backend:
             return Mine(root)
 
+A backend whose tasks are written by hand, where kedge changes only their states, subclasses
+`StateSuite` instead.
+
 Where it matters, a test opens the backend again, so that an answer comes from what was stored and
 not from a cache. A test method takes pytest's `tmp_path`.
 """
@@ -231,6 +234,81 @@ class BackendSuite:
         again = self.board(tmp_path).import_tasks(drafts)
         assert again.added == ()
         assert list(again.skipped) == ["E-1", "T-2", "T-1", "T-3"]
+
+
+class StateSuite:
+    """What a backend must do with the states of tasks that others wrote.
+
+    `write` makes a project with an epic of two open tasks, the second of which depends on the
+    first, and returns their ids; `make` opens it. `leaves_nothing` is true if a task that is open
+    again has the bytes that it had.
+    """
+
+    leaves_nothing = True
+
+    def write(self, root: Path) -> tuple[str, str]:
+        raise NotImplementedError
+
+    def make(self, root: Path) -> Backend:
+        raise NotImplementedError
+
+    def board(self, root: Path) -> Board:
+        return Board(self.make(root))
+
+    def ready(self, root: Path) -> list[str]:
+        return [task.id for task in self.board(root).ready()]
+
+    def test_the_life_of_a_task(self, tmp_path: Path) -> None:
+        one, _ = self.write(tmp_path)
+        before = _read_files(tmp_path)
+        assert self.board(tmp_path).claim(one, "ada").task.assignee == "ada"
+        found = self.board(tmp_path).get(one)
+        assert (found.status, found.assignee) == (Status.IN_PROGRESS, "ada")
+        _assert_raises(WrongState, lambda: self.board(tmp_path).claim(one, "bob"))
+        why = Block(BlockType.SPEC_UNCLEAR, "which tide?")
+        self.board(tmp_path).block(one, why)
+        assert self.board(tmp_path).get(one).blocked == why
+        assert self.ready(tmp_path) == []
+        self.board(tmp_path).reopen(one)
+        found = self.board(tmp_path).get(one)
+        assert (found.status, found.assignee, found.blocked) == (Status.OPEN, None, None)
+        self.board(tmp_path).claim(one, "bob")
+        self.board(tmp_path).close(one, "tied up")
+        found = self.board(tmp_path).get(one)
+        assert (found.status, found.close_reason) == (Status.DONE, "tied up")
+        _assert_raises(WrongState, lambda: self.board(tmp_path).block(one, why))
+        self.board(tmp_path).reopen(one)
+        assert self.board(tmp_path).get(one).status is Status.OPEN
+        if self.leaves_nothing:
+            assert _read_files(tmp_path) == before
+
+    def test_what_depends_on_a_task_waits_until_it_is_done(self, tmp_path: Path) -> None:
+        one, two = self.write(tmp_path)
+        assert self.ready(tmp_path) == [one]
+        self.board(tmp_path).close(one, "no way", failed=True)
+        assert self.board(tmp_path).get(one).status is Status.FAILED
+        assert self.ready(tmp_path) == []
+        _assert_raises(WrongState, lambda: self.board(tmp_path).claim(two, "ada"))
+        self.board(tmp_path).reopen(one)
+        self.board(tmp_path).close(one)
+        assert self.ready(tmp_path) == [two]
+
+    def test_an_epic_is_done_with_its_last_task(self, tmp_path: Path) -> None:
+        one, two = self.write(tmp_path)
+        epic = self.board(tmp_path).get(one).epic
+        assert epic is not None
+        self.board(tmp_path).close(one)
+        assert self.board(tmp_path).get(epic).status is Status.OPEN
+        result = self.board(tmp_path).close(two)
+        assert epic in [task.id for task in result.followed]
+        assert self.board(tmp_path).get(epic).status is Status.DONE
+        self.board(tmp_path).reopen(two)
+        assert self.board(tmp_path).get(epic).status is Status.OPEN
+
+
+def _read_files(root: Path) -> dict[Path, bytes]:
+    paths = (path for path in root.rglob("*") if ".kedge" not in path.parts and path.is_file())
+    return {path: path.read_bytes() for path in paths}
 
 
 def _assert_raises(kind: type[KedgeError], call: Any) -> None:
