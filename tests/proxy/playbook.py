@@ -13,6 +13,7 @@ from kedge.proxy.holding import Dialect, State, step
 from kedge.proxy.messages import Messages
 from kedge.proxy.responses import Responses
 from kedge.proxy.sse import SseReader
+from kedge.proxy.tap import StreamTap
 
 Judging = Callable[[ToolCall], str]
 DIALECTS: Mapping[str, Dialect] = {"messages": Messages(), "responses": Responses()}
@@ -65,6 +66,34 @@ def play(
     return played._replace(sent=b"".join(sent))
 
 
+def drive(
+    tap: StreamTap, chunks: Iterable[bytes], refuse: Judging = lambda _: ""
+) -> tuple[bytes, list[ToolCall], list[str]]:
+    """Follow a stream as the relay does; return the bytes sent, the calls and the faults."""
+    sent: list[bytes] = []
+    calls: list[ToolCall] = []
+    faults: list[str] = []
+    for commands in (*map(tap.feed, chunks), tap.end()):
+        verdict: Verdict | None = None
+        while True:
+            try:
+                command = commands.send(verdict)
+            except StopIteration:
+                break
+            verdict = None
+            match command:
+                case Send():
+                    sent.append(command.data)
+                case Judge():
+                    calls.append(command.call)
+                    verdict = Verdict(refuse(command.call))
+                case Observe():
+                    calls.append(command.call)
+                case Fault():
+                    faults.append(command.message)
+    return b"".join(sent), calls, faults
+
+
 def write_stream(events: Iterable[Mapping[str, Any]], **style: Any) -> bytes:
     """Return events as a server sends them."""
     return b"".join(
@@ -82,7 +111,7 @@ def parse_stream(data: bytes) -> list[dict[str, Any]]:
     """Return the events of a stream; fail if one of them is not valid."""
     reader = SseReader()
     events = [event for event in reader.feed(data) if event.data]
-    assert not reader.rest()
+    assert not reader.rest().strip()  # a line end that was cut off from an event means nothing
     values = []
     for event in events:
         assert event.json is not None, event

@@ -101,7 +101,7 @@ def test_a_session_ends_when_its_user_is_silent(
         assert opened.take is not None
         await opened.take()  # type: ignore[misc]
         assert read()["status"] == "active"
-        watch.close()
+        await watch.close()
 
     asyncio.run(play())
 

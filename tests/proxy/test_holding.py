@@ -15,6 +15,7 @@ from proxy.playbook import (
     APIS,
     DIALECTS,
     assemble,
+    drive,
     make_stream,
     parse_stream,
     play,
@@ -26,6 +27,7 @@ from kedge.proxy import holding, refusals
 from kedge.proxy.exchange import ToolCall
 from kedge.proxy.holding import State
 from kedge.proxy.sse import SseReader
+from kedge.proxy.tap import StreamTap
 
 both = pytest.mark.parametrize("api", ["messages", "responses"])
 REASON = "[kedge] That's against: \"don't touch db\"\nGo back."
@@ -69,6 +71,28 @@ def test_nothing_to_say_leaves_every_byte_as_it_was(api: str, pick: st.DataObjec
     assert watched.sent == data
     assert watched.observed == played.judged
     assert watched.judged == []
+
+
+@both
+@given(st.data())
+def test_a_tap_that_skips_text_finds_the_same_calls(api: str, pick: st.DataObject) -> None:
+    data, chunks = pick.draw(streams(api))
+    refused = pick.draw(st.sets(st.integers(0, 5)))
+    for holds in (True, False):
+        seen: list[ToolCall] = []
+
+        def refuse(call: ToolCall) -> str:
+            seen.append(call)  # noqa: B023 - played at once
+            return REASON if len(seen) in refused else ""  # noqa: B023
+
+        played = play(DIALECTS[api], [data], refuse, State(holds))
+        seen = []
+        sent, calls, faults = drive(StreamTap(DIALECTS[api], holds=holds), chunks, refuse)
+        assert (calls, faults) == (played.judged or played.observed, [])
+        if holds and played.sent != data:
+            assert parse_stream(sent) == parse_stream(played.sent)
+        else:
+            assert sent == data
 
 
 CALLS = ("tool_use", "function_call", "custom_tool_call")

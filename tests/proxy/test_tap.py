@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from proxy.playbook import make_stream
+from proxy.playbook import drive, make_stream
 
 from kedge.agents.scripted_model.script import Tool, Turn
-from kedge.proxy.exchange import Fault, Judge, Send, ToolCall, Verdict
+from kedge.proxy.exchange import ToolCall
 from kedge.proxy.holding import Part
 from kedge.proxy.messages import Messages
 from kedge.proxy.sse import SseEvent
-from kedge.proxy.tap import Commands, StreamTap
+from kedge.proxy.tap import StreamTap
 
 DATA = make_stream(
     "messages", Turn(("a", Tool("Bash", {"command": "x"}), "b", Tool("Bash", {"command": "y"})))
@@ -45,33 +45,16 @@ class Failing(Messages):
         return super().rewrite(parts, call)
 
 
-def follow(commands: Commands, reason: str, sent: list[bytes], faults: list[str]) -> None:
-    verdict: Verdict | None = None
-    while True:
-        try:
-            command = commands.send(verdict)
-        except StopIteration:
-            return
-        verdict = Verdict(reason) if isinstance(command, Judge) else None
-        if isinstance(command, Send):
-            sent.append(command.data)
-        elif isinstance(command, Fault):
-            faults.append(command.message)
-
-
 @pytest.mark.parametrize("reason", ["", "[kedge] no"])
 @given(st.integers(0, 30), st.integers(1, 400))
 def test_no_byte_is_lost_wherever_it_fails(reason: str, at: int, size: int) -> None:
     tap = StreamTap(Failing(at), holds=True)
-    sent: list[bytes] = []
-    faults: list[str] = []
-    for place in range(0, len(DATA), size):
-        follow(tap.feed(DATA[place : place + size]), reason, sent, faults)
-    follow(tap.end(), reason, sent, faults)
+    chunks = [DATA[place : place + size] for place in range(0, len(DATA), size)]
+    sent, _, faults = drive(tap, chunks, lambda _: reason)
     if not reason:
-        assert b"".join(sent) == DATA
-    assert b"".join(sent).endswith(DATA[-100:])
-    assert b"".join(sent).count(b"event: ") >= 12
+        assert sent == DATA
+    assert sent.endswith(DATA[-100:])
+    assert sent.count(b"event: ") >= 12
     assert len(faults) <= 1
     if at < 5:
         assert faults == ["RuntimeError('a bug')"]

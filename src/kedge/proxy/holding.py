@@ -83,6 +83,11 @@ class State(NamedTuple):
     replaced: tuple[tuple[int, ToolCall], ...] = ()  # by key, what is sent instead
     lost: bool = False  # the stream is not understood: the rest of it passes
 
+    @property
+    def is_idle(self) -> bool:
+        """True if events without a dialect's marks pass unread."""
+        return self.lost or not (self.open or self.replaced)
+
 
 def step(dialect: Dialect, state: State, event: Event) -> tuple[State, list[Command]]:
     """Take an event. After a `Judge` command, the next event must be its verdict."""

@@ -7,10 +7,9 @@ the answer is empty.
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import re
 import secrets
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from kedge import hook
 from kedge.host import daemon
 from kedge.host.daemon import TOKEN_HEADER, VARIABLES
 from kedge.proxy.judging import Judging
+from kedge.proxy.watch_process import WatchFailed
 
 _AGENT = re.compile(r"[a-z][a-z0-9_-]{0,30}\Z")
 _TASK, _RUN, _JUDGE = VARIABLES
@@ -48,47 +48,24 @@ class HookAnswers:
         if not daemon.is_on_duty(self._home):  # the command has answered
             daemon.go_on_duty(self._home)
             return web.json_response({})
-        environment = request.headers.get(_TASK) or None, bool(request.headers.get(_RUN))
-        return web.json_response(await self._answer(agent, data, *environment) or {})
+        task, run = request.headers.get(_TASK) or None, bool(request.headers.get(_RUN))
+        return web.json_response(await self._ask(agent, data, task, run) or {})
 
-    async def _answer(
+    async def _ask(
         self, agent: str, data: bytes, task: str | None, run: bool
     ) -> dict[str, Any] | None:
-        event: dict[str, Any] = {}
-        begin = time.monotonic()
+        answer: dict[str, Any] | None = None
+        ask = self._judging.process.ask
         try:
-            if len(data) > hook.LARGEST:
-                raise ValueError(f"an event of more than {hook.LARGEST} bytes")
-            event = hook.parse_event(data)
-            return await self._judging.run_hook(
-                lambda: self._take(agent, event, task, run), hook.LIMIT
-            )
-        except Exception as error:  # noqa: BLE001 - the agent goes on, whatever it is
-            late = isinstance(error, TimeoutError) and time.monotonic() - begin >= hook.LIMIT
-            limit = f"no answer within {hook.LIMIT:g} s"
-            reason = hook.HookTimeout(limit) if late else error
-            with contextlib.suppress(Exception):  # nothing is left that could report it
-                return await self._judging.run_hook(
-                    lambda: self._fail(agent, event, data, reason), hook.RECORD_LIMIT
-                )
-            return None
-
-    def _take(
-        self, agent: str, event: dict[str, Any], task: str | None, run: bool
-    ) -> dict[str, Any] | None:
-        name = str(event.get("session_id") or "")
-        root = self._judging.recorder.find_work_tree(name, str(event.get("cwd") or "."))
-        answer = hook.answer_event(root, str(self._home), agent, event, task, unattended=run)
-        hook.finish_event(root, str(self._home), agent, event, task, unattended=run)
+            try:
+                async with asyncio.timeout(hook.LIMIT):
+                    answer = await ask("hook_answer", agent, data, task, run)
+            except TimeoutError:
+                async with asyncio.timeout(hook.RECORD_LIMIT):
+                    answer = await ask("hook_timeout", agent, data)
+        except (WatchFailed, TimeoutError) as error:
+            self._judging.report(None, error)
         return answer
-
-    def _fail(
-        self, agent: str, event: dict[str, Any], data: bytes, error: BaseException
-    ) -> dict[str, Any] | None:
-        try:
-            return hook.answer_unread(str(self._home), agent, event, data, error)
-        finally:
-            hook.record_error(str(self._home), agent, event, error)
 
 
 async def _read(request: web.Request) -> bytes:

@@ -1,39 +1,53 @@
 """The watch behind the proxy, as streams see it.
 
-Each event runs in a thread, those of one session one after another, so that no stream waits for
-another session. Whatever fails or comes too late is recorded as a guard error, and the answer is
-that there is nothing to say.
+The watch works in a process of its own. The events of one session are taken one after another, and
+no stream waits for another session. Whatever fails or comes too late is recorded as a guard error,
+and the answer is that there is nothing to say.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from kedge.context import session as sessions_of_agents
 from kedge.drift.watch.answers import ADVISE, ENFORCE
-from kedge.host import agent_process, deadline
+from kedge.host import agent_process
 from kedge.host.project import Project
-from kedge.proxy.conversation import Conversation, Entry
+from kedge.proxy.conversation import Conversation, Entry, Place
 from kedge.proxy.exchange import ToolCall
-from kedge.proxy.recording import Recorder, Remembered, Watched
+from kedge.proxy.recording import Watched, record_error
 from kedge.proxy.routes import Binding, Origin
 from kedge.proxy.splice import add_corrections
+from kedge.proxy.watch_process import WatchProcess
 
 CALL_SECONDS = 5.0  # for the verdict on a call, which the client waits for
 REQUEST_SECONDS = 2.0  # for what a request has to say
 IDLE_SECONDS = 1800.0  # without a word of the user, after which a session is over
 LOOK_SECONDS = 2.0  # between two looks at which sessions are over
-_THREADS = 16
-_PROGRAMS = 0.75  # of a hook's time is for git and other programs
 _MOST_SESSIONS = 500  # that are remembered
 _T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Remembered:
+    """What the proxy knows of a session beside the store."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    prompts: tuple[str, ...] | None = None  # those that the watch has; None before the first one
+    watched: Watched | None = None
+    used: float = 0.0  # when its last request came
+    stopped: bool = False  # the agent waits for its user
+    refused: dict[str, str] = field(default_factory=dict)  # reasons, by the id of the call
+    policy: str = ADVISE
+    due: dict[str, list[str]] = field(default_factory=dict)  # by subagent, what is to be said
+    # by subagent, the corrections of the turn and where they are in the conversation
+    corrections: dict[str, list[tuple[Place, str]]] = field(default_factory=dict)
 
 
 class Opened(NamedTuple):
@@ -55,38 +69,22 @@ class Judging:
         self._own = own
         self._policy = policy
         self._home = own.home()
-        self.recorder = Recorder(own, policy, self.report)
-        self._threads = ThreadPoolExecutor(_THREADS, "kedge-watch")
-        self._hook_threads = ThreadPoolExecutor(_THREADS, "kedge-hooks")  # wait for no stream
+        self.process = WatchProcess(own.root, policy)
+        self._reports = ThreadPoolExecutor(1, "kedge-reports")
         self._sessions: OrderedDict[str, Remembered] = OrderedDict()
-        self._projects: dict[str, Project] = {}
+        self._roots: dict[str, str] = {}  # of the work trees that bindings name
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def close(self) -> None:
-        for threads in (self._threads, self._hook_threads):
-            threads.shutdown(wait=False, cancel_futures=True)
-
-    async def run_hook(self, work: Callable[[], _T], seconds: float) -> _T:
-        """Do the work of a hook in a thread; raise TimeoutError where it takes longer."""
-
-        def limit() -> _T:
-            deadline.set_seconds(seconds * _PROGRAMS)
-            try:
-                return work()
-            finally:
-                deadline.clear()
-
-        async with asyncio.timeout(seconds):
-            return await asyncio.get_running_loop().run_in_executor(self._hook_threads, limit)
+    async def close(self) -> None:
+        await self.process.close()
+        self._reports.shutdown()
 
     async def locate(self, api: str, origin: Origin, binding: Binding) -> Watched:
         """Return where a session works: what its binding says, if that is in this repository."""
         root = binding.root
-        if root and root not in self._projects:
-            found = await self._run(lambda: self.recorder.find_project(root))
-            if len(self._projects) < _MOST_SESSIONS:
-                self._projects[root] = found
-        return Watched(origin, self._projects.get(root, self._own), binding, api)
+        if root and root not in self._roots and len(self._roots) < _MOST_SESSIONS:
+            self._roots[root] = await self.process.ask("find_root", root)
+        return Watched(origin, self._roots.get(root, str(self._own.root)), binding, api)
 
     async def open_request(
         self, watched: Watched, body: bytes, entries: Sequence[Entry], said: Conversation
@@ -139,13 +137,18 @@ class Judging:
         """Tell the watch what a request says; what there is to say is due from then on."""
         try:
             async with remembered.lock:
-                policy, texts = await self._run(
-                    lambda: self.recorder.take_request(watched, remembered, said)
+                known = remembered.prompts
+                if not watched.origin.subagent:
+                    remembered.prompts = said.prompts
+                ids = [result.call.id for result in said.results]
+                refused = {key: remembered.refused.pop(key, "") for key in ids}
+                policy, texts = await self.process.ask(
+                    "take_request", watched, said, known, refused
                 )
         except Exception as error:  # noqa: BLE001 - the request goes on, whatever it is
             self.report(watched, error)
             return
-        remembered.policy = policy
+        remembered.policy = policy or remembered.policy
         remembered.due.setdefault(watched.origin.subagent, []).extend(texts)
 
     async def judge_call(self, watched: Watched, call: ToolCall) -> str:
@@ -166,7 +169,7 @@ class Judging:
     async def _judge_in_turn(self, watched: Watched, remembered: Remembered, call: ToolCall) -> str:
         try:
             async with remembered.lock:
-                return await self._run(lambda: self.recorder.take_call(watched, call))
+                return str(await self.process.ask("take_call", watched, call))
         except Exception as error:  # noqa: BLE001 - the call goes on, whatever it is
             self.report(watched, error)
             return ""
@@ -175,7 +178,7 @@ class Judging:
         """Correct what a verdict that came too late has recorded."""
         if await judging:
             try:
-                await self._run(lambda: self.recorder.take_release(watched, call))
+                await self.process.ask("take_release", watched, call)
             except Exception as error:  # noqa: BLE001 - nobody waits for this
                 self.report(watched, error)
 
@@ -192,7 +195,7 @@ class Judging:
         remembered.stopped = True
         try:
             async with asyncio.timeout(CALL_SECONDS), remembered.lock:
-                await self._run(lambda: self.recorder.take_stop(watched))
+                await self.process.ask("take_stop", watched)
         except Exception as error:  # noqa: BLE001 - nobody waits for this
             self.report(watched, error)
 
@@ -213,22 +216,14 @@ class Judging:
             if idle or (process and agent_process.is_gone(process)):
                 self._sessions.pop(name, None)
                 try:
-                    await self._run(functools.partial(self.recorder.take_end, watched))
+                    await self.process.ask("take_end", watched)
                 except Exception as error:  # noqa: BLE001 - the others end all the same
                     self.report(watched, error)
 
     def report(self, watched: Watched | None, error: Exception) -> None:
         """Record a guard error, without waiting for it."""
-        origin = watched.origin if watched is not None else Origin("", "unknown")
         with contextlib.suppress(RuntimeError):  # the process ends
-            self._threads.submit(
-                sessions_of_agents.record_error,
-                self._home,
-                origin.agent,
-                error,
-                origin.session,
-                sessions_of_agents.PROXY,
-            )
+            self._reports.submit(record_error, self._home, watched, error)
 
     def _start(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         """Start work that goes on if its request does not."""
@@ -236,9 +231,6 @@ class Judging:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    async def _run(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def _remember(self, watched: Watched) -> Remembered:
         name = watched.origin.session

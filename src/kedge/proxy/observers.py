@@ -15,8 +15,15 @@ _MOST_CALLS = 1000  # of one answer
 class ChatObserver:
     """Puts calls together from the pieces in which Chat Completions streams them."""
 
+    marks = b"tool_calls"  # in every event with a part of a call
+
     def __init__(self, calls: int) -> None:  # noqa: ARG002 - calls have ids
         self._pieces: dict[tuple[int, int], dict[str, Any]] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """True if events without the marks need not be read."""
+        return not self._pieces
 
     def read(self, value: JsonObject) -> Iterator[ToolCall]:
         """Yield the calls that are complete with this event, or this body."""
@@ -46,6 +53,9 @@ class ChatObserver:
 
 class GeminiObserver:
     """Reads the calls in the answers of generateContent. `calls` were made in earlier answers."""
+
+    marks = b"functionCall"
+    is_idle = True
 
     def __init__(self, calls: int) -> None:
         self._calls = calls

@@ -1,100 +1,140 @@
 """What the watch behind the proxy does with events: the same engine, store and key as the hooks.
 
-Everything here blocks and runs in threads; `judging` decides when.
+Everything here blocks and runs in threads of `watch_process`; `judging` decides when.
 """
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kedge import config, hook
+from kedge.context import session as sessions_of_agents
 from kedge.drift.watch import aside, sensor
-from kedge.drift.watch.answers import ADVISE, ASK, DENY, OBSERVE, OFF, RELEASED, can_ask
+from kedge.drift.watch.answers import ASK, DENY, OBSERVE, OFF, RELEASED, can_ask
 from kedge.errors import KedgeError
-from kedge.host import project
+from kedge.host import deadline, project
 from kedge.host.project import Project
-from kedge.proxy.conversation import Conversation, Place, Result, find_new_prompts
+from kedge.proxy.conversation import Conversation, Result, find_new_prompts
 from kedge.proxy.exchange import ToolCall
 from kedge.proxy.observers import OBSERVERS
 from kedge.proxy.routes import Binding, Origin
 from kedge.store import sessions, sqlite
 
+_PROGRAMS = 0.75  # of a hook's time is for git and other programs
+
 
 class Watched(NamedTuple):
-    """A session as the watch knows it: where it works, and whose requests these are."""
+    """A session as the watch knows it: the work tree it is in, and whose requests these are."""
 
     origin: Origin
-    project: Project
+    root: str
     binding: Binding
     api: str
 
 
-@dataclass(slots=True)
-class Remembered:
-    """What the proxy knows of a session beside the store."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    prompts: tuple[str, ...] | None = None  # those that the watch has; None before the first one
-    watched: Watched | None = None
-    used: float = 0.0  # when its last request came
-    stopped: bool = False  # the agent waits for its user
-    refused: dict[str, str] = field(default_factory=dict)  # reasons, by the id of the call
-    policy: str = ADVISE
-    due: dict[str, list[str]] = field(default_factory=dict)  # by subagent, what is to be said
-    # by subagent, the corrections of the turn and where they are in the conversation
-    corrections: dict[str, list[tuple[Place, str]]] = field(default_factory=dict)
+def record_error(home: Path, watched: Watched | None, error: Exception) -> None:
+    """Record a guard error of the proxy."""
+    origin = watched.origin if watched is not None else Origin("", "unknown")
+    name = origin.session
+    sessions_of_agents.record_error(home, origin.agent, error, name, sessions_of_agents.PROXY)
 
 
 class Recorder:
-    """Feeds the watch of one repository. `policy` is in force instead of the setting; `report`
-    records a guard error."""
+    """Feeds the watch of one repository. `policy` is in force instead of the setting."""
 
-    def __init__(
-        self, own: Project, policy: str | None, report: Callable[[Watched, Exception], None]
-    ) -> None:
+    def __init__(self, own: Project, policy: str | None) -> None:
         self._own = own
         self._home = own.home()
         self._policy = policy
-        self._report = report
 
-    def find_work_tree(self, session: str, cwd: str) -> str:
+    def _find_work_tree(self, session: str, cwd: str) -> str:
         """Return where a session works: what it was recorded with, or what its directory is in."""
         with closing(sqlite.connect(self._home)[0]) as db:
             row = sessions.get(db, session)
-        return str(row["project"]) if row is not None else str(self.find_project(cwd).root)
+        return str(row["project"]) if row is not None else self.find_root(cwd)
 
-    def find_project(self, root: str) -> Project:
-        """Return the project at `root` if it is a work tree of this repository, else the own."""
+    def find_root(self, place: str) -> str:
+        """Return the work tree of this repository that a directory is in; by default the own."""
+        return str(self._find_project(place).root)
+
+    def _find_project(self, root: str) -> Project:
         try:
             found = project.find(Path(root))
             return found if found.home() == self._home else self._own
         except KedgeError:
             return self._own
 
+    def hook_answer(
+        self, agent: str, data: bytes, task: str | None, unattended: bool
+    ) -> dict[str, Any] | None:
+        """Return the answer to a hook's event, within the limits of the command."""
+        event: dict[str, Any] = {}
+        deadline.set_seconds(hook.LIMIT * _PROGRAMS)
+        try:
+            if len(data) > hook.LARGEST:
+                raise ValueError(f"an event of more than {hook.LARGEST} bytes")
+            event = hook.parse_event(data)
+            name = str(event.get("session_id") or "")
+            root = self._find_work_tree(name, str(event.get("cwd") or "."))
+            home = str(self._home)
+            answer = hook.answer_event(root, home, agent, event, task, unattended=unattended)
+            hook.finish_event(root, home, agent, event, task, unattended=unattended)
+            return answer
+        except Exception as error:  # noqa: BLE001 - the agent goes on, whatever it is
+            return self._fail(agent, event, data, error)
+        finally:
+            deadline.clear()
+
+    def hook_timeout(self, agent: str, data: bytes) -> dict[str, Any] | None:
+        """Return the answer to an event that took too long."""
+        event: dict[str, Any] = {}
+        with contextlib.suppress(ValueError, RecursionError):
+            event = hook.parse_event(data)
+        deadline.set_seconds(hook.RECORD_LIMIT * _PROGRAMS)
+        try:
+            late = hook.HookTimeout(f"no answer within {hook.LIMIT:g} s")
+            return self._fail(agent, event, data, late)
+        finally:
+            deadline.clear()
+
+    def _fail(
+        self, agent: str, event: dict[str, Any], data: bytes, error: BaseException
+    ) -> dict[str, Any] | None:
+        home = str(self._home)
+        try:
+            return hook.answer_unread(home, agent, event, data, error)
+        finally:
+            hook.record_error(home, agent, event, error)
+
     def take_request(
-        self, watched: Watched, remembered: Remembered, said: Conversation
-    ) -> tuple[str, list[str]]:
-        """Return the session's policy, and what is to be said to the agent."""
+        self,
+        watched: Watched,
+        said: Conversation,
+        known: Sequence[str] | None,
+        refused: Mapping[str, str],
+    ) -> tuple[str | None, list[str]]:
+        """Return the session's policy, if it is known, and what is to be said to the agent.
+
+        `known` are the user's messages that the watch has, None before the first request; `refused`
+        the reasons of refused calls by their ids.
+        """
         row = self._find_row(watched)
         texts: list[str] = []
         if not watched.origin.subagent:
-            known = remembered.prompts
             if known is None:  # after a restart, the watch has all but the latest
                 known = said.prompts[: len(said.prompts) - said.fresh] if row is not None else ()
-            remembered.prompts = said.prompts
             new = find_new_prompts(known, said.prompts)
             if new and not _has_hooks(row):
                 for prompt in new:
                     texts += self._ask(watched, "UserPromptSubmit", prompt=prompt)
                 self._start_aside(watched)
         for result in said.results:
-            reason = remembered.refused.pop(result.call.id, "")
+            reason = refused.get(result.call.id, "")
             if reason:
                 texts += [] if "[kedge]" in result.text else [reason]
             elif not _has_hooks(row):  # which report what ran, and not what their user denied
@@ -104,7 +144,7 @@ class Recorder:
         if row is not None and process and not _has_hooks(row) and row["process"] != process:
             with closing(sqlite.connect(self._home)[0]) as db:
                 sessions.change(db, row["id"], process=process)
-        return (row["policy"] if row is not None else remembered.policy), texts
+        return (row["policy"] if row is not None else None), texts
 
     def _take_result(self, watched: Watched, result: Result) -> list[str]:
         """Return what is to be said after a result, if it was not taken before."""
@@ -158,12 +198,12 @@ class Recorder:
         given = {
             "hook_event_name": event,
             "session_id": origin.session,
-            "cwd": binding.cwd or str(watched.project.root),
+            "cwd": binding.cwd or watched.root,
             "agent_id": origin.subagent,
             **more,
         }
         answer, faults = sensor.answer_event(
-            str(watched.project.root),
+            watched.root,
             str(self._home),
             origin.agent,
             given,
@@ -180,12 +220,15 @@ class Recorder:
         """Return the policy in force; None for the setting. What cannot be refused is observed."""
         if watched.api not in OBSERVERS:
             return self._policy
-        policy = self._policy or config.load(watched.project).settings.drift.policy
+        policy = self._policy or config.load(self._find_project(watched.root)).settings.drift.policy
         return OFF if policy == OFF else OBSERVE
+
+    def _report(self, watched: Watched, error: Exception) -> None:
+        record_error(self._home, watched, error)
 
     def _start_aside(self, watched: Watched) -> None:
         """Start the work that no request waits for: ranking files, the user's judge."""
-        origin, root = watched.origin, str(watched.project.root)
+        origin, root = watched.origin, watched.root
         unattended = watched.binding.run
         aside.start(root, str(self._home), origin.agent, origin.session, unattended=unattended)
 

@@ -63,7 +63,7 @@ class Relay:
             await self._client.close()
         for task in self._aside:
             task.cancel()
-        self._judging.close()
+        await self._judging.close()
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Relay one request."""

@@ -12,7 +12,6 @@ import json
 import os
 import secrets
 import signal
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -45,8 +44,6 @@ _STOP_SECONDS = 10.0
 _LOCK_SECONDS = 0.2  # `--stop` holds the lock for a moment when it looks
 _TICK = 0.25  # seconds between two looks at whether the process is idle
 _LAST_ANSWERS = 2.0  # seconds that open streams have after a request to stop
-_BUSY_SECONDS = 6.0  # to wait for other writers; a stream waits no longer than its own limit
-_SWITCH = 0.0005  # seconds; a judge's thread gives way to streams after this, not after 5 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +109,8 @@ def run(
     # The connection stays open: closing the last one makes SQLite write its log to the database and
     # sync it, which costs each event several milliseconds.
     with _hold_lock(home), contextlib.closing(sqlite.connect(home)[0]) as db:
-        os.environ.pop("CLAUDE_PID", None)  # of the session that started it, not of those it serves
-        sqlite.BUSY_SECONDS = _BUSY_SECONDS
         db.execute("SELECT 1 FROM session").fetchone()  # only a connection that has read keeps it
-        sys.setswitchinterval(_SWITCH)
+        os.environ.pop("CLAUDE_PID", None)  # of the session that started it, not of those it serves
         try:
             return asyncio.run(_serve(project, options, announce, open_pages))
         finally:
@@ -200,6 +195,7 @@ async def _serve(
         port = runner.addresses[0][1]
         service.check_upstreams(port)
         await relay.open()
+        await judging.process.start()
         state = ServiceState(
             os.getpid(),
             port,

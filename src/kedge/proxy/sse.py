@@ -79,6 +79,20 @@ class SseReader:
         self._searched = max(0, len(self._pending) - _OVERLAP)
         return events
 
+    def skip(self, data: bytes, marks: bytes) -> bytes | None:
+        """Return the events that are complete with these bytes in one piece, if none of them has
+        the marks; None if they have to be read.
+
+        Most events of a stream are text that nobody looks at; this spares taking them apart.
+        """
+        whole = bytes(self._pending) + data if self._pending else data
+        place = whole.rfind(b"\n\n", max(0, len(self._pending) - 1)) + 2
+        if place < 2 or marks in whole or b"\r" in whole:
+            return None
+        self._pending = bytearray(whole[place:])
+        self._searched = max(0, len(self._pending) - _OVERLAP)
+        return whole[:place]
+
     def rest(self) -> bytes:
         """Return the bytes after the last complete event, and forget them."""
         data = bytes(self._pending)

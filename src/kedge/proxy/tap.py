@@ -34,8 +34,12 @@ class StreamTap:
         if self._passes:
             yield Send(data)
             return
-        events: list[Event] = [*self._reader.feed(data)]
-        yield from self._take(events)
+        idle = self._state.is_idle
+        passing = self._reader.skip(data, self._dialect.marks) if idle else None
+        if passing is not None:
+            yield Send(passing)
+        else:
+            yield from self._take([*self._reader.feed(data)])
         if self._reader.size > LARGEST:
             yield from self._give_up([], f"an event of more than {LARGEST} bytes")
 
@@ -92,6 +96,8 @@ class ObserverTap:
 
     def feed(self, data: bytes) -> Commands:
         if self._failed:
+            return
+        if self._observer.is_idle and self._reader.skip(data, self._observer.marks) is not None:
             return
         try:
             values = [event.json for event in self._reader.feed(data)]
