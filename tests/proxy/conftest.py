@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from support import TIMEOUT, Kedge, wait_for_aside
 
+from kedge.host import process_tree
 from kedge.store import sessions, sqlite
 
 
@@ -47,6 +48,11 @@ class Server:
             self.process.send_signal(signal.SIGTERM)
         _, errors = self.process.communicate(timeout=TIMEOUT)
         return errors
+
+    def find_watch(self) -> int:
+        """Return the process that judges."""
+        (pid,) = process_tree.list_children(self.process.pid)
+        return pid
 
     def sessions(self) -> list[dict[str, Any]]:
         wait_for_aside(self.home)

@@ -15,6 +15,8 @@ from clients import Claude, Codex, environment
 from proxy.conftest import Serve
 from support import Kedge, git
 
+from kedge.agents.scripted_model.request import Request
+from kedge.agents.scripted_model.script import Step
 from kedge.host import proc
 from kedge.store import sessions, sqlite
 from kedge.testing.fake_model import FakeModel
@@ -149,6 +151,65 @@ def test_what_the_model_says_before_a_call_is_kept_with_its_step(
     assert "rather than guess" in step["reasoning"]
     assert secret not in step["reasoning"]
     assert step["ok"] is True
+
+
+def test_a_session_drifts_is_forced_and_recovers(
+    project: Path, serve: Serve, claude: Claude, play: Play, kedge: Kedge
+) -> None:
+    """The state machine as its user sees it, at each request of the model."""
+    works = "sed -i s/60/61/ src/auth/token.py"
+    elsewhere = "mkdir src/styles && echo 'a { }' > src/styles/theme.css"
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    turns: list[Step] = [
+        {"blocks": [{"thinking": "It must last longer."}], **bash(works)},
+        {"text": f"I clear it with {secret}.", **bash(BREAKS)},
+        bash("echo 2 > db/schema.sql"),
+        bash("echo 3 > db/schema.sql"),
+        {"text": "I do something else.", **bash(elsewhere)},
+        {"text": "I read the goal.", **bash("kedge anchor")},
+        bash("sed -i s/61/62/ src/auth/token.py"),
+        "Done.",
+    ]
+    courses, told = [], []
+
+    def answer(request: Request) -> Step:
+        (row,) = kedge.json("drift", "status") or [{"course": ""}]
+        courses.append(row["course"])
+        told.append(kedge("drift", "explain", "last").out if len(courses) > 1 else "")
+        return turns[len(courses) - 1]
+
+    model = play(answer)
+    server = serve("--upstream", model.url)
+    session = claude(server.url, GOAL, *TOOLS, cwd=project)
+    assert session.text == "Done."
+    assert courses[1:] == ["NORMAL", "DRIFTED", "DRIFTED", "FORCED", "FORCED", "NORMAL", "NORMAL"]
+    forced = model.list_requests()[4].results
+    named = "Before anything else, read the goal again: `kedge anchor`. Then go on in "
+    assert f"{named}src/auth/token.py." in forced
+    assert "way back:  `kedge anchor` or a change in src/auth/token.py" in told[4]
+    assert "way back" not in told[6]
+    assert read_schema(project) == SCHEMA
+    assert (project / "src/styles/theme.css").exists()
+
+    shown = kedge.json("drift", "explain", "last")
+    assert shown["drift_log"] == [2, 3, 4, 5]
+    assert [each["after"] for each in shown["events"]] == ["DRIFTED", "DRIFTED", "FORCED"]
+    assert all(each["recovered"] == "at step 7" for each in shown["events"])
+    assert "only the drift log has this step" in kedge("drift", "explain", "last:5").out
+    assert "drift log" not in kedge("drift", "explain", "last:7").out
+    for step, reason in (
+        (1, "It must last longer."),
+        (2, "I clear it with"),
+        (5, "something else"),
+    ):
+        assert reason in kedge("drift", "explain", f"last:{step}").out
+    assert secret not in kedge("drift", "report", "--output", "-").out
+
+    found = kedge.json("drift", "recall", "--path", "src/auth/token.py")["steps"]
+    assert {step["step"] for step in found} == {1, 7}
+    found = kedge.json("drift", "recall", "--path", "src/styles/theme.css")["steps"]
+    assert all("src/styles/theme.css" not in step["files"] for step in found)
+    assert server.errors() == []
 
 
 def test_a_failed_command_is_recorded_as_failed(

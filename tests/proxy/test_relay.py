@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import signal
 import socket
 import sqlite3
 import ssl
@@ -504,6 +505,27 @@ def test_a_late_verdict_releases_its_call_and_no_other_stream_waits(
             db.rollback()
         wait_for(lambda: any("no verdict within" in error for error in read_all_errors(server)))
         wait_for(lambda: [step["decision"] for step in server.steps()] == ["released"])
+
+
+def test_a_watch_that_dies_releases_its_call_and_is_started_again(
+    project: Path, serve: Serve
+) -> None:
+    held = make_stream("messages", Turn((BREAK,)))
+    with Upstream(lambda _: [STREAM, chunk(held), LAST]) as upstream:
+        server = serve_for(serve, upstream, "--policy", "enforce")
+        send_raw(server.port, step_request(server.port, session="other"))
+        with closing(sqlite3.connect(server.home / "kedge.db")) as db:
+            db.execute("BEGIN IMMEDIATE")  # nothing can be judged
+            with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as client:
+                client.sendall(step_request(server.port))
+                wait_for(lambda: len(upstream.requests) == 2)
+                time.sleep(0.3)
+                os.kill(server.find_watch(), signal.SIGKILL)
+                assert dechunk(b"".join(receive_all(client))) == held
+            db.rollback()
+        wait_for(lambda: any("the watch ended with code -9" in one for one in server.errors()))
+        again = send_raw(server.port, step_request(server.port, session="again"))
+        assert b"[kedge]" in dechunk(again)
 
 
 def read_all_errors(server: Server) -> list[str]:

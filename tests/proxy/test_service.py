@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 from proxy.conftest import Serve
+from proxy.test_relay import wait_for
 from support import TIMEOUT, Kedge, assert_clear, git
+
+from kedge.host import agent_process
 
 PRINT = """if True:
     import json, os
@@ -74,6 +77,14 @@ def test_a_killed_one_is_not_taken_for_a_running_one(
     assert kedge("serve", "--status", code=4)
     assert kedge.json("serve", "--stop") == {"stopped": False}
     assert serve().process.poll() is None
+
+
+def test_its_watch_ends_with_it_also_when_it_is_killed(repo: Path, serve: Serve) -> None:
+    server = serve()
+    watch = agent_process.describe(server.find_watch())
+    server.process.kill()
+    server.process.wait()
+    wait_for(lambda: agent_process.is_gone(watch))
 
 
 def test_one_that_does_not_answer_is_ended_by_a_signal(

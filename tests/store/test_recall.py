@@ -23,7 +23,6 @@ STEP: dict[str, Any] = {
     "decision": "allow",
     "correction_given": "",
     "changes": True,
-    "is_validated": False,
     "keywords": [],
     "at": "2026-01-01",
 }
@@ -39,9 +38,11 @@ def add(
     keywords: Sequence[str] = (),
     score: int = 9,
     decision: bool = False,
+    validated: bool | None = None,
 ) -> None:
     terms = {"file": files, "folder": folders, "keyword": keywords}
     values = {"files": list(files), "drift_score": score, "is_key_decision": decision}
+    values["is_validated"] = score >= 5 if validated is None else validated
     sessions.add_step(db, session, terms, id=name, position=1, **STEP, **values)
 
 

@@ -35,7 +35,7 @@ STEP: dict[str, Any] = {
     "correction_given": "",
     "changes": True,
     "is_key_decision": False,
-    "is_validated": False,
+    "is_validated": True,
     "keywords": ["tide"],
     "ok": None,
     "at": "2026-01-01",

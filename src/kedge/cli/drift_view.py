@@ -18,6 +18,7 @@ _GOAL = 80
 _PIPED = 400
 _LINE = 160
 _LONG = 2_000
+_WAYS = 5  # files of a recovery plan
 _MAX_ITEMS = 30  # of one section, the latest; --json shows all
 _WIDTH = 64  # of a line of scores
 _BARS = "▁▁▂▃▄▄▅▆▇█"
@@ -104,6 +105,8 @@ def session_data(record: Account) -> dict[str, Any]:
         "limits": account.data(record.limits),
         "scores": [each.score for each in record.steps],
         "events": account.data(record.events),
+        "recovery_plan": record.plan.data() if record.plan is not None else None,
+        "drift_log": [each.position for each in record.steps if not each.is_validated],
         "decisions": [
             {"step": each.position, "what": each.what, "reasoning": each.reasoning}
             for each in record.decisions
@@ -124,6 +127,7 @@ def describe_session(record: Account) -> str:
         ("task", describe_binding(head.task, head.bound) or head.task or ""),
         ("status", f"{head.status}, last heard from {_when(head.checked_at)}"),
         ("course", f"{head.course}, {head.score:g} of 10 after {steps}{_describe_return(record)}"),
+        ("way back", _describe_way_back(record)),
         ("review", review if head.needs_review else ""),
         ("scores", _scores([each.score for each in record.steps])),
     ]
@@ -136,6 +140,9 @@ def describe_session(record: Account) -> str:
     lines += _section("In force", [f"- {_describe_limit(each)}" for each in record.limits])
     lines += _section("Strayed", ["\n".join(_describe_event(each)) for each in record.events])
     decisions = [f"- step {each.position}: {_describe_decision(each)}" for each in record.decisions]
+    aside = [each for each in record.steps if not each.is_validated]
+    positions = ", ".join(str(each.position) for each in aside[-_MAX_ITEMS:])
+    lines += _section("In the drift log only", [f"- steps {positions}"] if aside else [])
     lines += _section("Decisions", decisions)
     lines += _section("Changed files", [f"- {shorten(path, _LINE)}" for path in record.files])
     return clean("\n".join(lines))
@@ -168,6 +175,7 @@ def describe_step(record: Account, one: RecordedStep) -> str:
         ("policy", _DECISIONS.get(one.decision, "")),
         ("result", one.result),
         ("recovered", (event.recovered or "no") if event else ""),
+        ("history", "" if one.is_validated else "left out: only the drift log has this step"),
         ("lacking", ", ".join(one.lacks)),
     ]
     lines += _facts(facts)
@@ -228,6 +236,14 @@ def _describe_return(record: Account) -> str:
     if last is None or last.decision == "deny" or last.recovered == account.USER_SPOKE:
         return ""
     return f"; back on course {last.recovered}" if last.recovered else "; not back on course yet"
+
+
+def _describe_way_back(record: Account) -> str:
+    plan = record.plan
+    if plan is None:
+        return ""
+    files = f" or a change in {', '.join(plan.files[:_WAYS])}" if plan.files else ""
+    return f"`{plan.commands[0]}`{files}"
 
 
 def _describe_rule(rule: Penalty) -> str:

@@ -88,7 +88,7 @@ class SessionRecords:
         name = row["id"]
         return account.build_account(
             self.status_of(row, since),
-            row,
+            sessions.get(self.db, name) or row,
             sessions.charters(self.db, name),
             sessions.steps(self.db, name),
             sessions.events(self.db, name),

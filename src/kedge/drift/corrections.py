@@ -20,6 +20,7 @@ _GOAL = {"nudge": 136, "correct": 136, "intervene": 200, "halt": 176}
 _EVIDENCE = {"nudge": 120, "correct": 120, "intervene": 128, "halt": 112}
 _RULES = {"nudge": 1, "correct": 1, "intervene": 2, "halt": 2}
 _EARLIER = 80
+_FILES = 56
 _LONGEST = 600  # characters of a text that are read
 _LONGEST_WORD = 24  # characters; a longer one is cut inside
 _CUT = " …"
@@ -59,9 +60,14 @@ class Correction(NamedTuple):
 
 
 def write_correction(
-    level: str, goal: str, rules: Sequence[Penalty], earlier: Sequence[str] = ()
+    level: str,
+    goal: str,
+    rules: Sequence[Penalty],
+    earlier: Sequence[str] = (),
+    files: Sequence[str] = (),
 ) -> Correction:
-    """Write the correction for a level above none; `earlier` describes steps to go back to."""
+    """Write the correction for a level above none; `earlier` describes steps to go back to, `files`
+    are those of the recovery plan."""
     heaviest = sorted(rules, key=lambda rule: -rule.weight)[: _RULES[level]]
     kind = heaviest[0].rule if heaviest else "topic"
     stop = "Stop. " if level == "halt" else ""
@@ -75,7 +81,8 @@ def write_correction(
     if earlier and level in ("intervene", "halt"):
         lines.append(f"Last on course: {_shorten('; '.join(earlier[:2]), _EARLIER)}")
     if level == "halt":
-        lines.append("Before anything else, read the goal again: `kedge anchor`.")
+        then = f" Then go on in {_shorten(', '.join(files[:3]), _FILES)}." if files else ""
+        lines.append(f"Before anything else, read the goal again: `kedge anchor`.{then}")
     lines.append(_OBJECT if level in ("nudge", "correct") else _ASK)
     return Correction(level, "\n".join(lines))
 

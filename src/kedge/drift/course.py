@@ -2,8 +2,12 @@
 
     NORMAL ── score below 5 ──► DRIFTED ── escalation 3 ──► FORCED
       ▲                           │                           │
-      └──── score 5 or more ──────┘                           │
-      └──── the goal is taken up again, or the user speaks ───┘
+      └─ 5 or more, on the way back ─┘                        │
+      └──── the forced action is done, or the user speaks ────┘
+
+The way back is the session's recovery plan: its files, and the commands that read the goal again. A
+step that breaks no rule elsewhere does not bring a session back. What FORCED waits for is named in
+its correction: the plan's command, or work of 9 or more on the plan's files.
 
 Changes against the declared scope or a limit that each score 5 or 6 are drift from the third in a
 row on, although one of them is not.
@@ -62,7 +66,8 @@ class ActionJudged(NamedTuple):
 
     A `soft` verdict rests on words alone: it is corrected, but never escalates. `changes` is true
     if the action does more than read; `returns` if it takes up the goal again, by reading it or by
-    working on it; `declared` if the verdict rests on the declared scope or a limit.
+    working on it; `declared` if the verdict rests on the declared scope or a limit; `recovers` if
+    it keeps to the recovery plan, or there is none.
     """
 
     action: str
@@ -71,6 +76,7 @@ class ActionJudged(NamedTuple):
     changes: bool = True
     returns: bool = False
     declared: bool = False
+    recovers: bool = True
 
 
 class UserSpoke(NamedTuple):
@@ -145,7 +151,8 @@ def _choose_state(course: Course, event: ActionJudged, run: int) -> str:
     if course.state == FORCED:
         return NORMAL if event.returns and event.score >= 8 else FORCED
     if event.score >= 5 and not (event.changes and run >= _RUN):
-        return NORMAL if event.changes else course.state
+        back = event.returns or (event.changes and event.recovers)
+        return NORMAL if back else course.state
     if course.state == DRIFTED and _escalate(course.escalation, event) >= _FORCED_AT:
         return FORCED
     return DRIFTED

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from kedge.drift.corrections import Correction
     from kedge.drift.evidence.distance import CodeMap
     from kedge.drift.evidence.work_tree import ReadableTree, WorkTree
+    from kedge.drift.recovery import RecoveryPlan
     from kedge.drift.scoring import Exists, Penalty, ReadFile, Verdict
 
 _TOPIC = "topic"
 _DECLARED = ("scope", "limit")  # rules that rest on what the user or the task declared
 _MOST_STAMPS = 4  # calls whose result is awaited
 _MOST_ALLOWED = 50
-_GOAL_COMMANDS = ("kedge anchor", "kedge prompt")
+_ON_GOAL = 9  # lowest score of a step that takes up the goal again
 
 
 class PendingEvidence(NamedTuple):
@@ -59,6 +60,7 @@ class Session:
         self.memory = memory.SessionMemory()
         self.course = course.Course()
         self.evidence: tuple[PendingEvidence, ...] = ()
+        self.plan: RecoveryPlan | None = None  # while the session is not on course
         if self.charter.goal:
             self.memory = self._remember(self.charter.goal, "goal")
             if code_map is not None:
@@ -76,8 +78,7 @@ class Session:
         if self.code_map is not None and self.charter.goal != goal:
             self.code_map.expect(self.charter.goal)
         self.memory = self._remember(users_words(text), message)
-        self.course, _ = course.step(self.course, course.UserSpoke())
-        self.evidence = ()
+        self._hear_user()
 
     def bind(self, task: Charter) -> None:
         """Bind the session to a task, given as a charter, in place of any other task."""
@@ -97,6 +98,7 @@ class Session:
 
     def judge(self, action: Action) -> Verdict:
         """Judge an action that is already normalised."""
+        before = self.memory
         verdict, self.memory = scoring.judge(
             self.charter,
             self.memory,
@@ -109,15 +111,28 @@ class Session:
         )
         changes = bool(memory.find_changed_files(action))
         heaviest = verdict.rules[0].rule if verdict.rules else ""
+        recovers = returns = changes
+        if self.plan is not None:
+            from kedge.drift import recovery
+
+            recovers = recovery.keeps_to(self.plan, action, self.code_map)
+            returns = recovery.reads_goal(action) or (changes and recovers)
         event = course.ActionJudged(
             action.id,
             verdict.score,
             heaviest == _TOPIC,
             changes,
-            _returns(action, verdict.score, changes),
+            returns and verdict.score >= _ON_GOAL,
             heaviest in _DECLARED,
+            recovers,
         )
         self.course, _ = course.step(self.course, event)
+        if self.course.state == course.NORMAL:
+            self.plan = None
+        elif self.plan is None:
+            from kedge.drift import recovery
+
+            self.plan = recovery.make_plan(self.charter, before)
         if verdict.score < 8:
             waiting = {each.action for each in self.course.pending}
             evidence = (*self.evidence, PendingEvidence(action.id, verdict.rules))
@@ -133,8 +148,13 @@ class Session:
             else:
                 agreed = (*self.charter.allowed, f"{name}: {evidence}")[-_MOST_ALLOWED:]
                 self.charter = self.charter._replace(allowed=agreed)
+        self._hear_user()
+
+    def _hear_user(self) -> None:
+        """Set the course back: what the user says or allows makes good what was before."""
         self.course, _ = course.step(self.course, course.UserSpoke())
         self.evidence = ()
+        self.plan = None
 
     def result(self, id: str, ok: bool) -> None:  # noqa: A002
         """Take the result of an action."""
@@ -162,10 +182,15 @@ class Session:
         self.evidence = tuple(each for each in self.evidence if each.action in waiting)
         return [
             write_correction(
-                each.level, self.charter.goal, rules.get(each.action, ()), earlier
+                each.level, self.charter.goal, rules.get(each.action, ()), earlier, self.way_back
             )._replace(action=each.action)
             for each in commands
         ]
+
+    @property
+    def way_back(self) -> tuple[str, ...]:
+        """The files to go back to; empty on course."""
+        return self.plan.files if self.plan is not None else ()
 
     def data(self) -> dict[str, Any]:
         """Return the session as JSON values."""
@@ -177,6 +202,8 @@ class Session:
         }
         if self.stamps or self.is_blind:
             values |= {"stamps": self.stamps, "blind": self.is_blind}
+        if self.plan is not None:
+            values["plan"] = self.plan.data()
         return values
 
     def parse(self, stored: Mapping[str, Any]) -> None:
@@ -193,6 +220,7 @@ class Session:
                 for action, rules in stored["told"]
             )
             parts = stored["charter"], stored["state"], stored["course"]
+            plan = stored.get("plan")
             stamps = {str(call): dict(stamp) for call, stamp in stored.get("stamps", {}).items()}
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not a session") from error
@@ -202,13 +230,11 @@ class Session:
         self.evidence = evidence
         self.stamps = stamps
         self.is_blind = bool(stored.get("blind"))
+        self.plan = None
+        if plan is not None:
+            from kedge.drift import recovery
+
+            self.plan = recovery.parse(plan)
 
     def _remember(self, text: str, kind: str) -> memory.SessionMemory:
         return memory.record_message(self.memory, text, kind, outward_acts.find_request_words(text))
-
-
-def _returns(action: Action, score: int, changes: bool) -> bool:
-    """True if an action takes up the goal again: it reads the goal, or works on it."""
-    if any(command in action.command for command in _GOAL_COMMANDS):
-        return True
-    return changes and score >= 9

@@ -148,7 +148,7 @@ def _was_done(step: dict[str, Any]) -> bool:
 def _list_decisions(steps: Iterable[dict[str, Any]]) -> list[str]:
     decisions = []
     for step in steps:
-        on_course = step["drift_score"] >= ON_COURSE
+        on_course = step["is_validated"] and step["drift_score"] >= ON_COURSE
         if step["is_key_decision"] and on_course and _was_done(step):
             what = f"{step['action_type']} {', '.join(step['files'][:3]) or step['command'][:80]}"
             reasoning = " ".join(step["reasoning"].split())

@@ -16,6 +16,7 @@ from kedge import config, hook
 from kedge.context import session as sessions_of_agents
 from kedge.drift.watch import aside, sensor
 from kedge.drift.watch.answers import ASK, DENY, OBSERVE, OFF, RELEASED, can_ask
+from kedge.drift.watch.session_log import shorten_reasoning
 from kedge.errors import KedgeError
 from kedge.host import deadline, project
 from kedge.host.project import Project
@@ -136,6 +137,7 @@ class Recorder:
         for result in said.results:
             reason = refused.get(result.call.id, "")
             if reason:
+                self._keep_reasoning(watched, result)
                 texts += [] if "[kedge]" in result.text else [reason]
             elif not _has_hooks(row):  # which report what ran, and not what their user denied
                 texts += self._take_result(watched, result)
@@ -145,6 +147,14 @@ class Recorder:
             with closing(sqlite.connect(self._home)[0]) as db:
                 sessions.change(db, row["id"], process=process)
         return (row["policy"] if row is not None else None), texts
+
+    def _keep_reasoning(self, watched: Watched, result: Result) -> None:
+        """Keep what the model said before a call that was refused, of which no hook reports."""
+        name, key = watched.origin.session, result.call.id[:100]
+        words = shorten_reasoning(result.reasoning)
+        with closing(sqlite.connect(self._home)[0]) as db, sessions.transaction(db):
+            if words and sessions.step(db, name, key) is not None:
+                sessions.change_step(db, name, key, reasoning=words)
 
     def _take_result(self, watched: Watched, result: Result) -> list[str]:
         """Return what is to be said after a result, if it was not taken before."""

@@ -49,7 +49,8 @@ def _read_messages(body: JsonObject) -> Iterator[Entry]:
                 for one in parts
                 if one.text("type") == "tool_use"
             )
-            yield Answered(index, texts, calls)
+            said = (one.text("text") or one.text("thinking") for one in parts)
+            yield Answered(index, "\n".join(filter(None, said)), calls)
         elif message.text("role") == "system":
             yield Said(index, "")  # newer clients put reminders there, behind the last result
 

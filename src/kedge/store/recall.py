@@ -1,8 +1,8 @@
 """Recall past steps that are relevant to the current one: four queries, at most ten steps.
 
-The queries are: same file, same folder, words of the goal, key decisions. Steps below 5 are left
-out, and decisions below 8; steps of the same session come first, then the latest. Hook path: types
-are for checkers only.
+The queries are: same file, same folder, words of the goal, key decisions. Steps of the drift log
+are left out, and decisions below 8; steps of the same session come first, then the latest. Hook
+path: types are for checkers only.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _TERMS = 40  # terms of one query
 _FIRST = 4  # rows of each query that come before further rows of any
 _COLUMNS = "number, session, id, position, action_type, files, command, reasoning, drift_score, at"
 _BY_TERM = (
-    f"SELECT {_COLUMNS} FROM step WHERE drift_score >= 5 AND number IN (SELECT step FROM step_term"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM step WHERE is_validated AND number IN (SELECT step FROM step_term"  # noqa: S608
     " WHERE kind = ? AND term IN ({marks}) ORDER BY step DESC LIMIT 400) ORDER BY"
     " session = ? DESC, number DESC LIMIT ?"
 )
 _DECISIONS = (
-    f"SELECT {_COLUMNS} FROM step WHERE is_key_decision AND drift_score >= 8"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM step WHERE is_key_decision AND is_validated AND drift_score >= 8"  # noqa: S608
     " AND number IN (SELECT number FROM step"
     " WHERE is_key_decision ORDER BY number DESC LIMIT 400) ORDER BY session = ? DESC, number DESC"
     " LIMIT ?"

@@ -6,6 +6,7 @@ see the result.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from functools import lru_cache
 from posixpath import commonprefix
 from typing import TYPE_CHECKING, Any
 
-from kedge.drift import summary
+from kedge.drift import recovery, summary
 from kedge.drift.course import ON_COURSE
 from kedge.drift.limits.limit import Limit, parse
 from kedge.drift.scoring import Penalty
@@ -21,6 +22,8 @@ from kedge.host.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from kedge.drift.recovery import RecoveryPlan
 
     Row = dict[str, Any]
 
@@ -162,10 +165,11 @@ class Account:
     limits: tuple[LimitInForce, ...]
     steps: tuple[RecordedStep, ...]
     events: tuple[DriftEpisode, ...]
+    plan: RecoveryPlan | None = None  # while the session is off its course
 
     @property
     def decisions(self) -> list[RecordedStep]:
-        return [each for each in self.steps if each.is_key_decision and each.score >= ON_COURSE]
+        return [each for each in self.steps if each.is_key_decision and each.is_validated]
 
     @property
     def files(self) -> list[str]:
@@ -227,7 +231,8 @@ def build_account(
         for row in charters
     )
     strayed = _build_events(recorded, [each.at for each in revisions], events)
-    return Account(head, revisions, _find_limits(row, charters, limits), recorded, strayed)
+    found = _find_limits(row, charters, limits)
+    return Account(head, revisions, found, recorded, strayed, _find_plan(row))
 
 
 def build_step(row: Row) -> RecordedStep:
@@ -288,7 +293,7 @@ def _find_recoveries(steps: Sequence[RecordedStep]) -> list[RecordedStep | None]
     following: RecordedStep | None = None
     for each in reversed(steps):
         back.append(following)
-        if each.changes and each.score >= ON_COURSE:
+        if each.changes and each.is_validated and each.score >= ON_COURSE:
             following = each
     return back[::-1]
 
@@ -337,6 +342,15 @@ def _describe_what(limit: Limit) -> str:
     if kind != limit.kind:
         what = f"{kind.replace('_', ' ')} {what}".strip()
     return f"{what} except {', '.join(limit.exceptions)}" if limit.exceptions else what
+
+
+def _find_plan(row: Row) -> RecoveryPlan | None:
+    """Return the recovery plan of a session that is off its course."""
+    try:
+        plan = recovery.parse(json.loads(row["engine"])["plan"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return plan._replace(files=tuple(map(_text, plan.files)))
 
 
 def _describe(row: Row) -> str:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
     Answer = dict[str, Any]
 
-_REASONING = 600  # characters of what the agent says
-
 
 class Watch:
     """Answers events of a project's sessions.
@@ -262,8 +260,8 @@ class Watch:
 
         spoken = str(event.get("reasoning") or "")  # from the proxy, which reads no transcript
         spoken = spoken or find_reasoning(str(event.get("transcript_path") or ""), step["id"])
-        words = redact(spoken)[-_REASONING:] or step["reasoning"]
-        on_course = step["drift_score"] >= course.ON_COURSE
+        words = session_log.shorten_reasoning(spoken) or step["reasoning"]
+        on_course = step["is_validated"] and step["drift_score"] >= course.ON_COURSE
         key = step["is_key_decision"] or (on_course and step["changes"] and steps.is_choice(words))
         sessions.change_step(self.db, name, step["id"], ok=ok, reasoning=words, is_key_decision=key)
 

@@ -77,7 +77,9 @@ def address_agent(
     if corrections:
         text = corrections[0].text
     else:
-        text = write_correction(level, session.charter.goal, verdict.rules, earlier).text
+        text = write_correction(
+            level, session.charter.goal, verdict.rules, earlier, session.way_back
+        ).text
     return f"{text}\n{tell_agent(decision == ASK, _list_limits(asked, verdict.rules))}"
 
 

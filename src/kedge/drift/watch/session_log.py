@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kedge.host import clock
+from kedge.host.redact import redact
 from kedge.store import sessions
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _EARLIER = 2  # steps to go back to in a correction
 _MESSAGE = 1 << 16  # characters of a message, in which quotes of the user are looked up
 _WORDS = 40  # words of the goal
+_REASONING = 600  # characters of what the agent says
 _RECALLED = ("session", "id", "position", "action_type", "files", "command", "drift_score", "why")
 
 
@@ -82,6 +84,11 @@ def save_step(db: sqlite3.Connection, name: str, step: dict[str, Any]) -> None:
         sessions.KEYWORD: step["keywords"],
     }
     sessions.add_step(db, name, terms, at=clock.now(), **step)
+
+
+def shorten_reasoning(text: str) -> str:
+    """Return what an agent said before a step as it is kept: without secrets, the end of it."""
+    return redact(text)[-_REASONING:]
 
 
 def save_event(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kedge.drift.course import ON_COURSE
+from kedge.drift.course import NORMAL, ON_COURSE
 from kedge.drift.evidence import memory
 
 TYPE_CHECKING = False
@@ -27,6 +27,8 @@ _FOUNDATIONS = ("migration", "schema", "dockerfile", "makefile", ".github/", "py
 def describe_step(session: Session, action: Action, verdict: Verdict) -> dict[str, Any]:
     """Return the columns of a step that follow from its action and verdict."""
     files = _list_files(action)
+    # Saving pauses while a session is off its course: only the drift log has what it does then.
+    is_validated = verdict.score >= 5 and session.course.state == NORMAL
     return {
         "tool": action.tool[:100],
         "action_type": action.kind,
@@ -40,8 +42,10 @@ def describe_step(session: Session, action: Action, verdict: Verdict) -> dict[st
         "rules": [list(rule) for rule in verdict.rules],
         "lacks": list(verdict.lacks),
         "changes": bool(memory.find_changed_files(action)),
-        "is_key_decision": verdict.score >= ON_COURSE and is_key_decision(action, action.note),
-        "is_validated": verdict.score >= 5,
+        "is_key_decision": is_validated
+        and verdict.score >= ON_COURSE
+        and is_key_decision(action, action.note),
+        "is_validated": is_validated,
         "keywords": find_keywords(session, action),
     }
 
