@@ -11,7 +11,6 @@ from kedge.drift.watch import answers, bindings, limit_answers, messages, sessio
 from kedge.drift.watch.answers import ADVISE, ASK, DENY, ENFORCE, NONE, OFF
 from kedge.drift.watch.calls import HookCall, has_failed
 from kedge.host import clock
-from kedge.host.redact import redact
 from kedge.store import sessions
 
 TYPE_CHECKING = False
