@@ -221,7 +221,12 @@ def test_results_and_words_are_read_alike_from_every_api(api: str) -> None:
     said = summarise(read_entries(api, JsonObject(body)))
     assert said.prompts == ('Fix "it" é\\',)
     assert said.fresh == 0
-    assert [result.call for result in said.results] == [call_of("a"), call_of("b")]
+    calls = [result.call for result in said.results]
+    assert [call._replace(id="") for call in calls] == [call_of(""), call_of("")]
+    if api == "gemini":  # whose clients make ids up
+        assert len({call.id for call in calls} - {"a", "b"}) == 2
+    else:
+        assert [call.id for call in calls] == ["a", "b"]
     assert [result.ok for result in said.results] == [True, False]
     assert [result.reasoning for result in said.results] == ["I look.", "I look."]
     assert said.calls == 2
@@ -377,9 +382,11 @@ def test_a_call_of_gemini_has_the_same_id_in_its_answer_and_in_the_next_request(
     body = copy.deepcopy(GEMINI)
     result = {"functionResponse": {"name": "Bash", "response": {"output": "o"}}}
     body["contents"] += [
-        {"role": "model", "parts": [call, call]},
+        {"role": "model", "parts": [copy.deepcopy(call), copy.deepcopy(call)]},
         {"role": "user", "parts": [result, result]},
     ]
+    for number, part in enumerate(body["contents"][-2]["parts"]):
+        part["functionCall"]["id"] = f"Bash_17_{number}"
     said = summarise(read_entries("gemini", JsonObject(body)))
     assert [result.call for result in said.results] == observed
     assert len({call.id for call in observed}) == 2

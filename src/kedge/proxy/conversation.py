@@ -119,4 +119,7 @@ def _list_prompts(entries: Sequence[Entry]) -> list[str]:
 
 @lru_cache(128)  # each request repeats the texts of the one before
 def _clean(text: str) -> str:
-    return prompts.users_words(text)
+    words = prompts.users_words(text)
+    whole = words[1:-1]
+    # `opencode run` puts what its user wrote in quotes
+    return whole if words == f'"{whole}"' and '"' not in whole else words

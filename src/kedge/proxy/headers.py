@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kedge.proxy.routes import OWN_SESSION
+
 # RFC 9110, 7.6.1: what concerns one connection is not forwarded
 _HOP = {
     "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization",
@@ -26,12 +28,16 @@ def select_headers(raw: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
     headers = [
         (cases.setdefault(name.lower(), _decode(name)), _decode(value)) for name, value in raw
     ]
-    left_out = _HOP | {
-        name.strip().lower()
-        for key, value in headers
-        if key.lower() == "connection"
-        for name in value.split(",")
-    }
+    left_out = (
+        _HOP
+        | {OWN_SESSION}
+        | {
+            name.strip().lower()
+            for key, value in headers
+            if key.lower() == "connection"
+            for name in value.split(",")
+        }
+    )
     return [(name, value) for name, value in headers if name.lower() not in left_out]
 
 

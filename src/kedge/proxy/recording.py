@@ -26,6 +26,7 @@ from kedge.proxy.observers import OBSERVERS
 from kedge.proxy.routes import Binding, Origin
 from kedge.store import sessions, sqlite
 
+_WITHOUT_IDS = ("copilot", "gemini")  # whose hooks do not name the call: they alone judge it
 _PROGRAMS = 0.75  # of a hook's time is for git and other programs
 
 
@@ -167,6 +168,8 @@ class Recorder:
 
     def take_call(self, watched: Watched, call: ToolCall) -> str:
         hooked = _has_hooks(self._find_row(watched))
+        if hooked and watched.origin.agent in _WITHOUT_IDS:
+            return ""
         answer = self._answer(watched, "PreToolUse", hooked=hooked, **_describe(call)) or {}
         output = answer.get("hookSpecificOutput", {})
         decision = output.get("permissionDecision")

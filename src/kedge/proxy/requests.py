@@ -49,8 +49,8 @@ def _read_messages(body: JsonObject) -> Iterator[Entry]:
                 for one in parts
                 if one.text("type") == "tool_use"
             )
-            said = (one.text("text") or one.text("thinking") for one in parts)
-            yield Answered(index, "\n".join(filter(None, said)), calls)
+            thoughts = "\n".join(filter(None, (one.text("thinking") for one in parts)))
+            yield Answered(index, texts or thoughts, calls)
         elif message.text("role") == "system":
             yield Said(index, "")  # newer clients put reminders there, behind the last result
 
@@ -129,11 +129,13 @@ def read_function(call: JsonObject) -> ToolCall:
 
 
 def read_gemini_call(call: JsonObject, number: int) -> ToolCall:
-    """Return a call of Gemini. One without an id gets one of its number and what it does."""
+    """Return a call of Gemini, with an id of its number and what it does.
+
+    Answers come without ids, and the client makes some up for the next request.
+    """
     tool, given = call.text("name"), call.get("args")
     content = json.dumps([tool, given], sort_keys=True).encode()
-    name = call.text("id") or f"call-{number}-{digest([content])[:16]}"
-    return ToolCall(name, tool, given)
+    return ToolCall(f"call-{number}-{digest([content])[:16]}", tool, given)
 
 
 _READERS: Mapping[str, Callable[[JsonObject], Iterator[Entry]]] = {

@@ -22,7 +22,8 @@ _BOUND = re.compile(r"/kedge/to/([\w-]{0,2000})/([a-z]+)(?=[/?]|\Z)")
 _GEMINI = re.compile(r"/v1\w*/.*:(?:streamGenerateContent|generateContent|countTokens)\Z")
 _APIS = {"messages": "messages", "responses": "responses", "completions": "chat"}
 _LEGACY_ID = re.compile(r"_session_([0-9a-f-]{36})\Z")
-_SESSION_HEADERS = ("x-claude-code-session-id", "session-id", "session_id")
+OWN_SESSION = "x-kedge-session"  # for clients that send headers of their user's, and no session
+_SESSION_HEADERS = ("x-claude-code-session-id", "session-id", "session_id", OWN_SESSION)
 _SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
 _COMPACTS = "compact"  # what Codex calls its subagent that compacts
 _LONGEST = 100  # characters of an id
@@ -152,4 +153,6 @@ def _find_agent(headers: Mapping[str, str]) -> str:
         return "claude"
     name = re.match(r"[a-z]{0,30}", program)
     found = name[0] if name else ""
+    if "x-initiator" in headers and found != "opencode":  # it names the library it uses
+        return "copilot"
     return {"geminicli": "gemini"}.get(found, found) or "unknown"

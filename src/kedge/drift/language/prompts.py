@@ -19,7 +19,7 @@ _TAGS = re.compile(
     r"|[a-z-]+-hook|(?:environment|session|hook)_context|(?:user_)?instructions|permissions|skill"
     r"|turn_aborted|user_shell_command|(?:task-|subagent_)notification|teammate-message|tool_result"
     r"|tool_use_error|function_results|persisted-output|state_snapshot|extremely_important"
-    r"|collaboration_mode|new-diagnostics"
+    r"|collaboration_mode|new-diagnostics|current_datetime"
 )
 _OPEN = re.compile(r"(?<![`\w\"'])<([A-Za-z][A-Za-z_-]{3,30})(?:\s[^<>\n]{0,300})?>")
 _ARGUMENTS = re.compile(r"</?command-args>")
