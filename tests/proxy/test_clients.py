@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -284,19 +283,24 @@ def test_an_overloaded_provider_is_retried_as_usual(
     assert row["turn"] == 1, "a repeated request is not another message"
 
 
-def run_exec(kedge: Kedge, home: Path, *words: str, **env: str) -> str:
-    """Run a client under `kedge exec` and return what it printed."""
-    done = proc.run(
+def start_exec(kedge: Kedge, home: Path, *words: str, **env: str) -> proc.ProgramResult:
+    """Run a client under `kedge exec`."""
+    return proc.run(
         [sys.executable, "-m", "kedge", "exec", "--", *words],
         cwd=kedge.directory,
         env={**environment(home), **env},
         timeout=120,
     )
+
+
+def run_exec(kedge: Kedge, home: Path, *words: str, **env: str) -> str:
+    """Run a client under `kedge exec` and return what it printed."""
+    done = start_exec(kedge, home, *words, **env)
     assert done.code == 0, done
     return done.stdout.decode().strip()
 
 
-def exec_claude(claude: Claude, kedge: Kedge, prompt: str, url: str) -> str:
+def exec_claude(claude: Claude, kedge: Kedge, prompt: str, url: str, code: int = 0) -> str:
     """Run Claude Code in an environment that names `url`; return its last text."""
     own = {
         "ANTHROPIC_API_KEY": "sk-ant-dummy",
@@ -306,22 +310,33 @@ def exec_claude(claude: Claude, kedge: Kedge, prompt: str, url: str) -> str:
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
     }
-    return run_exec(kedge, claude.home, str(claude.program), "-p", prompt, *TOOLS, **own)
+    words = str(claude.program), "-p", prompt, *TOOLS
+    done = start_exec(kedge, claude.home, *words, **own)
+    assert done.code == code, done
+    return done.stdout.decode().strip()
 
 
 def test_exec_goes_through_the_proxy_and_directly_where_it_was_killed(
     project: Path, serve: Serve, claude: Claude, play: Play, kedge: Kedge
 ) -> None:
-    model = play([bash(BREAKS), "I leave it.", bash("touch direct"), "Done."])
+    turns: list[Step] = [bash(BREAKS), "I leave it.", bash("ls"), "Gone", bash("touch direct")]
+
+    def answer(_: Request) -> Step:
+        if turns and turns[0] == "Gone":  # the server dies while it waits for this answer
+            server.process.kill()
+            server.process.wait()
+        return turns.pop(0) if turns else "Done."
+
+    model = play(answer)
     server = serve("--policy", "enforce", env={"ANTHROPIC_BASE_URL": model.url})
     assert exec_claude(claude, kedge, GOAL, model.url) == "I leave it."
     assert read_schema(project) == SCHEMA
-    os.kill(server.process.pid, 9)
-    server.process.wait()
+    assert "API Error" in exec_claude(claude, kedge, "List the files.", model.url, code=1)
     assert kedge("serve", "--status", code=4)
     assert exec_claude(claude, kedge, "Touch a file.", model.url) == "Done."
     assert (project / "direct").exists()
-    assert len(server.steps()) == 1
+    assert sorted(step["command"] for step in server.steps()) == sorted([BREAKS, "ls"])
+    assert [step["ok"] for step in server.steps() if step["command"] == "ls"] == [True]
 
 
 def test_exec_binds_a_session_to_its_work_tree_and_its_task(
@@ -381,6 +396,25 @@ def test_codex_is_refused_a_command(
     assert step["decision"] == "deny"
     (row,) = server.sessions()
     assert (row["agent"], row["goal"], row["id"]) == ("codex", GOAL, session.id)
+    assert server.errors() == []
+
+
+def test_codex_repeats_what_failed_and_of_parallel_calls_one_is_refused(
+    project: Path, serve: Serve, codex: Codex, play: Play
+) -> None:
+    commands = ("touch one", BREAKS, "touch three")
+    calls = [{"tool": "exec_command", "input": {"cmd": command}} for command in commands]
+    model = play([{"status": 529}, {"text": "All at once.", "tools": calls}, "Done."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    assert codex(server.url, GOAL, cwd=project).text == "Done."
+    assert (project / "one").exists()
+    assert (project / "three").exists()
+    assert read_schema(project) == SCHEMA
+    assert {step["command"]: step["decision"] for step in server.steps()} == dict(
+        zip(commands, ("none", "deny", "none"), strict=True)
+    )
+    (row,) = server.sessions()
+    assert row["turn"] == 1, "a repeated request is not another message"
     assert server.errors() == []
 
 

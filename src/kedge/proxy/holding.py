@@ -97,7 +97,9 @@ def step(dialect: Dialect, state: State, event: Event) -> tuple[State, list[Comm
         case Verdict():
             return _take_verdict(dialect, state, event)
         case End():
-            return _release(dialect, state)
+            broken: list[Command] = [Fault("an answer that ended in a call")] if state.open else []
+            state, commands = _release(dialect, state)
+            return state, [*commands, *broken]
 
 
 def list_held(state: State) -> list[bytes]:
@@ -111,6 +113,8 @@ def _take_event(dialect: Dialect, state: State, event: SseEvent) -> tuple[State,
     if not state.open and dialect.marks not in event.raw:
         calls = [call for _, call in state.replaced]
         return state, [Send(dialect.amend(event, calls) if calls else event.raw)]
+    if not state.open and event.json is None:
+        return state, [Send(event.raw), Fault("an event with a call that is not JSON")]
     part = dialect.read(event)
     if part is not None and part.kind == START:
         if part.key in state.open or part.key in dict(state.replaced):

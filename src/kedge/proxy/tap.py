@@ -49,6 +49,8 @@ class StreamTap:
             yield from self._take([End()])
         if rest := self._reader.rest():
             yield Send(rest)
+            if self._dialect.marks in rest and not self._passes:
+                yield Fault("an answer that ended where a call began")
 
     def _take(self, events: list[Event]) -> Commands:
         """Take events, and send what they release in one piece."""
