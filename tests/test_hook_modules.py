@@ -73,13 +73,12 @@ SHELL = names(
     drift.shell.parse drift.shell.syntax drift.shell.values drift.shell.words drift.shell.wrappers
     drift.shell.programs.builtins drift.shell.programs.checking drift.shell.programs.reading"""
 )
-ANSWERING = names("drift.corrections store.recall")
+ANSWERING = names("drift.corrections drift.recovery store.recall")
 RESULT = names("drift.watch.transcript_tail")
 # loaded for a few calls only, or with every module of their package
 RARE = names(
     """drift.evidence.deletions drift.limits.lifting drift.limits.programs drift.limits.targets
-    drift.mcp_calls drift.recovery drift.summary drift.watch.tree_changes
-    text.fences text.prose text.typos"""
+    drift.mcp_calls drift.summary drift.watch.tree_changes text.fences text.prose text.typos"""
 )
 DIALECTS = names("agents.dialects.gemini agents.dialects.copilot agents.dialects.opencode")
 PACKAGES = ("kedge.drift.language.", "kedge.drift.shell.")
