@@ -169,7 +169,8 @@ class Account:
 
     @property
     def decisions(self) -> list[RecordedStep]:
-        return [each for each in self.steps if each.is_key_decision and each.is_validated]
+        on_course = (each for each in self.steps if each.is_validated and each.score >= ON_COURSE)
+        return [each for each in on_course if each.is_key_decision]
 
     @property
     def files(self) -> list[str]:
