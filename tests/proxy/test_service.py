@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from proxy.conftest import Serve
 from proxy.test_relay import wait_for
+from proxy.upstream import send_raw
 from support import TIMEOUT, Kedge, assert_clear, git
 
 from kedge.host import agent_process
@@ -125,6 +126,20 @@ def test_an_unfit_upstream_is_refused(repo: Path, kedge: Kedge, url: str, says: 
     ran = kedge("serve", "--upstream", url, code=1)
     assert_clear(ran, code=1, says=says)
     assert "pass" not in ran.err
+
+
+def test_it_listens_beyond_loopback_only_for_who_knows(
+    repo: Path, serve: Serve, kedge: Kedge
+) -> None:
+    refused = kedge("serve", "--host", "0.0.0.0", code=2)
+    assert_clear(refused, code=2, says="other machines")
+    server = serve("--host", "0.0.0.0", "--i-know")
+    assert server.url == f"http://127.0.0.1:{server.port}"
+    for host, status in ((f"192.0.2.7:{server.port}", b"200"), ("rebound.example", b"421")):
+        request = f"GET /kedge/health HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        assert send_raw(server.port, request.encode()).split()[1] == status
+    assert kedge.json("serve", "--status")["port"] == server.port
+    assert kedge.json("serve", "--stop")["stopped"]
 
 
 def test_itself_is_refused_as_upstream(repo: Path, serve: Serve, kedge: Kedge) -> None:

@@ -13,6 +13,7 @@ from kedge.cli.edge import Edge, Reply
 from kedge.errors import CheckFound, UsageError
 from kedge.host.project import Project
 from kedge.proxy import service, unit, upstreams
+from kedge.proxy.headers import is_loopback
 from kedge.proxy.service import Pages, ServiceOptions, ServiceState
 from kedge.web import access
 
@@ -24,6 +25,19 @@ from kedge.web import access
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port; 0 for any."
+)
+@click.option(
+    "--host",
+    default=service.HOST,
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address to listen on. One that other machines reach needs --i-know.",
+)
+@click.option(
+    "--i-know",
+    "knows",
+    is_flag=True,
+    help="Let everybody in who reaches the address: they can send requests through the proxy.",
 )
 @click.option(
     "--upstream", metavar="URL", help="Where all requests go, instead of the providers' own APIs."
@@ -52,6 +66,8 @@ from kedge.web import access
 def command(
     edge: Edge,
     port: int,
+    host: str,
+    knows: bool,
     upstream: str | None,
     policy: str | None,
     no_proxy: bool,
@@ -81,6 +97,11 @@ def command(
         return Reply({"stopped": True, "pid": ended.pid}, f"stopped process {ended.pid}")
     if uninstall:
         return _uninstall(project)
+    if not is_loopback(host) and not knows:
+        raise UsageError(
+            f"--host {host} lets other machines send requests through the proxy",
+            hint="add --i-know if you want that, or leave --host out",
+        )
     loaded = config.load(project)
     edge.warn(*loaded.warnings)
     options = ServiceOptions(
@@ -89,6 +110,7 @@ def command(
         policy,
         proxy=not no_proxy,
         idle=idle or 0.0,
+        host=host,
     )
     if install:
         return _install(project, options, upstream, no_dashboard=no_dashboard)
@@ -133,6 +155,7 @@ def _install(
     project: Project, options: ServiceOptions, upstream: str | None, *, no_dashboard: bool
 ) -> Reply:
     words = ["--port", str(options.port)] if options.port else []
+    words += ["--host", options.host, "--i-know"] if options.host != service.HOST else []
     words += ["--upstream", upstream] if upstream else []
     words += ["--policy", options.policy] if options.policy else []
     words += [] if options.proxy else ["--no-proxy"]

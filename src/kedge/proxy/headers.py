@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Sequence
 
 from kedge.proxy.routes import OWN_SESSION
@@ -14,9 +15,28 @@ _HOP = {
 _HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
-def is_own_host(host: str, port: int) -> bool:
-    """True if a Host header names this server; a page that rebinds its name does not."""
-    return host.lower() in {name for own in _HOSTS for name in (own, f"{own}:{port}")}
+def is_own_host(host: str, port: int, *, beyond: bool = False) -> bool:
+    """True if a Host header names this server; a page that rebinds its name does not.
+
+    A server that listens `beyond` loopback is named by any address, and still by no other name.
+    """
+    if host.lower() in {name for own in _HOSTS for name in (own, f"{own}:{port}")}:
+        return True
+    return beyond and is_address(host.removesuffix(f":{port}").strip("[]"))
+
+
+def is_address(text: str) -> bool:
+    """True for an IP address."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    """True if nobody but this machine reaches a host."""
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def select_headers(raw: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:

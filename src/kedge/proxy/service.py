@@ -56,6 +56,7 @@ class ServiceOptions:
     policy: str | None
     proxy: bool = True
     idle: float = 0.0
+    host: str = HOST
 
 
 class Pages(Protocol):
@@ -84,9 +85,13 @@ class ServiceState:
     proxy: bool
     pages: bool = False
 
+    host: str = HOST
+
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        """Where programs of this machine reach it."""
+        own = {"0.0.0.0": HOST, "::": "::1"}.get(self.host, self.host)  # noqa: S104 - of the user
+        return f"http://[{own}]:{self.port}" if ":" in own else f"http://{own}:{self.port}"
 
 
 class NotInstalled(KedgeError):
@@ -186,7 +191,7 @@ async def _serve(
     try:
         port = options.port or (known.port if known is not None else 0)
         try:
-            await web.TCPSite(runner, HOST, port).start()
+            await web.TCPSite(runner, options.host, port).start()
         except OSError as error:
             raise KedgeError(
                 f"cannot listen on port {port}: {(error.strerror or str(error)).lower()}",
@@ -205,6 +210,7 @@ async def _serve(
             options.policy,
             options.proxy,
             pages is not None,
+            options.host,
         )
         service.state = state
         files.write_atomic(home / _STATE, json.dumps(asdict(state)).encode(), mode=0o600)
@@ -252,13 +258,15 @@ class _Service:
         elsewhere."""
         from aiohttp import web
 
-        from kedge.proxy.headers import is_own_host
+        from kedge.proxy.headers import is_loopback, is_own_host
+
+        beyond = not is_loopback(self._options.host)
 
         @web.middleware
         async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
             port = self.state.port if self.state is not None else 0
             host = request.headers.get("Host", "")
-            if not is_own_host(host, port):
+            if not is_own_host(host, port, beyond=beyond):
                 return web.Response(status=421, text="this is kedge serve, known as 127.0.0.1\n")
             relays = request.match_info.handler == self._relay_request
             is_own = request.path.startswith(OWN) and not request.path.startswith(BOUND)
