@@ -310,11 +310,11 @@ class Joined:
     [
         (["port/berth.py"], []),
         (["tests/test_berth.py"], [1]),
-        (["port/tide.py"], [1]),
+        (["port/tide.py"], [3]),
         (["README.md"], [1]),
         (["port/crane.py"], [5]),
         (["port/tide.py", "port/crane.py", "port/quay.py"], [5]),
-        (["port/berth.py", "port/tide.py"], [1]),
+        (["port/berth.py", "port/tide.py"], [3]),
     ],
 )
 def test_what_a_file_outside_the_declared_scope_costs(paths: list[str], lost: list[int]) -> None:

@@ -7,7 +7,6 @@ for loops and for acts that cannot be undone.
 
 from __future__ import annotations
 
-from kedge.drift.charter import find_names
 from kedge.drift.course import choose_level
 from kedge.drift.evidence import distance, outward_acts, own_work, repeats, watch_changes
 from kedge.drift.evidence.memory import (
@@ -306,26 +305,13 @@ def _check_loop(memory: SessionMemory, action: Action) -> Iterator[Penalty]:
 def _check_scope(
     charter: Charter, files: tuple[str, ...], code_map: CodeMap | None
 ) -> list[Penalty]:
-    """Penalize files outside the declared scope; less for files that go with those inside.
-
-    A file that the user's own messages name is in scope.
-    """
+    """Penalize files outside the declared scope."""
     if not charter.scope:
         return []
-    from kedge.drift.limits.paths import covers, is_path
+    from kedge.drift.evidence.declared_scope import find_outside
 
-    penalties = []
-    for path in files:
-        if any(covers(subject, path) for subject in charter.scope):
-            continue
-        asked = (name for text in charter.prompts for name in find_names(text))
-        if any(is_path(name) and covers(name, path) for name in asked):
-            continue
-        beside = distance.is_companion(path) or distance.is_near(
-            path, {distance.find_key(each) for each in charter.scope}, code_map
-        )
-        penalties.append(Penalty("scope", f"not in the task's scope: {path}", 1 if beside else 5))
-    return _heaviest(penalties)
+    outside = find_outside(charter, files, code_map)
+    return _heaviest([Penalty("scope", f"not in the task's scope: {at}", n) for at, n in outside])
 
 
 def _heaviest(penalties: list[Penalty]) -> list[Penalty]:

@@ -59,11 +59,13 @@ def judge_edit(root: Path, path: str, code_map: StoredMap | None) -> Verdict:
     return session.action("1", "Edit", given)
 
 
-def test_a_file_near_the_declared_scope_goes_with_it(port: Path) -> None:
+def test_a_file_near_the_declared_scope_is_a_nudge(port: Path) -> None:
     with open_map(port) as code_map:
         for near in ("port/tide.py", "bell.txt.py"):
             assert judge_edit(port, near, None).score == 5
-            assert judge_edit(port, near, code_map).score == 9
+            assert judge_edit(port, near, code_map).score == 7
+        for goes_with in ("port/test_berth.py", "README.md"):
+            assert judge_edit(port, goes_with, code_map).score == 9
         assert judge_edit(port, "port/crane.py", code_map).score == 5
 
 
@@ -77,5 +79,5 @@ def test_neighbours_on_the_map_are_near(port: Path) -> None:
 def test_an_outdated_map_still_helps(port: Path) -> None:
     write(port, {"port/crane.py": "def lift_more(): pass\n"})
     with open_map(port) as code_map:
-        assert judge_edit(port, "port/tide.py", code_map).score == 9
+        assert judge_edit(port, "port/tide.py", code_map).score == 7
         assert code_map.lacks == ("map",)

@@ -164,9 +164,9 @@ def recall_steps(
 
 
 def describe_steps(session: str, recalled: Sequence[dict[str, Any]]) -> list[str]:
-    """Describe the session's own steps on course among the recalled ones, in a few words each."""
+    """Describe what the session itself did on course among the recalled steps, in a few words."""
     return [
         f"{one['action_type']} {', '.join(one['files'][:2]) or one['command'][:60]}"
         for one in recalled
-        if one["session"] == session and one["drift_score"] >= 8
+        if one["session"] == session and one["drift_score"] >= 8 and one["action_type"] != "read"
     ][:_EARLIER]
