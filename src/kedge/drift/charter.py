@@ -113,6 +113,7 @@ def revise(charter: Charter, text: str) -> Charter:
             goal = words[:MOST_GOAL]
         weights = _weigh_words(charter.words, words)
         named = _limit_names(dict.fromkeys((*find_names(words), *charter.named)))
+    points_elsewhere = message == "refers-elsewhere" and goal == words[:MOST_GOAL]
     return charter._replace(
         goal=goal,
         revision=charter.revision + 1,
@@ -120,7 +121,7 @@ def revise(charter: Charter, text: str) -> Charter:
         limits=limits,
         named=named,
         words=weights,
-        specific=_is_specific(goal, named, weights),
+        specific=not points_elsewhere and _is_specific(goal, named, weights),
         unrecorded=not reading.forbidden and has_limit_cue(text),
     )
 

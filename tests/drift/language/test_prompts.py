@@ -66,6 +66,8 @@ KINDS = {
         "Can you rename the helper in src/util.py?",
         "the login page crashes on an empty password, please fix",
         "we should cache the parsed config",
+        "take the lock before the task runs",
+        "claim tokens from the queue",
     ],
     "go-on": ["yes", "ok continue", "do it", "push", "Go ahead!", "yep", "commit and push", "2"],
     "question": [
@@ -81,6 +83,8 @@ KINDS = {
         "fix all of these",
         "see the ticket",
         "implement the plan",
+        "take the next ready task and implement it",
+        "Work on your task",
         "https://example.com/issues/12",
     ],
 }

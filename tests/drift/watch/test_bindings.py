@@ -329,9 +329,10 @@ def test_what_a_script_changes_beside_a_command_of_kedge_is_judged(agent: Agent)
 
 def test_a_task_that_sets_the_goal_makes_a_new_revision(agent: Agent) -> None:
     """The files of the repository are ranked again for it."""
-    agent.says("Take the next task.")
+    agent.says("Please take the next ready task and implement it.")
     before = json.loads(agent.row["engine"])["charter"]["revision"]
     agent.runs(CLAIM)
+    assert agent.row["goal"] == "Parse dates faster"
     assert json.loads(agent.row["engine"])["charter"]["revision"] == before + 1
 
 

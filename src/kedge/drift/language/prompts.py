@@ -51,6 +51,9 @@ _ELSEWHERE = word_set("""them it those these that this comments comment feedback
     rest todo todos pr prs spec remaining remarks list above below linear jira steps step one ones
     all both conflicts errors failures problems everything others changes first second third last
     next bugs bug tasks task nits notes description story epic document doc""")
+_TAKING = word_set(
+    "take pick claim grab tackle work ready open available your board backlog queue kedge"
+)
 _NO_REQUESTS = ("give", "let", "get", "do", "make")
 _LINK = re.compile(r"https?://\S+")
 
@@ -118,7 +121,7 @@ def _elsewhere(words: str, found: list[str]) -> bool:
         return False
     return any(word in _ELSEWHERE for word in found) and all(
         word in _ELSEWHERE or word in CHANGING or word in FILLER or word in GOING_ON
-        or word in LOOKING or word.lstrip("#").isdigit()
+        or word in LOOKING or word in _TAKING or word.lstrip("#").isdigit()
         for word in found
     )  # fmt: skip
 
