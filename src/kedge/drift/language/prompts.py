@@ -34,12 +34,11 @@ _NOTES = re.compile(
 _MACHINE = (
     "This session is being continued from a previous conversation",
     "Your task is to create a detailed summary of the conversation", "Stop hook feedback:",
-    "SubagentStop hook feedback:", "PreToolUse:", "PostToolUse:",
+    "SubagentStop hook feedback:", "PreToolUse:", "PostToolUse:", "[kedge] ",
     "UserPromptSubmit operation blocked by hook", "Base directory for this skill:",
     "# AGENTS.md instructions for ", "Another language model started to solve this problem",
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now", "API Error:", "No response requested.",
-    "[kedge] ",
 )  # fmt: skip
 _ANSWERS = re.compile(r'"[^"\n]{1,600}"="([^"\n]{0,600})"')
 _COMMAND = re.compile(r"/[A-Za-z][\w-]{0,40}(?::[\w-]{1,60})*(?=\s|\Z)")
@@ -50,10 +49,8 @@ _ELSEWHERE = word_set("""them it those these that this comments comment feedback
     issues issue ticket tickets plan review reviews suggestions suggestion points point items item
     rest todo todos pr prs spec remaining remarks list above below linear jira steps step one ones
     all both conflicts errors failures problems everything others changes first second third last
-    next bugs bug tasks task nits notes description story epic document doc""")
-_TAKING = word_set(
-    "take pick claim grab tackle work ready open available your board backlog queue kedge"
-)
+    next bugs bug tasks task nits notes description story epic document doc take pick claim grab
+    work ready open your""")
 _NO_REQUESTS = ("give", "let", "get", "do", "make")
 _LINK = re.compile(r"https?://\S+")
 
@@ -119,11 +116,9 @@ def _elsewhere(words: str, found: list[str]) -> bool:
         return True
     if _NAMES.search(words[:2000]):
         return False
-    return any(word in _ELSEWHERE for word in found) and all(
-        word in _ELSEWHERE or word in CHANGING or word in FILLER or word in GOING_ON
-        or word in LOOKING or word in _TAKING or word.lstrip("#").isdigit()
-        for word in found
-    )  # fmt: skip
+    known = _ELSEWHERE | CHANGING | FILLER | GOING_ON | LOOKING
+    others = (word for word in found if word not in known)
+    return not _ELSEWHERE.isdisjoint(found) and all(word.lstrip("#").isdigit() for word in others)
 
 
 def _untagged(text: str) -> str:
