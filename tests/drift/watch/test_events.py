@@ -386,6 +386,8 @@ def test_a_denied_call_counts_as_not_done(agent: Agent) -> None:
     agent.kedge("config", "set", "drift.policy", "enforce")
     agent.says(GOAL)
     agent.before("Write", FORBIDDEN)
+    state = json.loads(agent.row()["engine"])["state"]
+    assert not {"made", "files", "window", "modified"} & state.keys(), "nothing was written"
     agent.does("Edit", edit("src/auth/token.py"))
     agent("SessionEnd", reason="other")
     assert agent.row()["summary"]["files"] == ["src/auth/token.py"]
