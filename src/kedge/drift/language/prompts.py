@@ -87,7 +87,7 @@ def kind(text: str) -> str:
     found = [word.lower().replace("’", "'") for word in _WORD.findall(words[:4000])]
     if not found or (len(found) <= 14 and all(word in GOING_ON for word in found)):
         return "go-on"
-    if len(found) <= 16 and "?" not in words and _elsewhere(words, found):
+    if len(found) <= 16 and "?" not in words and _elsewhere(words[:2000], found):
         return "refers-elsewhere"
     asks = "?" in words or found[0] in LOOKING
     return "question" if asks and not requests(words) else "goal"
@@ -110,11 +110,10 @@ def requests(words: str) -> bool:
 
 
 def _elsewhere(words: str, found: list[str]) -> bool:
-    words = words[:2000]
     links = _LINK.sub("", words)
     if len(links) < len(words) and len(_WORD.findall(links)) <= 6:
         return True
-    if _NAMES.search(words[:2000]):
+    if _NAMES.search(words):
         return False
     known = _ELSEWHERE | CHANGING | FILLER | GOING_ON | LOOKING
     others = (word for word in found if word not in known)

@@ -10,7 +10,7 @@ from kedge.drift.language.objects import Objects, find_paths, low, read_exceptio
 from kedge.drift.language.prompts import requests
 from kedge.drift.limits.lifting import Grant, Reading, free_requested
 from kedge.drift.limits.limit import FIRM, PASSING, SOFT, Limit
-from kedge.drift.limits.paths import role, stands_for_paths
+from kedge.drift.limits.paths import is_path, role, stands_for_paths
 from kedge.drift.limits.roles import word_set
 from kedge.text.prose import Sentence, Word
 
@@ -72,7 +72,9 @@ class Collector:
                 subject = self.refer(words, at)
                 if not subject:
                     continue
-            if kind == "only_under" or (kind == "read_only" and exceptions and ahead):
+            rest = "other" in about.flags and not (subject or any(map(is_path, exceptions)))
+            only = kind == "only_under" or (kind == "read_only" and exceptions and ahead)
+            if only and not rest:
                 kind, subject, left = "only_under", (*subject, *exceptions), ()
             strength = SOFT if near & _HEDGES and kind != "read_only" else FIRM
             standing = ask or kind not in PASSING or bool(near & _FOR_GOOD)
