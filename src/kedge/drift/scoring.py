@@ -16,6 +16,7 @@ from kedge.drift.evidence.memory import (
     record_action,
     record_course,
 )
+from kedge.drift.evidence.requests import is_removal_named
 from kedge.host.record import NamedTuple
 from kedge.text.words import weigh_terms
 
@@ -118,7 +119,7 @@ def judge(
         rules += _check_limits(unread, before, action, frozenset(), exists, tree, read)
     if files and not repeats.takes_back(memory, action):
         rules += _check_scope(charter, files, code_map)
-        judged = tuple(path for path in files if not _is_own_removal(memory, action, path))
+        judged = tuple(path for path in files if not _is_free_removal(memory, action, path))
         if not all(map(distance.is_companion, judged)) or (judged and relevance is not None):
             topic, memory = _check_topic(charter, memory, judged, code_map)
             rules += topic
@@ -319,9 +320,11 @@ def _heaviest(penalties: list[Penalty]) -> list[Penalty]:
     return [max(penalties, key=lambda each: each.weight)] if penalties else []
 
 
-def _is_own_removal(memory: SessionMemory, action: Action, path: str) -> bool:
-    """True if the action removes a file of the session's own, which is only cleaning up."""
-    return path in action.effects.deleted and own_work.may_delete(memory, path)
+def _is_free_removal(memory: SessionMemory, action: Action, path: str) -> bool:
+    """True if the action removes a file of the session's own, or what the user asked to remove."""
+    if path not in action.effects.deleted:
+        return False
+    return own_work.may_delete(memory, path) or is_removal_named(memory, path)
 
 
 def _check_topic(

@@ -118,13 +118,15 @@ def find_request_words(text: str) -> list[str]:
 
 def is_removal_asked(memory: SessionMemory, path: str) -> bool:
     """True if the user asked to remove something, and named the path or nothing in particular."""
-    if _OBJECT in memory.asks:
+    if _OBJECT in memory.asks or is_removal_named(memory, path):
         return True
+    return not REMOVING.isdisjoint(memory.asks) and is_mentioned(memory, path)
+
+
+def is_removal_named(memory: SessionMemory, path: str) -> bool:
+    """True if the user asked to remove what the path is called."""
     words = {*extract_terms(path).words, path.rstrip("/").rpartition("/")[2].lower()}
-    removes = not REMOVING.isdisjoint(memory.asks)
-    return any(_OBJECT + word in memory.asks for word in words) or (
-        removes and is_mentioned(memory, path)
-    )
+    return any(_OBJECT + word in memory.asks for word in words)
 
 
 def is_mentioned(memory: SessionMemory, path: str) -> bool:
