@@ -26,6 +26,24 @@ WRITE = {
 }
 
 
+def run_task(
+    client: Any, model: FakeModel, repo: Path, **variables: str
+) -> tuple[list[dict[str, Any]], str]:
+    """Run kedge with the client on the task; return the events of the run, and all it printed."""
+    env = {**environment(client.home), **client.own(model.url), **variables}
+    done = subprocess.run(
+        [sys.executable, "-m", "kedge", "run", "--agent", client.name, "--task", "quay", "--json"],
+        cwd=repo,
+        env={**env, "PATH": f"{PROGRAMS}:{env['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()], done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_task_is_done_proven_and_committed(
     name: str, repo: Path, kedge: Kedge, tmp_path: Path, play: Play
@@ -49,20 +67,10 @@ def test_a_task_is_done_proven_and_committed(
             PROMISE,
         ]
     )
-    env = {**environment(client.home), **client.own(model.url), "OTHER_API_KEY": key}
-    done = subprocess.run(
-        [sys.executable, "-m", "kedge", "run", "--agent", name, "--task", "quay", "--json"],
-        cwd=repo,
-        env={**env, "PATH": f"{PROGRAMS}:{env['PATH']}"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, (done.stdout, done.stderr)
+    events, said = run_task(client, model, repo, OTHER_API_KEY=key)
     assert model.left == 0
-    assert key not in done.stdout + done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert key not in said
+    assert ("takes no hooks for a single run" in said) is (name != "copilot")
 
     # Done and proven by kedge, committed, and nothing else is left in the project.
     assert git(repo, "log", "--format=%s", "-1").strip() == "task(quay): Build the quay"
@@ -102,3 +110,29 @@ def test_a_client_that_is_not_installed_is_named(repo: Path, kedge: Kedge) -> No
         ran = kedge("run", "--agent", name, env={"PATH": "/usr/bin:/bin"}, code=None)
         assert_clear(ran, code=1, says=f"{name} is not on PATH")
         assert "npm install -g " in ran.err
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_forbidden_edit_of_copilot_is_stopped_in_a_run(
+    repo: Path, kedge: Kedge, tmp_path: Path, play: Play, *, installed: bool
+) -> None:
+    """The hooks are part of the call. Installed ones do not run: no folder is trusted."""
+    if installed:
+        kedge("init", "--agent", "copilot")
+    (repo / "check.sh").write_text(CHECK)
+    kedge("task", "add", "Build the quay", "--id", "quay", "--check", "sh check.sh quay.txt")
+    kedge("task", "update", "quay", "--out-of-scope", "db")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "first")
+    client = Copilot(tmp_path / "home")
+    writes = [
+        {"tool": "create", "input": {"path": str(repo / name), "file_text": "x\n"}}
+        for name in ("db/schema.sql", "quay.txt")
+    ]
+    model = play([*writes, PROMISE])
+    events, _ = run_task(client, model, repo)
+    assert not (repo / "db").exists()
+    (result,) = events[-1]["results"]
+    assert (result["state"], result["drift"]["alarms"]) == ("done", 1)
+    assert [one["tool"] for one in events if one["event"] == "denied"] == ["create"]
+    assert (repo / ".github").exists() is installed

@@ -24,7 +24,7 @@ from kedge.host.project import Project
 from kedge.host.redact import redact
 from kedge.knowledge.bank.bank import Bank
 from kedge.knowledge.retro import subject as works
-from kedge.run import commits, loop, recovery, task_choice, turn_guard, worktrees
+from kedge.run import agent_setup, commits, loop, recovery, task_choice, turn_guard, worktrees
 from kedge.run.journal import Journal, list_interrupted
 from kedge.run.options import RunOptions
 from kedge.run.outcomes import RunEnd, TaskOutcome
@@ -113,6 +113,8 @@ def command(edge: Edge, /, **given: Any) -> Reply:
         run_approval.approve_program(edge, project, wanted, typed=True)
     applied = run_options.apply_options(project, settings, wanted)
     commands = run_approval.approve(edge, project, applied, wanted, trust=trust)
+    if unwatched := agent_setup.explain_unwatched(project, wanted.agent):
+        edge.warn(unwatched)
     if resume is None:
         _warn_of_interrupted(edge, project)
         journal = Journal.begin(project, wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 from kedge.agents.launch.invocation import Invocation, Permissions
@@ -21,6 +22,8 @@ from kedge.run.options import IMPLEMENTER
 from kedge.run.run_state import RunState
 from kedge.settings import Settings
 
+# Agents that have no place for the hooks of one call.
+_WITHOUT_HOOKS = {"gemini": "Gemini CLI", "opencode": "opencode"}
 _LEAST_MONEY = 0.01  # dollars; agents refuse a budget of zero
 
 
@@ -104,15 +107,30 @@ def _list_commands(
 
 
 def _list_hooks(state: RunState, role: str) -> tuple[hooks.Hook, ...]:
-    """Return kedge's hooks for an implementer's call, unless the project has them all already."""
-    if role != IMPLEMENTER:
+    """Return kedge's hooks for an implementer's call, unless the project's own ones run anyway."""
+    agent = _find_agent(state.adapter.NAME)
+    if role != IMPLEMENTER or agent is None or _has_hooks(state.project, agent):
         return ()
-    for agent in agent_hooks.AGENTS:
-        if agent.NAME == state.adapter.NAME:
-            complete = agent.NAME in agent_hooks.list_complete_agents(state.project)
-            command = agent_hooks.commands(agent)[0]
-            return () if complete else hooks.add_command(command, agent.HOOKS)
-    return ()
+    return hooks.add_command(agent_hooks.commands(agent)[0], agent.HOOKS)
+
+
+def explain_unwatched(project: Project, name: str) -> str | None:
+    """Say that a run of this agent is not watched by hooks, and what to do; None if it is."""
+    agent, title = _find_agent(name), _WITHOUT_HOOKS.get(name)
+    if title is None or (agent is not None and _has_hooks(project, agent)):
+        return None
+    said = f"{title} takes no hooks for a single run: only what it leaves is judged, not each step"
+    return said if agent is None else f"{said}; kedge init --agent {name} installs hooks here"
+
+
+def _find_agent(name: str) -> ModuleType | None:
+    return next((agent for agent in agent_hooks.AGENTS if name == agent.NAME), None)
+
+
+def _has_hooks(project: Project, agent: ModuleType) -> bool:
+    """True if all of kedge's hooks are installed in the project, and the agent runs them."""
+    complete = agent.NAME in agent_hooks.list_complete_agents(project)
+    return complete and not agent.find_problems(project)
 
 
 def _find_money_left(state: RunState) -> float | None:

@@ -1,9 +1,9 @@
 """GitHub Copilot CLI: `copilot --output-format json`, the prompt on standard input.
 
-Its rules for commands name a program, not a command line: allowing `make test` would allow every
-target. So a hook decides, in a plugin that is loaded for this call alone. It prints neither
-tokens nor its session's id; both are in the log of the session, which has the id that it is
-given. It has no option for additional system text, so that text comes before the prompt.
+Hooks are in a plugin that is loaded for this call alone. Its rules for commands name a program, not
+a command line: allowing `make test` would allow every target. So one of the hooks decides. It
+prints neither tokens nor its session's id; both are in the log of the session, which has the id
+that it is given. It has no option for additional system text, so that text comes before the prompt.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kedge.agents.launch.invocation import Invocation, Launch, LogFile, encode_s
 from kedge.agents.launch.json_fields import parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
 from kedge.agents.launch.stream_state import ProcessEnd, StreamState, make_finished
+from kedge.agents.settings import hooks
 from kedge.host.running import Line
 
 NAME = "copilot"
@@ -31,13 +32,8 @@ _DENIED = "Denied by "  # starts the answer of a hook that refuses a call
 
 def launch(invocation: Invocation) -> Launch:
     argv = [*invocation.program, "--output-format", "json", "--no-ask-user", "--no-auto-update"]
-    files: dict[str, str] = {}
-    if invocation.permissions.full:
-        argv.append("--allow-all")
-    else:
-        argv.append("--allow-tool=write")
-        files = _make_plugin(invocation)
-        argv += ["--plugin-dir", str(invocation.scratch / _PLUGIN)]
+    argv.append("--allow-all" if invocation.permissions.full else "--allow-tool=write")
+    argv += ["--plugin-dir", str(invocation.scratch / _PLUGIN)]
     if invocation.model:
         argv += ["--model", invocation.model]
     log = None
@@ -47,14 +43,15 @@ def launch(invocation: Invocation) -> Launch:
             "COPILOT_HOME", ".copilot", f"session-state/{invocation.session}/events.jsonl"
         )
     stdin = encode_stdin(invocation.system, invocation.prompt)
-    return Launch(tuple(argv), stdin, {}, files, log)
+    return Launch(tuple(argv), stdin, {}, _make_plugin(invocation), log)
 
 
 def _make_plugin(invocation: Invocation) -> dict[str, str]:
-    """Return the files of a plugin whose hook allows the commands of the invocation."""
+    """Return the files of a plugin with the invocation's hooks, and one that allows commands."""
     rules = invocation.scratch / _PLUGIN / "commands.json"
     entry = {"type": "command", "bash": copilot_permission.make_command(rules)}
-    settings = {"version": 1, "hooks": {"permissionRequest": [entry]}}
+    settings = json.loads(hooks.install(None, invocation.hooks))
+    settings["hooks"]["permissionRequest"] = [entry]
     about = {"name": "kedge-run", "version": "1.0.0", "hooks": "hooks.json"}
     contents: dict[str, Any] = {
         "plugin.json": about,
