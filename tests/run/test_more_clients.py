@@ -70,7 +70,7 @@ def test_a_task_is_done_proven_and_committed(
     events, said = run_task(client, model, repo, OTHER_API_KEY=key)
     assert model.left == 0
     assert key not in said
-    assert ("takes no hooks for a single run" in said) is (name != "copilot")
+    assert ("takes no hooks for a single run" in said) is (name == "gemini")
 
     # Done and proven by kedge, committed, and nothing else is left in the project.
     assert git(repo, "log", "--format=%s", "-1").strip() == "task(quay): Build the quay"
@@ -112,27 +112,31 @@ def test_a_client_that_is_not_installed_is_named(repo: Path, kedge: Kedge) -> No
         assert "npm install -g " in ran.err
 
 
-@pytest.mark.parametrize("installed", [False, True])
-def test_a_forbidden_edit_of_copilot_is_stopped_in_a_run(
-    repo: Path, kedge: Kedge, tmp_path: Path, play: Play, *, installed: bool
+@pytest.mark.parametrize(
+    ("name", "installed"),
+    [("copilot", False), ("copilot", True), ("gemini", True), ("opencode", False)],
+)
+def test_a_forbidden_edit_is_stopped_in_a_run(
+    name: str, repo: Path, kedge: Kedge, tmp_path: Path, play: Play, *, installed: bool
 ) -> None:
-    """The hooks are part of the call. Installed ones do not run: no folder is trusted."""
+    """The hooks are part of the call, or Gemini's are in the project. Each call is judged once."""
     if installed:
-        kedge("init", "--agent", "copilot")
+        kedge("init", "--agent", name)
+    tool, path, content, _ = WRITE[name]
     (repo / "check.sh").write_text(CHECK)
     kedge("task", "add", "Build the quay", "--id", "quay", "--check", "sh check.sh quay.txt")
     kedge("task", "update", "quay", "--out-of-scope", "db")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "first")
-    client = Copilot(tmp_path / "home")
+    client = CLIENTS[name](tmp_path / "home")
     writes = [
-        {"tool": "create", "input": {"path": str(repo / name), "file_text": "x\n"}}
-        for name in ("db/schema.sql", "quay.txt")
+        {"tool": tool, "input": {path: str(repo / place), content: "x\n"}}
+        for place in ("db/schema.sql", "quay.txt")
     ]
     model = play([*writes, PROMISE])
     events, _ = run_task(client, model, repo)
     assert not (repo / "db").exists()
     (result,) = events[-1]["results"]
     assert (result["state"], result["drift"]["alarms"]) == ("done", 1)
-    assert [one["tool"] for one in events if one["event"] == "denied"] == ["create"]
-    assert (repo / ".github").exists() is installed
+    assert "db" in model.list_requests()[1].results
+    assert not (repo / "opencode.json").exists()

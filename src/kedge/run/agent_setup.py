@@ -22,8 +22,7 @@ from kedge.run.options import IMPLEMENTER
 from kedge.run.run_state import RunState
 from kedge.settings import Settings
 
-# Agents that have no place for the hooks of one call.
-_WITHOUT_HOOKS = {"gemini": "Gemini CLI", "opencode": "opencode"}
+_WITHOUT_HOOKS = ("gemini",)  # it has no place for the hooks of one call
 _LEAST_MONEY = 0.01  # dollars; agents refuse a budget of zero
 
 
@@ -116,11 +115,13 @@ def _list_hooks(state: RunState, role: str) -> tuple[hooks.Hook, ...]:
 
 def explain_unwatched(project: Project, name: str) -> str | None:
     """Say that a run of this agent is not watched by hooks, and what to do; None if it is."""
-    agent, title = _find_agent(name), _WITHOUT_HOOKS.get(name)
-    if title is None or (agent is not None and _has_hooks(project, agent)):
+    agent = _find_agent(name)
+    if name not in _WITHOUT_HOOKS or agent is None or _has_hooks(project, agent):
         return None
-    said = f"{title} takes no hooks for a single run: only what it leaves is judged, not each step"
-    return said if agent is None else f"{said}; kedge init --agent {name} installs hooks here"
+    return (
+        f"{agent.TITLE} takes no hooks for a single run: only what it leaves is judged, not each "
+        f"step; kedge init --agent {name} installs hooks here"
+    )
 
 
 def _find_agent(name: str) -> ModuleType | None:

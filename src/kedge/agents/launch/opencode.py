@@ -2,13 +2,15 @@
 
 Its only option for system text replaces its own, so additional text comes before the prompt. It
 has no last event: a run is complete when it exits with 0 after a step whose reason is `stop`.
-It prints nothing while it waits for an overloaded provider.
+It prints nothing while it waits for an overloaded provider. Hooks are in a plugin that the same
+variable names.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from kedge.agents.json_object import JsonObject
 from kedge.agents.launch.events import Event, Reason, Usage
@@ -16,11 +18,13 @@ from kedge.agents.launch.invocation import Invocation, Launch, encode_stdin
 from kedge.agents.launch.json_fields import parse_line
 from kedge.agents.launch.provider_faults import ProviderFault, classify_fault
 from kedge.agents.launch.stream_state import StreamState, make_finished
+from kedge.agents.settings import opencode_plugin
 from kedge.host.running import Line
 
 NAME = "opencode"
 MARK = b'"type"'
 
+_PLUGIN = "kedge.js"
 _DENIALS = ("The user has specified a rule which prevents", "The user rejected permission")
 _STEPS = {
     "stop": Reason.COMPLETED,
@@ -36,17 +40,22 @@ def launch(invocation: Invocation) -> Launch:
         argv.append("--auto")
     if invocation.model:
         argv += ["--model", invocation.model]
-    env = {} if invocation.permissions.full else {"OPENCODE_CONFIG_CONTENT": _settings(invocation)}
-    return Launch(tuple(argv), encode_stdin(invocation.system, invocation.prompt), env)
+    settings = {} if invocation.permissions.full else _list_permissions(invocation)
+    files = {}
+    if invocation.hooks:
+        files[_PLUGIN] = opencode_plugin.install(None, invocation.hooks)
+        settings["plugin"] = [(invocation.scratch / _PLUGIN).as_uri()]
+    env = {"OPENCODE_CONFIG_CONTENT": json.dumps(settings)} if settings else {}
+    return Launch(tuple(argv), encode_stdin(invocation.system, invocation.prompt), env, files)
 
 
-def _settings(invocation: Invocation) -> str:
+def _list_permissions(invocation: Invocation) -> dict[str, Any]:
     """Return settings that deny what is not allowed: a question to the user would end the run."""
     bash = {"*": "deny"}
     for one in invocation.permissions.prefixes:
         bash |= {one: "allow", f"{one} *": "allow"}
     closed = dict.fromkeys(("webfetch", "websearch", "external_directory", "doom_loop"), "deny")
-    return json.dumps({"permission": {"edit": "allow", "bash": bash, **closed}})
+    return {"permission": {"edit": "allow", "bash": bash, **closed}}
 
 
 def follow(stream: StreamState, line: Line) -> Iterator[Event]:
