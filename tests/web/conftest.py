@@ -23,6 +23,13 @@ _QUIET = (
 )  # fmt: skip
 PATIENCE = 30_000  # milliseconds: a guard against hanging, not a measurement
 _SERIOUS = ("serious", "critical")
+_SHIFT = """() => new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value;
+  }).observe({ type: "layout-shift", buffered: true });
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(sum), 50)));
+})"""
 
 
 class View:
@@ -48,6 +55,10 @@ class View:
         assert [url for url in self.asked if not url.startswith(f"{self.url}/")] == []
         too_wide = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert too_wide <= 0, self.page.url
+
+    def find_shift(self) -> float:
+        """Return how far the page's content has moved by itself since it was opened."""
+        return float(self.page.evaluate(_SHIFT))
 
     def find_barriers(self) -> list[str]:
         """Return what axe-core finds serious."""

@@ -81,3 +81,24 @@ def test_a_run_is_stopped_from_its_page(scene: Scene, serve: Serve, browser: Bro
     (attempt,) = harness.attempts("boats")
     assert attempt["outcome"] == "interrupted"
     view.check()
+
+
+def test_what_was_typed_outlives_an_update(scene: Scene, serve: Serve, browser: Browser) -> None:
+    scene.kedge("task", "add", "Read the list of boats", "--id", "boats")
+    scene.learn()
+    view = browser.open(serve(), "/kedge/knowledge")
+    page = view.page
+    page.locator('[data-state="live"]').wait_for()
+    lesson = page.locator(".lesson", has_text="Days are numbers")
+    lesson.get_by_text("Retire", exact=True).click()
+    note = lesson.get_by_label("Why it no longer holds")
+    note.fill("There is a calendar")
+    note.blur()
+    scene.kedge("knowledge", "add", "Boats have names", "--type", "pattern", "--text",
+                "Two boats may have one name, so a booking keeps the id.")  # fmt: skip
+    page.locator("#p-sub", has_text="4 lessons").wait_for()
+    assert note.input_value() == "There is a calendar"
+    lesson.get_by_role("button", name="Retire it").click()
+    page.get_by_role("alert").get_by_text("retired: Days are numbers").wait_for()
+    page.locator(".lesson", has_text="Boats have names").wait_for()
+    view.check()

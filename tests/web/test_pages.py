@@ -15,6 +15,7 @@ ONE = "3c1f8a52-7d7e-4f0f-9f1c-000000000001"
 TWO = "8e24c6b1-5b2c-4c53-8f4e-000000000002"
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 SOON = 1.0  # seconds from an event to its sight, on an idle machine
+STILL = 0.01  # of the window, as browsers measure the shift of a layout
 
 
 def test_sessions_are_shown_while_they_work(scene: Scene, serve: Serve, browser: Browser) -> None:
@@ -67,6 +68,7 @@ def test_sessions_are_shown_while_they_work(scene: Scene, serve: Serve, browser:
         "/kedge/map?file=berths%2Ffees.py",
     ):
         view.open(path)
+        assert view.find_shift() < STILL
         assert view.find_barriers() == []
     phone = browser.open(server, f"/kedge/sessions/{TWO}", **PHONE)
     assert phone.find_barriers() == []
@@ -120,6 +122,7 @@ def test_work_is_shown_from_the_task_to_its_proof(
     for path in ("tasks", "tasks/boats?attempt=2", "handoffs", "handoffs/discount", "knowledge",
                  "runs"):  # fmt: skip
         view.open(f"/kedge/{path}")
+        assert view.find_shift() < STILL
         assert view.find_barriers() == []
         view.check()
         phone = browser.open(server, f"/kedge/{path}", **PHONE)

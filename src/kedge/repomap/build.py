@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -218,19 +218,23 @@ def draw_graph(
     ranker = TreeData(project, list_files(project), cache, progress).ranker
     ranking = ranker.rank(request.text)
     top = [number for number in ranking.order if _is_code(ranker.path(number))][:_DRAWN]
-    place = {number: at for at, number in enumerate(top)}
     nodes = [
         Node(ranker.path(number), ranking.scores[number], ranker.index.is_test_file(number))
         for number in top
     ]
+    return draw(project.root.name, nodes, find_edges(ranker, top)[: _DRAWN * 4])
+
+
+def find_edges(ranker: Ranker, numbers: Sequence[int]) -> list[tuple[int, int, float]]:
+    """Return which of these files uses which, by their places in the list; strongest first."""
+    place = {number: at for at, number in enumerate(numbers)}
     edges = [
         (place[user], place[used], float(weight))
-        for user in top
+        for user in numbers
         for used, weight in ranker.graph.dependencies(user)
         if used in place
     ]
-    edges.sort(key=lambda edge: (-edge[2], edge))
-    return draw(project.root.name, nodes, edges[: _DRAWN * 4])
+    return sorted(edges, key=lambda edge: (-edge[2], edge))
 
 
 def _explain_absence(listing: Listing, path: str) -> str:

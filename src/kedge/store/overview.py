@@ -86,13 +86,6 @@ def count_steps(db: sqlite3.Connection, session: str) -> int:
     return int(last)
 
 
-def find_position(db: sqlite3.Connection, session: str, step: str) -> int | None:
-    """Return the position of the step with this id."""
-    query = "SELECT position FROM step WHERE session = ? AND id = ?"
-    row = db.execute(query, (session, step)).fetchone()
-    return int(row[0]) if row else None
-
-
 def steps_between(
     db: sqlite3.Connection, session: str, first: int, last: int
 ) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ class Dashboard:
 
     def answers(self, method: str, path: str) -> bool:
         """True if this request is for the dashboard; others at `/` are a client's."""
-        return is_own(path) and (path != "/" or method in ("GET", "HEAD"))
+        return is_own(path) and (path != "/" or method == "GET")
 
     async def close(self) -> None:
         """End the open streams."""

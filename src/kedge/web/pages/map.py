@@ -62,7 +62,9 @@ def load(source: Source, target: Target) -> tuple[str, dict[str, Any]]:
     return "map.html", {
         "title": "Map",
         "files": files,
-        "graph": draw_graph(files[:_DRAWN], _find_edges(ranker, drawn)) if files else "",
+        "graph": draw_graph(files[:_DRAWN], build.find_edges(ranker, drawn)[: _EDGES * _DRAWN])
+        if files
+        else "",
         "count": len(ranker.number),
         "found": len(numbers),
         "words": words,
@@ -83,19 +85,6 @@ def _open_ranker(source: Source) -> Ranker:
             _last = root, state, build.open_ranker(source.project, cache)
             source.warnings += cache.warnings
         return _last[2]
-
-
-def _find_edges(ranker: Ranker, drawn: list[int]) -> list[tuple[int, int, float]]:
-    """Return the strongest edges between the files that are drawn."""
-    place = {number: at for at, number in enumerate(drawn)}
-    edges = [
-        (place[user], place[used], float(weight))
-        for user in drawn
-        for used, weight in ranker.graph.dependencies(user)
-        if used in place
-    ]
-    edges.sort(key=lambda edge: (-edge[2], edge))
-    return edges[: len(drawn) * _EDGES]
 
 
 def list_folders(paths: list[str]) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import stat
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-_MOST = 4 << 20  # bytes that one look reads
+_MOST = 32 << 20  # bytes that one look reads
 _MOST_FILES = 200  # transcripts that are remembered
 
 
@@ -30,6 +31,7 @@ class _Reading:
 
 
 _readings: dict[str, _Reading] = {}
+_lock = threading.Lock()
 
 
 def find_usage(row: dict[str, Any]) -> UsedTokens | None:
@@ -37,6 +39,12 @@ def find_usage(row: dict[str, Any]) -> UsedTokens | None:
     path = row["transcript"]
     if not path:
         return None
+    with _lock:
+        return _read_on(path)
+
+
+def _read_on(path: str) -> UsedTokens | None:
+    """Read what was added to a transcript, and return the sum of it all."""
     if len(_readings) > _MOST_FILES:
         _readings.clear()
     reading = _readings.setdefault(path, _Reading())

@@ -14,9 +14,14 @@ function listParts(root) {
 
 for (const part of listParts(document)) parts.set(part.id, part.innerHTML);
 
+// True while somebody writes in the part, or has written something that was not sent.
 function isInUse(part) {
-  const focused = document.activeElement;
-  return part.contains(focused) && focused.matches("input:not([type=hidden]), textarea, select");
+  const fields = [...part.querySelectorAll("input:not([type=hidden]), textarea, select")];
+  return fields.some((one) => one === document.activeElement || isWritten(one));
+}
+
+function isWritten(field) {
+  return "defaultValue" in field && field.value !== field.defaultValue;
 }
 
 function replacePart(part, fresh) {
