@@ -58,5 +58,10 @@ def _split_files(text: str) -> Iterator[PatchedFile]:
 
 
 def _find_path(line: str) -> str:
-    """Return the path in the head of a file's part: what follows the last ` b/`."""
-    return line.rpartition(" b/")[2].strip('"') or line
+    """Return the path in the head of a file's part: `diff --git a/PATH b/PATH`, or a rename."""
+    names = line.removeprefix("diff --git ")
+    half = len(names) // 2
+    before, after = names[:half], names[half + 1 :]
+    if before[2:] == after[2:]:
+        return after.removeprefix("b/")
+    return names.rpartition(" b/")[2].strip('"') or names
