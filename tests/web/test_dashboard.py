@@ -172,6 +172,11 @@ def test_the_key_lasts_and_the_dashboard_can_be_left_out(
     assert bare.state["dashboard"] is None
     caller.port = bare.port
     assert caller.get("/")[0] == 404
+    bare.stop()
+    said = kedge("uninstall", "--yes").out
+    assert "the key of the dashboard" in said
+    assert "did not write" not in said
+    assert not (scene.home / "dashboard.key").exists()
 
 
 def test_a_server_of_an_agent_only_shows(scene: Scene, serve: Serve) -> None:

@@ -26,6 +26,7 @@ _WORKING = {
     daemon.FILE: "the address of the server for hooks",
     daemon.PID: "the address of the server for hooks",
     daemon.STATE: "the address of the server for hooks",
+    daemon.KEY: "the key of the dashboard",
     "serve.lock": "locks",
     ".gitignore": "locks",
 }

@@ -18,6 +18,7 @@ from kedge.host.digest import digest
 
 FILE, PID = "daemon.json", "daemon.pid"
 STATE = "serve.json"  # of the process that serves, with its port
+KEY = "dashboard.key"  # of the link that opens the dashboard
 HEALTH = "/kedge/health"
 TOKEN_HEADER = "X-Kedge-Token"  # noqa: S105 - the name of a header
 # headers of an event, and the variables of the agent's environment that they have

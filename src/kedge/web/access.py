@@ -13,19 +13,19 @@ import secrets
 from pathlib import Path
 
 from kedge.host import files
+from kedge.host.daemon import KEY
 
-FILE = "dashboard.key"
 PARAMETER = "key"  # of the link that signs in
 _KEY = re.compile(rb"[\w-]{20,100}\Z")
 
 
 def read_key(home: Path) -> str:
     """Return the key of the repository's dashboard; without one, make it."""
-    known = files.read_bytes(home / FILE)
+    known = files.read_bytes(home / KEY)
     if known is not None and _KEY.match(known):
         return known.decode()
     key = secrets.token_urlsafe(24)
-    files.write_atomic(home / FILE, key.encode(), mode=0o600)
+    files.write_atomic(home / KEY, key.encode(), mode=0o600)
     return key
 
 
