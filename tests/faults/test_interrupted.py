@@ -117,6 +117,7 @@ def leave_locks(repo: Path, ref: str) -> list[Path]:
     note.write_text(json.dumps([ref]))
     locks = [repo / ".git" / f"{name}.lock" for name in (ref, "packed-refs")]
     for lock in locks:
+        lock.parent.mkdir(parents=True, exist_ok=True)
         lock.write_text("")
     return locks
 
@@ -127,6 +128,14 @@ def test_locks_that_a_killed_git_left_are_removed(project: Path, kedge: Kedge) -
     kedge("context", "purge", "t", "--yes")
     assert not any(lock.exists() for lock in locks)
     assert git(project, "for-each-ref", "refs/kedge") == ""
+
+
+def test_locks_are_removed_where_the_refs_are_gone_already(project: Path, kedge: Kedge) -> None:
+    kedge("context", "init", "t")
+    git(project, "update-ref", "-d", "refs/kedge/t/base")
+    locks = leave_locks(project, "refs/kedge/t/base")
+    kedge("context", "purge", "t", "--yes")
+    assert not any(lock.exists() for lock in locks)
 
 
 def test_the_lock_of_another_git_is_left_alone(project: Path, kedge: Kedge) -> None:

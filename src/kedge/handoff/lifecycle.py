@@ -161,6 +161,7 @@ def purge(project: Project, task: str, *, keep_snapshots: bool = False) -> bool:
         # The context goes last: while it is there, a purge that was interrupted can be done again.
         for _, snapshot in snapshots.list_snapshots(project, task) if not keep_snapshots else ():
             snapshots.drop(project, snapshot.ref)
+        snapshots.finish_dropping(project)
         return store.remove(task)
 
 

@@ -108,6 +108,11 @@ def drop(project: Project, prefix: str) -> int:
     return len(names)
 
 
+def finish_dropping(project: Project) -> None:
+    """Remove the locks of a git that was killed over the last of the refs."""
+    refs.finish(project.home(), shadow_git.open_shadow(project).repo)
+
+
 def drop_all(project: Project) -> None:
     """Delete every ref of kedge's in the repository."""
     _delete_refs(project, list_refs(project, ""))

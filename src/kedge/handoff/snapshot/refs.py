@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from kedge.host import files, git
@@ -37,15 +38,37 @@ def delete(home: Path, repo: git.Repo, refs: Sequence[str]) -> None:
         _transact(home, repo, refs, lines)
 
 
+def finish(home: Path, repo: git.Repo) -> None:
+    """Remove the locks of a writer that was killed, where there may be nothing left to write."""
+    note = _note(home, repo)
+    if note.exists():
+        with _lock(home):
+            _clear(repo, note, ())
+            note.unlink(missing_ok=True)
+
+
 def _transact(home: Path, repo: git.Repo, refs: Sequence[str], lines: str) -> None:
-    note = home / "refs" / f"{digest([os.fsencode(repo.common_dir)])}.pending"
-    with files.lock(home / "refs" / "refs.lock"):
-        _remove_locks(repo, [*refs, *_read_note(note)])
-        if note.exists():
-            _remove_packed_lock(repo, note)
+    note = _note(home, repo)
+    with _lock(home):
+        _clear(repo, note, refs)
         files.write_atomic(note, json.dumps(list(refs)).encode())
         repo.git(*_QUIET, "update-ref", "--stdin", input=lines.encode())
         note.unlink(missing_ok=True)
+
+
+def _lock(home: Path) -> AbstractContextManager[None]:
+    return files.lock(home / "refs" / "refs.lock")
+
+
+def _note(home: Path, repo: git.Repo) -> Path:
+    return home / "refs" / f"{digest([os.fsencode(repo.common_dir)])}.pending"
+
+
+def _clear(repo: git.Repo, note: Path, refs: Sequence[str]) -> None:
+    """Remove the locks of these refs, and those that the writer of a note has left."""
+    _remove_locks(repo, [*refs, *_read_note(note)])
+    if note.exists():
+        _remove_packed_lock(repo, note)
 
 
 def _read_note(note: Path) -> list[str]:

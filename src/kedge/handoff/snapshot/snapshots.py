@@ -8,6 +8,7 @@ from kedge.handoff.snapshot import shadow_git
 from kedge.handoff.snapshot.commits import (
     Snapshot,
     drop,
+    finish_dropping,
     forget_objects,
     is_clean,
     list_snapshots,
@@ -43,6 +44,7 @@ __all__ = [
     "describe",
     "diff",
     "drop",
+    "finish_dropping",
     "forget_objects",
     "list_files",
     "list_snapshots",
