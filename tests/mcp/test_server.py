@@ -295,6 +295,21 @@ def test_garbage_is_answered_and_forgotten(project: Kedge) -> None:
         assert server.read()["result"] == {}
 
 
+@pytest.mark.parametrize(
+    "uri", ["file://[/x", f"file:///{'a' * 6000}", "file:///%00", "file://\ud800"]
+)
+def test_no_root_of_a_client_ends_the_server(tmp_path: Path, uri: str) -> None:
+    with start(tmp_path) as server:
+        server.send("initialize", 1, capabilities={"roots": {}})
+        server.read()
+        server.send("notifications/initialized")
+        asked = server.read()
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": uri}]}}
+        server.write(json.dumps(answer).encode() + b"\n")
+        server.send("ping", 2)
+        assert server.read()["id"] == 2
+
+
 def test_the_tools_are_small_enough_for_every_request() -> None:
     """A client sends their descriptions with each request of its model."""
     listed = json.dumps([tool.describe() for tool in TOOLS.values()])

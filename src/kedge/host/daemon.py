@@ -13,6 +13,7 @@ import socket
 from pathlib import Path
 from typing import NamedTuple
 
+from kedge.errors import FileError
 from kedge.host import files
 from kedge.host.digest import digest
 
@@ -29,6 +30,7 @@ VARIABLES = {
 }
 _PORTS = 20_000, 10_000  # the first and how many: below those that systems give away
 _LOOK_SECONDS = 1.0
+_LONGEST_PID = 20  # digits
 
 
 class Daemon(NamedTuple):
@@ -41,10 +43,22 @@ class Daemon(NamedTuple):
 def read(home: Path) -> Daemon | None:
     """Return the port and the token for the repository's hooks, if they were chosen."""
     try:
-        port, token = json.loads((home / FILE).read_bytes())
-    except (OSError, ValueError, TypeError):
+        port, token = json.loads(_read_file(home / FILE))
+    except (ValueError, TypeError, RecursionError):
         return None
-    return Daemon(port, token) if isinstance(port, int) and isinstance(token, str) else None
+    return Daemon(port, token) if _is_port(port) and isinstance(token, str) else None
+
+
+def _read_file(path: Path) -> bytes:
+    """Return the bytes of a file; of what is missing, or is not a file, none."""
+    try:
+        return files.read_bytes(path) or b""
+    except FileError:
+        return b""
+
+
+def _is_port(value: object) -> bool:
+    return isinstance(value, int) and 0 < value < 1 << 16
 
 
 def choose(home: Path) -> Daemon:
@@ -100,20 +114,19 @@ def is_served(home: Path) -> bool:
 def is_serving(home: Path) -> bool:
     """True if `kedge serve` runs for the repository with its proxy, on whatever port."""
     try:
-        state = json.loads((home / STATE).read_bytes())
-        named = state["proxy"] is True and isinstance(state["port"], int)
+        state = json.loads(_read_file(home / STATE))
+        named = state["proxy"] is True and _is_port(state["port"])
         return named and _ask_pid(state["port"]) == state["pid"]
-    except (OSError, ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return False
 
 
 def _read_pid(home: Path) -> int | None:
     """Return the process on duty; None if there is no such file, 0 if it names no process."""
-    try:
-        text = (home / PID).read_bytes().strip()
-    except OSError:
+    if not (home / PID).exists():
         return None
-    return int(text) if text.isdigit() else 0
+    text = _read_file(home / PID).strip()
+    return int(text) if text.isdigit() and len(text) < _LONGEST_PID else 0
 
 
 def _ask_pid(port: int) -> int | None:

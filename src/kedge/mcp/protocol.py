@@ -6,6 +6,7 @@ what to do next: send a message, run a command, or end one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -236,7 +237,8 @@ def _find_root(result: object) -> str:
     for root in roots if isinstance(roots, list) else ():
         uri = root.get("uri") if isinstance(root, dict) else None
         if isinstance(uri, str) and uri.startswith("file://"):
-            return unquote(urlsplit(uri).path)
+            with contextlib.suppress(ValueError):  # a URL with an unclosed bracket, for example
+                return unquote(urlsplit(uri).path)
     return ""
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kedge.errors import KedgeError
-from kedge.host import files, project, running
+from kedge.host import files, git, project, running
 from kedge.mcp import protocol
 from kedge.mcp.protocol import Act, Move, ReadFile, RequestId, Run, Send, Session, Stop
 
@@ -77,7 +77,7 @@ class Server:
                 if request in self._children:
                     self._children[request].stop()
             case Move(directory):
-                if Path(directory).is_dir():
+                if git.is_directory(Path(directory)):
                     self._directory = Path(directory)
 
     def _answer(self, act: Run | ReadFile) -> None:
