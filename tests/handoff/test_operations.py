@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -590,6 +591,22 @@ def finding(ran: Ran) -> str:
     return ran.err.split("--allow-secret ")[1].split()[0]
 
 
+def test_a_secret_in_a_nested_repository_is_refused_and_no_copy_is_kept(work: Kedge) -> None:
+    inner = work.directory / "src" / "inner"
+    git(work.directory, "init", "-q", str(inner))
+    (inner / "a").write_text("a\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "first")
+    (inner / "b.txt").write_text(f"token {SECRET}\n")
+    ran = work("context", "snapshot", "t1", "--agent", "implementer", code=1)
+    assert "src/inner/b.txt" in ran.err
+    finding(ran)
+    (inner / "b.txt").unlink()
+    copies = [zlib.decompress(path.read_bytes()) for path in work.directory.rglob("objects/??/*")]
+    assert copies
+    assert not [one for one in copies if SECRET.encode() in one]
+
+
 def test_secrets_are_refused_wherever_they_would_be_stored(work: Kedge, tmp_path: Path) -> None:
     root = work.directory
     log = tmp_path / "qa.log"
@@ -612,6 +629,8 @@ def test_secrets_are_refused_wherever_they_would_be_stored(work: Kedge, tmp_path
         ("plus.txt", f"++ token={SECRET}\n".encode()),
         ("wide.txt", SECRET.encode("utf-16")),
         ("nul.txt", b"\0" + SECRET.encode()),
+        ("tab\t.bin", b"\0" + SECRET.encode()),  # git quotes such names
+        ('quote".bin', b"\0" + SECRET.encode()),
         (f"{SECRET}.txt", b"x\n"),
     ):
         (root / "notes.md").unlink(missing_ok=True)

@@ -9,8 +9,7 @@ from kedge.handoff.artifacts import MAX_BYTES, Artifacts
 from kedge.handoff.canonical_form import sha256
 from kedge.handoff.foreign_changes import drop_own
 from kedge.handoff.scope import scopes
-from kedge.handoff.snapshot import snapshots
-from kedge.handoff.snapshot.added_text import find_added_text
+from kedge.handoff.snapshot import added_text, snapshots
 from kedge.handoff.task_context import SnapshotRecord, TaskContext
 from kedge.handoff.verification import escape_path
 from kedge.host import clock
@@ -62,11 +61,12 @@ def take(
 
 def refuse_secrets(project: Project, base: str, known: Collection[str]) -> None:
     """Raise SecretFound for a secret in what the working tree adds, and keep no copy of it."""
+    now = snapshots.read_tree(project)
     try:
-        for path, text in find_added_text(project, base, snapshots.read_tree(project)):
+        for path, text in added_text.find_added_text(project, base, now):
             refuse(f"the diff of {redact(path)}", f"{path}\n{text}", known)
     except SecretFound:
-        snapshots.forget_objects(project)
+        added_text.forget_text(project, base, now)
         raise
 
 
