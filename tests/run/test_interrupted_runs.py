@@ -113,6 +113,33 @@ kill -9 $(cat {root}/pid)
     assert (root / ".kedge" / "worktrees" / "t").exists() == (moment == "failed")
 
 
+@pytest.mark.parametrize("state", ["done", "failed", "blocked"])
+def test_what_a_run_had_settled_when_all_was_killed_is_collected(
+    harness: RunHarness, state: str
+) -> None:
+    """Killed after the task's status was set, and before that was in the summary."""
+    harness.task("Make it ok", "t")
+    said = '<stuck type="tooling">no rope</stuck>' if state == "blocked" else "Well."
+    harness.plays(OK if state == "done" else {"write": {"no": "x"}, "say": said})
+    code = int(state != "done")
+    harness.run("--worktree", "--attempts", "1", code=code)
+    (home,) = {path.parent for path in (harness.root / ".git").glob("kedge/runs/r*.json")}
+    records = {path: json.loads(path.read_text()) for path in home.glob("r*.json")}
+    for path, record in records.items():
+        if record["wanted"]["worktree"]:
+            record["results"], record["spent"] = [], {}
+        path.write_text(json.dumps({**record, "status": "running", "at": None}))
+    if state == "done":
+        git(harness.root, "worktree", "add", "-q", ".kedge/worktrees/t", "kedge/t")
+    ran = harness.kedge("run", "--resume", "--json", code=code)
+    summary = harness.events(ran)[-1]
+    assert [one["state"] for one in summary["results"]] == [state]
+    assert summary["spent"]["iterations"] == 1
+    assert len(harness.prompts) == 1
+    assert harness.state("t") == state
+    assert (harness.root / ".kedge" / "worktrees" / "t").exists() == (state != "done")
+
+
 def kill_at_work(harness: RunHarness, *args: str) -> None:
     """Start a run that is killed while its agent works."""
     process = harness.start(*args)

@@ -206,10 +206,10 @@ def is_running(project: Project, record: RunRecord) -> bool:
     return record.status == RUNNING and _is_alive(project, record.id)
 
 
-def list_ended(project: Project, *, since: str) -> list[RunRecord]:
-    """Return the runs that started at that time or later and that have ended."""
+def list_gone(project: Project, *, since: str) -> list[RunRecord]:
+    """Return the runs that started at that time or later and whose process is gone."""
     runs = [one for one in _read_all(project) if one.started_at >= since]
-    return [one for one in runs if one.status == ENDED]
+    return [one for one in runs if not _is_alive(project, one.id)]
 
 
 def _mark_process() -> str:

@@ -186,7 +186,9 @@ class ParallelRun:
         if worktree is None:
             return None
         records = [
-            one for one in journals.list_interrupted(worktree) if one.wanted.get("task") == task.id
+            one
+            for one in journals.list_interrupted(worktree)
+            if one.wanted.get("task") == task.id and _find_row(one, task) is None
         ]
         return (worktree, records[-1]) if records else None
 
@@ -332,13 +334,12 @@ class ParallelRun:
                     self._add_result({**row, "worktree": left})
 
     def _find_result(self, worktree: Project, task: Task) -> dict[str, Any] | None:
-        """Return what became of the task in a run that this one had started and that has ended."""
-        for record in journals.list_ended(worktree, since=self.journal.record.started_at):
-            for row in record.results:
-                if row.get("task") == task.id and row.get("state") == task.status.value:
-                    usage = parse_usage(record.spent)
-                    self._ended_usage = self._sum([self._ended_usage, usage])
-                    return dict(row)
+        """Return what became of the task in a run that this one had started and that is gone."""
+        for record in journals.list_gone(worktree, since=self.journal.record.started_at):
+            row = _find_row(record, task)
+            if row is not None and row["state"] == task.status.value:
+                self._ended_usage = self._sum([self._ended_usage, parse_usage(record.spent)])
+                return row
         return None
 
     def _nothing_left(self) -> StopReason:
@@ -357,3 +358,9 @@ class ParallelRun:
 
     def _board(self) -> Board:
         return Board(choose.open_backend(self.project, self.settings.tasks))
+
+
+def _find_row(record: RunRecord, task: Task) -> dict[str, Any] | None:
+    """Return what a run has recorded of a task that it has settled."""
+    rows = [one for one in record.results if one.get("task") == task.id]
+    return next((dict(one) for one in rows if one.get("state") != TaskOutcome.LEFT), None)
