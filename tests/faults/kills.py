@@ -62,14 +62,19 @@ def kill(
         return None
     result = Case("kills", command.name, f"{at}{ALONE if alone else ''}", killed.calls[at])
     now = state.read_files(world)
-    result.problems += state.find_damage(world, reference.before, now, reference.once)
+    half_made = state.find_half_made(world)
+    found = state.find_damage(world, reference.before, now, reference.once)
+    result.problems += [one for one in found if not (half_made and one.startswith("git fsck: "))]
     if locks := state.find_locks(world):
         result.about += f", and git left {' '.join(locks)}"  # as a killed git does
+    if half_made:
+        result.about += f", and git left the half-made {' '.join(half_made)}"
     again = world.run(replace(command, argv=command.then or command.argv))
     if command.then and again.code == 1:  # killed before there was anything to resume
         again = world.run(command)
     end = state.read_state(world)
     result.problems += judge_end(again, end, reference, loosely=command.costly)
+    result.problems += state.find_broken(world, end.raw)
     if locks := state.find_locks(world):
         result.problems.append(f"lock at the end: {' '.join(locks)}")
     return result

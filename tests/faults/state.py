@@ -248,3 +248,9 @@ def find_locks(world: World) -> list[str]:
     """Return the locks of git that are left in the repository; kedge's own are never deleted."""
     found = [path.relative_to(world.root) for path in (world.root / ".git").rglob("*.lock")]
     return [str(one) for one in found if "kedge" not in one.parts or one.parts[1] == "refs"]
+
+
+def find_half_made(world: World) -> list[str]:
+    """Return the work trees that a killed git was making; `git fsck` complains about them."""
+    locks = (world.root / ".git" / "worktrees").glob("*/locked")
+    return [one.parent.name for one in locks if one.read_text().strip() in ("", "initializing")]

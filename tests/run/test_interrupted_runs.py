@@ -284,3 +284,51 @@ def test_sweep_keeps_what_is_set_aside_and_what_is_still_to_do(harness: RunHarne
     harness.kedge("task", "close", "t", "--failed", "--reason", "no wind")
     harness.kedge("context", "sweep", "--ttl", "0s")
     assert list_refs(harness) == kept
+
+
+# Work trees of which git, or kedge, was killed in the middle
+
+
+def test_a_work_tree_that_git_had_just_begun_is_made_again(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK)
+    worktree = harness.root / ".kedge" / "worktrees" / "t"
+    git(harness.root, "worktree", "add", "-q", "-b", "kedge/t", str(worktree), "HEAD")
+    known = harness.root / ".git" / "worktrees" / "t"
+    (known / "commondir").unlink()  # git writes it after its lock and the pointers
+    (known / "HEAD").write_text("0" * 40 + "\n")
+    (known / "locked").write_text("initializing\n")
+    for path in [one for one in worktree.iterdir() if one.name != ".git"]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    harness.run("--worktree")
+    assert harness.state("t") == "done"
+    assert not worktree.exists()
+    assert not known.exists()
+    git(harness.root, "fsck")
+
+
+def test_a_half_made_work_tree_with_a_file_of_the_users_stays(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t")
+    harness.plays(OK)
+    worktree = harness.root / ".kedge" / "worktrees" / "t"
+    git(harness.root, "worktree", "add", "-q", "-b", "kedge/t", str(worktree), "HEAD")
+    known = harness.root / ".git" / "worktrees" / "t"
+    (known / "commondir").unlink()
+    (known / "locked").write_text("initializing\n")
+    (worktree / "mine").write_text("mine\n")
+    harness.run("--worktree", code=1)
+    assert (worktree / "mine").read_text() == "mine\n"
+
+
+def test_a_work_tree_is_half_deleted_at_another_place(harness: RunHarness) -> None:
+    """Killed while it is deleted, it is no longer where a run would take it for a whole one."""
+    harness.task("Make it ok", "t")
+    harness.plays(OK)
+    folder = harness.root / ".kedge" / "worktrees"
+    harness.run("--worktree")
+    git(harness.root, "worktree", "add", "-q", str(folder / "t"), "kedge/t")
+    (folder / "t" / "ok").unlink()
+    (folder / "t").rename(folder / ".t.gone")  # and killed
+    harness.kedge("run", "--resume")
+    assert [one.name for one in folder.iterdir()] == [".gitignore"]
+    assert str(folder) not in git(harness.root, "worktree", "list", "--porcelain")

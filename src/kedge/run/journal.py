@@ -206,9 +206,11 @@ def is_running(project: Project, record: RunRecord) -> bool:
     return record.status == RUNNING and _is_alive(project, record.id)
 
 
-def list_gone(project: Project, *, since: str) -> list[RunRecord]:
-    """Return the runs that started at that time or later and whose process is gone."""
-    runs = [one for one in _read_all(project) if one.started_at >= since]
+def list_gone(project: Project, root: Path, *, since: str) -> list[RunRecord]:
+    """Return the runs in a work tree of the project that started at that time or later, and whose
+    process is gone."""
+    every = _read_all(project, every=True)
+    runs = [one for one in every if one.root == str(root) and one.started_at >= since]
     return [one for one in runs if not _is_alive(project, one.id)]
 
 

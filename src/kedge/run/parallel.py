@@ -93,7 +93,7 @@ class ParallelRun:
             text = "work starts from HEAD: your uncommitted changes are not in it"
             self.emit("warning", {"text": text})
         self._baseline = turn_guard.open_baseline(self.project, self.journal)
-        worktrees.forget_deleted(self.project)
+        worktrees.clear_remains(self.project)
         self._collect_results()
         try:
             while True:
@@ -326,16 +326,18 @@ class ParallelRun:
                 continue
             with contextlib.suppress(WorktreeRefused):
                 worktree = worktrees.find_worktree(self.project, task.id)
-                row = self._find_result(worktree, task) if worktree is not None else None
-                if worktree is not None and row is not None:
+                if row := self._find_result(task):
                     done = task.status is Status.DONE
                     row |= {"branch": worktrees.branch(task.id) if done else None}
-                    left = self._remove_worktree(task, worktree, done=done)
+                    left = None
+                    if worktree is not None:  # it was not removed before the run was killed
+                        left = self._remove_worktree(task, worktree, done=done)
                     self._add_result({**row, "worktree": left})
 
-    def _find_result(self, worktree: Project, task: Task) -> dict[str, Any] | None:
+    def _find_result(self, task: Task) -> dict[str, Any] | None:
         """Return what became of the task in a run that this one had started and that is gone."""
-        for record in journals.list_gone(worktree, since=self.journal.record.started_at):
+        root, since = worktrees.locate(self.project, task.id), self.journal.record.started_at
+        for record in journals.list_gone(self.project, root, since=since):
             row = _find_row(record, task)
             if row is not None and row["state"] == task.status.value:
                 self._ended_usage = self._sum([self._ended_usage, parse_usage(record.spent)])

@@ -20,10 +20,11 @@ from kedge.host.git import Repo, split_z
 from kedge.host.project import Project
 from kedge.model.ids import TaskId, is_id, task_id
 from kedge.model.task import BlockType, Task
-from kedge.run import ignored_files
+from kedge.run import ignored_files, worktree_remains
+from kedge.run.worktree_remains import TIMEOUT
 from kedge.tasks import rules
 
-FOLDER = "worktrees"
+FOLDER = worktree_remains.FOLDER
 # Records for git that are written beside the work: they go with it, on its branch.
 RECORDS = tuple(
     f".kedge/{name}"
@@ -31,7 +32,6 @@ RECORDS = tuple(
 )
 _MERGED_RECORDS = (".kedge/handoffs/", ".kedge/reviews/")  # merged line by line
 _MAP = ".kedge/map.md"
-_TIMEOUT = 900.0  # seconds: git may have to write a large tree
 _MOST_PATHS = 5  # of a conflict
 _MERGE_FLAGS = ("--quiet", "--ff", "--commit", "--no-squash", "--no-edit", "--no-autostash")
 
@@ -80,12 +80,17 @@ def list_dependencies(tasks: Mapping[TaskId, Task], task: Task) -> list[TaskId]:
     return [name for name in tasks if name in found - {task.id}]
 
 
+def locate(main: Project, task: str) -> Path:
+    """Return where the work tree of a task is, if there is one."""
+    return main.own(FOLDER, task_id(task))
+
+
 def find_worktree(main: Project, task: str) -> Project | None:
     """Return the work tree that an earlier run left for the task.
 
     Raises WorktreeRefused if something else is in its place.
     """
-    path = _worktree_path(main, task)
+    path = locate(main, task)
     if not os.path.lexists(path):
         return None
     shown = f".kedge/{FOLDER}/{task}"
@@ -106,14 +111,9 @@ def find_worktree(main: Project, task: str) -> Project | None:
     return Project(path, repo)
 
 
-def forget_deleted(main: Project) -> None:
-    """Let git forget kedge's work trees that are deleted: it may have been killed over one."""
-    folder = main.own(FOLDER)
-    listed = os.fsdecode(_repo(main).git("worktree", "list", "--porcelain"))
-    for line in listed.splitlines():
-        path = Path(line.removeprefix("worktree "))
-        if line.startswith("worktree ") and path.parent == folder and not os.path.lexists(path):
-            _repo(main).ask("worktree", "remove", "--force", str(path))
+def clear_remains(main: Project) -> None:
+    """Clear what a killed run has left of work trees that it was making or deleting."""
+    worktree_remains.clear(main, _repo(main))
 
 
 def list_own(main: Project) -> list[Project]:
@@ -224,10 +224,6 @@ def _ref(task: str) -> str:
     return f"refs/heads/{branch(task)}"
 
 
-def _worktree_path(main: Project, task: str) -> Path:
-    return main.own(FOLDER, task_id(task))
-
-
 def _repo(project: Project) -> Repo:
     if project.repo is None:
         raise GitError("work trees need a git repository", hint="git init, and a first commit")
@@ -236,7 +232,7 @@ def _repo(project: Project) -> Repo:
 
 def _add_worktree(main: Project, task: str) -> tuple[Project, bool]:
     """Return a new work tree, and True if its branch is new, too."""
-    repo, path, name = _repo(main), _worktree_path(main, task), branch(task)
+    repo, path, name = _repo(main), locate(main, task), branch(task)
     ignore = main.own(FOLDER, ".gitignore")
     if files.read_bytes(ignore) is None:
         files.write_atomic(ignore, b"*\n")
@@ -244,7 +240,7 @@ def _add_worktree(main: Project, task: str) -> tuple[Project, bool]:
     is_new = _find_commit(repo, _ref(task)) is None
     what = ("-b", name, str(path), "HEAD") if is_new else (str(path), name)
     try:
-        repo.git("worktree", "add", "--quiet", *what, timeout=_TIMEOUT, filters=True)
+        repo.git("worktree", "add", "--quiet", *what, timeout=TIMEOUT, filters=True)
         return Project(path, git.find(path)), is_new
     except GitError as error:
         if is_new:
@@ -257,7 +253,7 @@ def _add_worktree(main: Project, task: str) -> tuple[Project, bool]:
 def _complete(main: Project, worktree: Project, task: str) -> None:
     """Complete a work tree that git was killed in the middle of making, or of merging into."""
     repo = _repo(worktree)
-    is_new = (files.read_bytes(repo.git_dir / "locked") or b"").strip() == b"initializing"
+    is_new = worktree_remains.is_unfinished(repo.git_dir)
     before = files.read_bytes(_unfinished(repo))
     if not is_new and before is None:
         return
@@ -265,7 +261,7 @@ def _complete(main: Project, worktree: Project, task: str) -> None:
         (repo.git_dir / name).unlink(missing_ok=True)
     snapshots.take(worktree, snapshots.make_ref(worktree, task, "half-made"))
     commit = (before or b"HEAD").decode()
-    repo.git("reset", "--quiet", "--hard", commit, "--", timeout=_TIMEOUT, filters=True)
+    repo.git("reset", "--quiet", "--hard", commit, "--", timeout=TIMEOUT, filters=True)
     _unfinished(repo).unlink(missing_ok=True)
     if is_new:
         _repo(main).git("worktree", "unlock", str(worktree.root))
@@ -313,7 +309,7 @@ def _merge_each(repo: Repo, names: Sequence[str], before: str) -> None:
 
 def _delete_worktree(main: Project, worktree: Project, task: str, *, with_branch: bool) -> None:
     repo = _repo(main)
-    repo.git("worktree", "remove", "--force", str(worktree.root), timeout=_TIMEOUT)
+    worktree_remains.delete(repo, worktree.root)
     if with_branch:
         repo.git("branch", "--quiet", "-D", branch(task))
 

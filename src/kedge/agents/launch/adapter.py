@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -77,19 +79,25 @@ def start_agent(
     adapter: Adapter, invocation: Invocation, *, environ: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
     """Start the agent, with the invocation's environment added to the caller's or to `environ`."""
-    with tempfile.TemporaryDirectory(prefix="kedge-call-", ignore_cleanup_errors=True) as scratch:
-        launch = adapter.launch(replace(invocation, scratch=Path(scratch)))
+    scratch = Path(tempfile.gettempdir(), f"kedge-call-{uuid.uuid4().hex}")
+    launch = adapter.launch(replace(invocation, scratch=scratch))
+    inherited = os.environ if environ is None else environ
+    env = {**inherited, **invocation.environment, **launch.env}
+    log = None if launch.log is None else launch.log.locate(env)
+    try:
+        if launch.files:  # only then: a killed run leaves it
+            scratch.mkdir(mode=0o700)
         for name, text in launch.files.items():
-            path = Path(scratch, name)
+            path = scratch / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        inherited = os.environ if environ is None else environ
-        env = {**inherited, **invocation.environment, **launch.env}
-        log = None if launch.log is None else launch.log.locate(env)
         with running.start(
             launch.argv, cwd=invocation.directory, env=env, input=launch.stdin, log=log
         ) as child:
             yield child
+    finally:
+        if launch.files:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def read_events(
