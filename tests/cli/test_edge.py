@@ -336,9 +336,18 @@ def test_signs_that_turn_the_direction_of_text_do_not_reach_the_terminal(
         ("map", "--print"),
         ("anchor",),
         ("task", "show", BIDI),
+        ("retro", "t-7"),
+        ("run", "--dry-run"),
     ]
     for command in commands:
         shown = read_terminal(repo, *command)
         assert shown
         assert not set(shown) & set(BIDI), (command, shown)
     assert "paint\\u202eit" in read_terminal(repo, "task", "list")
+
+
+def test_half_a_character_in_a_task_is_no_bug(repo: Path, kedge: Kedge) -> None:
+    (repo / ".kedge").mkdir()
+    (repo / ".kedge" / "tasks.jsonl").write_text('{"id": "t", "title": "paint \\ud800"}\n')
+    for command in (("retro", "t"), ("prompt", "t"), ("anchor", "t"), ("task", "show", "t")):
+        assert kedge(*command).out

@@ -18,7 +18,7 @@ from support import Kedge, assert_clear, git, wait_for_aside
 
 from kedge.errors import BareRepository, GitError, NoRepository
 from kedge.host import git as host
-from kedge.host import plain_repo, project
+from kedge.host import git_settings, plain_repo, project
 
 SOURCES = Path(host.__file__).parents[1]
 
@@ -762,6 +762,31 @@ def test_no_program_that_a_repository_names_is_run(
     assert not mark.exists()
     subprocess.run(["git", "status"], cwd=repo, capture_output=True, timeout=60)
     assert mark.exists()  # git itself runs them
+
+
+def test_what_is_missing_is_not_fetched_with_a_program_of_the_repository(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by a git either that does not know GIT_NO_LAZY_FETCH."""
+    mark = tmp_path / "ran"
+    _commit(repo, "a.py", "def f(): pass\n")
+    name = host.find(repo).git("rev-parse", "HEAD:a.py").decode().strip()
+    (repo / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    values = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "protocol.allow": "always",
+        "remote.origin.url": str(tmp_path),
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": f"touch '{mark}';",
+    }
+    for key, value in values.items():
+        subprocess.run(["git", "config", key, value], cwd=repo, check=True)
+    monkeypatch.delitem(git_settings._SET, "GIT_NO_LAZY_FETCH")
+    assert host.find(repo).ask("cat-file", "-e", name) is None
+    assert not mark.exists()
+    subprocess.run(["git", "cat-file", "-e", name], cwd=repo, capture_output=True, timeout=60)
+    assert mark.exists()  # git itself runs it
 
 
 def test_a_hook_runs_no_program_that_a_repository_names(

@@ -99,10 +99,11 @@ def bundle_reply(
 ) -> Reply:
     """Return what the work teaches, as data and as text. `span` has its first and last commit."""
     gathered = bundle.gather_bundle(bank, work, _handoff_reader(bank), *span)
-    head = "" if parts else bundle_text.render_head(gathered)
+    head = "" if parts else clean(bundle_text.render_head(gathered))
     pieces = []
     for one in bundle_text.render_parts(gathered, parts):
-        part = TextPart(one.source, one.title, one.text, one.kept)
+        title, content = clean(one.title), clean(one.text)
+        part = TextPart(one.source, title, content, one.kept)
         again = _more_command(work, span, suggest_budget([part]), one.source)
         pieces.append(replace(part, more=again))
     whole = _more_command(work, span, suggest_budget(pieces))

@@ -15,6 +15,7 @@ from kedge.agents.launch import registry
 from kedge.cli import approval, retro, run_approval, run_options
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
+from kedge.cli.plain import clean
 from kedge.cli.run_approval import RunCommands
 from kedge.cli.run_view import View, summarise
 from kedge.cli.task_ids import complete_task
@@ -153,7 +154,7 @@ def _plan_reply(edge: Edge, project: Project, settings: Settings, wanted: RunOpt
     lines += [f"  {one.id}  {one.title}" for one in ready] or ["  nothing: no task is ready"]
     lines += ["not ready:"] if waiting else []
     lines += [f"  {one['task']}  {one['title']}  ({one['why']})" for one in waiting]
-    return Reply(data, "\n".join(lines))
+    return Reply(data, clean("\n".join(lines)))
 
 
 def _run(

@@ -165,6 +165,8 @@ def _start(
     from kedge.host import proc
 
     words = [*options, *args]
+    if options:  # kedge only looks: git must not fetch what is missing, with whatever program
+        env = {"GIT_ALLOW_PROTOCOL": "", **(env or {})}
     own = env is not None and "GIT_DIR" in env  # a private repository, which names no filter
     if options and not filters and not own and _is_converting(args):
         words = [*options, *_guard(cwd, args, timeout)]

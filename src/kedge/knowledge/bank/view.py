@@ -50,7 +50,7 @@ def format_entry(entry: Entry) -> str:
 
 def printable(text: str) -> str:
     """Replace bytes that are not UTF-8 by the replacement character."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def locations(entry: Entry) -> tuple[str, str]:
