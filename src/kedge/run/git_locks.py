@@ -51,9 +51,12 @@ def clear_since(repo: Repo, seconds: float) -> list[str]:
 
 def _walk(repo: Repo) -> Iterator[Path]:
     """Yield the lock files of the repository and all of its work trees."""
+    worktrees = repo.common_dir / "worktrees"
     for here, inner, names in os.walk(repo.common_dir):
-        loose = Path(here).name == "objects"  # its many directories have no locks
-        inner[:] = [one for one in inner if one not in _SKIPPED and not (loose and len(one) == 2)]
+        at = Path(here)
+        skipped = _SKIPPED if repo.common_dir == at or at.parent == worktrees else ()
+        loose = at.name == "objects"  # its many directories have no locks
+        inner[:] = [one for one in inner if one not in skipped and not (loose and len(one) == 2)]
         for name in names:
             if name.endswith(_SUFFIX):
                 yield Path(here, name)
