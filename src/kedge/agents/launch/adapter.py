@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import tempfile
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -79,14 +79,15 @@ def start_agent(
     adapter: Adapter, invocation: Invocation, *, environ: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
     """Start the agent, with the invocation's environment added to the caller's or to `environ`."""
-    scratch = Path(tempfile.gettempdir(), f"kedge-call-{uuid.uuid4().hex}")
+    scratch = Path(tempfile.gettempdir(), f"kedge-call-{secrets.token_hex(8)}")
     launch = adapter.launch(replace(invocation, scratch=scratch))
     inherited = os.environ if environ is None else environ
-    env = {**inherited, **invocation.environment, **launch.env}
+    place = {"PWD": str(invocation.directory)}  # opencode believes it more than its own directory
+    env = {**inherited, **place, **invocation.environment, **launch.env}
     log = None if launch.log is None else launch.log.locate(env)
     try:
-        if launch.files:  # only then: a killed run leaves it
-            scratch.mkdir(mode=0o700)
+        if launch.files:
+            scratch.mkdir(mode=0o700)  # fails if it exists: nobody else's directory is used
         for name, text in launch.files.items():
             path = scratch / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +97,7 @@ def start_agent(
         ) as child:
             yield child
     finally:
-        if launch.files:
-            shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def read_events(
