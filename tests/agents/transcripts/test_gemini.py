@@ -93,6 +93,7 @@ def test_a_call_that_is_appended_again_counts_once(chats: Path) -> None:
         answer("m1", "I write."),
         answer("m1", "I write.", wrote | {"status": "executing"}),
         answer("m1", "I write.", wrote),
+        answer("m1", "I write.", wrote),
         {"id": "f", "type": "user", "content": wrote["result"], "timestamp": AT.format(4)},
         answer("m2", "", ran, refused),
         {"id": "i", "type": "info", "content": "of a kind that is not known"},
