@@ -29,6 +29,8 @@ _ERROR_LENGTH = 200  # characters
 @click.option("--follow", is_flag=True, help="Show changes as they happen, until Ctrl-C.")
 def status(edge: Edge, every: bool, follow: bool) -> Reply:
     """Show the sessions that are watched."""
+    from kedge.context.unwatched import find_unwatched
+
     if follow:
         from kedge.cli import drift_follow
 
@@ -36,6 +38,8 @@ def status(edge: Edge, every: bool, follow: bool) -> Reply:
     with open_records(edge) as record:
         shown, known = record.describe(every=every)
         _warn_of_errors(edge, record.db)
+        for one in find_unwatched(record.project):
+            edge.warn(f"{one.describe()}: {one.hint}")
     if not shown:
         edge.warn(explain_none(record.project, known))
     return Reply(shown, lambda: drift_view.list_sessions(shown))

@@ -12,8 +12,9 @@ from kedge.agents.settings import claude, codex, copilot, gemini, hooks, opencod
 from kedge.agents.settings.hook_command import make_command, make_portable_command
 from kedge.agents.settings.hooks import Hook
 from kedge.context import mcp_entries, status_line
+from kedge.context.git_files import is_ignored, is_tracked
 from kedge.context.setup_plan import FileChange, SetupPlan
-from kedge.errors import FileError, GitError, KedgeError
+from kedge.errors import FileError, KedgeError
 from kedge.host import daemon as host_daemon
 from kedge.host.daemon import Daemon
 from kedge.host.project import Project
@@ -76,8 +77,8 @@ def list_section_agents(
 
 
 def _add_status_line(project: Project, plan: SetupPlan) -> SetupPlan:
-    in_git = mcp_entries.is_tracked(project, status_line.FILE)
-    exclude = () if in_git or _is_ignored(project, status_line.FILE) else (f"/{status_line.FILE}",)
+    in_git = is_tracked(project, status_line.FILE)
+    exclude = () if in_git or is_ignored(project, status_line.FILE) else (f"/{status_line.FILE}",)
     return status_line.add_to(project, plan, in_git=in_git) + SetupPlan(
         exclude=tuple(line for line in exclude if line not in plan.exclude)
     )
@@ -204,10 +205,10 @@ def _plan_file(
     text = hooks.read_settings(where, where=path)
     if text is not None and not where.stat().st_mode & 0o222:
         raise FileError(f"{path} is read-only", hint=f"chmod u+w {path}, if kedge may write it")
-    in_git = shared or mcp_entries.is_tracked(project, path)
+    in_git = shared or is_tracked(project, path)
     entry = SetupPlan()
     if agent is opencode:  # who has the entry needs the plugin: both are in git, or neither
-        in_git = in_git or mcp_entries.is_tracked(project, opencode.ENTRY.file)
+        in_git = in_git or is_tracked(project, opencode.ENTRY.file)
         entry = mcp_entries.plan_add(project, opencode.ENTRY, in_git=in_git)
     if in_git and daemon is not None and agent is claude:
         raise FileError(
@@ -221,7 +222,7 @@ def _plan_file(
     )
     wanted = list_wanted(project, agent, line, daemon)
     after = find_format(agent).install(text, wanted, where=path)
-    exclude = () if in_git or _is_ignored(project, path) else (f"/{path}",)
+    exclude = () if in_git or is_ignored(project, path) else (f"/{path}",)
     if after == text:
         return entry + SetupPlan(same=(path,), exclude=exclude)
     what = "created" if text is None else "hooks added"
@@ -241,12 +242,3 @@ def _find_hooks(project: Project) -> Iterator[tuple[ModuleType, str, str]]:
 def _settings_files(agent: ModuleType) -> list[str]:
     """List the settings files that may hold the agent's hooks."""
     return sorted({agent.settings_file(), agent.settings_file(shared=True)})
-
-
-def _is_ignored(project: Project, path: str) -> bool:
-    if project.repo is None:
-        return True
-    try:
-        return bool(project.repo.list_ignored([path]))
-    except GitError:  # as for a path behind a link, which git neither ignores nor adds
-        return False

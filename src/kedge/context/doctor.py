@@ -40,6 +40,7 @@ def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
         *(partial(check, project) for check in doctor_checks.CHECKS),
         partial(_check_any_hooks, project),
         *(partial(_check_hooks, project, agent, live=live) for agent in agent_hooks.AGENTS),
+        partial(_check_unwatched, project),
         partial(_check_server, project),
         partial(doctor_checks.check_hook_errors, project),
     ]
@@ -129,6 +130,14 @@ def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator
         yield _probe_hooks(project, agent, installed_in[0], "would run" if problems else "runs")
     else:
         yield _check_heartbeat(project, agent, installed_in[0])
+
+
+def _check_unwatched(project: Project) -> Iterator[Diagnosis]:
+    """Check that no agent with hooks worked here without them."""
+    from kedge.context.unwatched import find_unwatched
+
+    for one in find_unwatched(project):
+        yield Diagnosis("hooks", "problem", one.describe(), one.hint)
 
 
 def _check_server(project: Project) -> Iterator[Diagnosis]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from kedge.agents.settings import hooks, json_entry
 from kedge.agents.settings.json_entry import JsonEntry
+from kedge.context.git_files import is_ignored, is_tracked
 from kedge.context.setup_plan import FileChange, SetupPlan
-from kedge.errors import GitError
 from kedge.host.project import Project
 
 _PLACES = {
@@ -56,7 +56,7 @@ def plan_add(project: Project, entry: JsonEntry, *, in_git: bool) -> SetupPlan:
     """Plan one entry; the file stays out of git unless git tracks it."""
     text = _read(project, entry)
     after = json_entry.add(text, entry)
-    exclude = () if in_git or _is_ignored(project, entry.file) else (f"/{entry.file}",)
+    exclude = () if in_git or is_ignored(project, entry.file) else (f"/{entry.file}",)
     if after == text:
         return SetupPlan(same=(entry.file,), exclude=exclude)
     before, what = None if text is None else text.encode(), "created" if text is None else "added"
@@ -72,12 +72,6 @@ def plan_drop(project: Project, entry: JsonEntry) -> SetupPlan:
     after = None if left is None else left.encode()
     what = "removed" if left is None else "entry removed"
     return SetupPlan((FileChange(entry.file, text.encode(), after, what),))
-
-
-def is_tracked(project: Project, path: str) -> bool:
-    """True if git tracks the file."""
-    repo = project.repo
-    return repo is not None and bool(repo.git("ls-files", "-z", "--", path))
 
 
 def _plan_client(project: Project, name: str, *, shared: bool) -> SetupPlan:
@@ -105,12 +99,3 @@ def _is_ours(value: Any) -> bool:
 
 def _read(project: Project, entry: JsonEntry) -> str | None:
     return hooks.read_settings(project.path(*entry.file.split("/")), where=entry.file)
-
-
-def _is_ignored(project: Project, path: str) -> bool:
-    if project.repo is None:
-        return True
-    try:
-        return bool(project.repo.list_ignored([path]))
-    except GitError:  # as for a path behind a link, which git neither ignores nor adds
-        return False

@@ -187,6 +187,29 @@ def test_opencode_keeps_its_anchor_after_a_compaction(harbour: Harbour, play: Pl
     assert "Don't touch db/schema.sql" in last.given
 
 
+def test_work_without_the_hooks_is_noticed(
+    harbour: Harbour, gemini: Gemini, opencode: Opencode, play: Play
+) -> None:
+    """Gemini CLI in a folder that it does not trust, and opencode without plugins, say nothing."""
+    env = {"HOME": str(gemini.home)}
+    with play(["Done."] * 2) as model:
+        harbour.run("gemini", model, GOAL)
+    assert "unwatched" not in harbour.kedge("drift", "status", env=env).err
+    with play(["Done."] * 4) as model:
+        untrusted = {"GEMINI_CLI_TRUST_WORKSPACE": ""}
+        gemini(model.url, GOAL, "--skip-trust", cwd=harbour.root, env=untrusted)
+        opencode(model.url, GOAL, cwd=harbour.root)
+    warned = harbour.kedge("drift", "status", env=env).err
+    assert "Gemini CLI worked here unwatched: no hook told of session " in warned
+    assert "start gemini without --skip-trust" in warned
+    assert "opencode worked here unwatched" in warned
+    said = harbour.kedge("doctor", "--no-probe", env=env, code=4).out
+    assert "Gemini CLI worked here unwatched" in said
+    with play(["Done."] * 2) as model:
+        harbour.run("gemini", model, GOAL)
+    assert "Gemini CLI" not in harbour.kedge("drift", "status", env=env).err
+
+
 def test_copilot_runs_the_hooks_of_claude_code_too(harbour: Harbour, play: Play) -> None:
     """Kedge's hooks in Claude Code's settings leave it to those for Copilot."""
     harbour.kedge("init", "--agent", "claude")
