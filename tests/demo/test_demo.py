@@ -28,7 +28,7 @@ from kedge.demo import project
 
 LONGEST = 60.0  # seconds of CPU, on a machine of its time
 PATIENCE = 300.0  # seconds: a guard against hanging, not a measurement
-POINTS = 20
+POINTS = 8
 SHORTEST = 0.3  # seconds; before that, Python is being started
 LAST_PART = 1.0  # seconds; within it the demo may be over before it is interrupted
 
