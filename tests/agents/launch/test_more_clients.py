@@ -58,7 +58,7 @@ def start(client: Any) -> Start:
     _, adapter = CLIENTS[client.name]
 
     def make(model: FakeModel) -> Runner:
-        env = {**environment(client.home), **client.own(model.url)}
+        env = {**environment(client.home), **client.own(model.url), "COPILOT_ALLOW_ALL": "true"}
         return Runner(adapter, client.program, env)
 
     return make
@@ -184,6 +184,9 @@ def test_copilot_that_is_not_logged_in_says_so(tmp_path: Path, repo: Path) -> No
         ("make test > .git/config", False),
         ("make test <(rm -rf .)", False),
         ("rm -rf .; make test", False),
+        (r"make test $'\'' ; rm -rf . #'", False),
+        (r'make test $"\"" ; rm -rf . #"', False),
+        ("make test K=$KEDGE_TASK", True),
         ("", False),
     ],
 )

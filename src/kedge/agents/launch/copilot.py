@@ -34,6 +34,7 @@ def launch(invocation: Invocation) -> Launch:
     argv = [*invocation.program, "--output-format", "json", "--no-ask-user", "--no-auto-update"]
     argv.append("--allow-all" if invocation.permissions.full else "--allow-tool=write")
     argv += ["--plugin-dir", str(invocation.scratch / _PLUGIN)]
+    env = {"COPILOT_ALLOW_ALL": "false"}  # the user's may lift the limits of this call
     if invocation.model:
         argv += ["--model", invocation.model]
     log = None
@@ -43,7 +44,7 @@ def launch(invocation: Invocation) -> Launch:
             "COPILOT_HOME", ".copilot", f"session-state/{invocation.session}/events.jsonl"
         )
     stdin = encode_stdin(invocation.system, invocation.prompt)
-    return Launch(tuple(argv), stdin, {}, _make_plugin(invocation), log)
+    return Launch(tuple(argv), stdin, env, _make_plugin(invocation), log)
 
 
 def _make_plugin(invocation: Invocation) -> dict[str, str]:

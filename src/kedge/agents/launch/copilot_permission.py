@@ -18,8 +18,9 @@ if __name__ == "__main__":  # started by path, without site-packages
 
 from kedge.agents.launch.invocation import split_command
 
-# In arguments: what can run or write more than the words say.
-_HIDDEN = re.compile(r"[`\n\r<>(){}]")
+# In arguments: what can run or write more than the words say, and `$'…'`, whose quotes
+# `split_command` does not know. A variable is put in as words, and runs nothing.
+_HIDDEN = re.compile(r"[`\n\r<>(){}]|\$(?![A-Za-z_])")
 
 
 def make_command(rules: Path) -> str:
