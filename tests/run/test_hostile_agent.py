@@ -186,6 +186,57 @@ def test_kedges_own_files_are_put_back(harness: RunHarness, name: str, exists: b
     assert f".kedge/{file}" in ran.err
 
 
+MINE, PLANTED, ASKED = (f'{{"say": "{word}"}}\n' for word in ("mine", "planted", "asked for"))
+AGENT_SETTINGS = (
+    ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".codex/config.toml",
+    ".gemini/settings.json", ".github/hooks/x.json", "opencode.json", ".opencode/plugin/x.js",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_settings_of_agents_are_put_back_before_the_next_call(
+    harness: RunHarness, exists: bool
+) -> None:
+    """They would give that call permissions, hooks and programs that nobody approved."""
+    paths = [harness.root / name for name in AGENT_SETTINGS]
+    (harness.root / ".git" / "info" / "exclude").write_text("*.local.json\n")
+    if exists:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(MINE)
+        git(harness.root, "add", ".")
+        git(harness.root, "commit", "-qm", "settings")
+    planted = dict.fromkeys(AGENT_SETTINGS, PLANTED)
+    look = "cat " + " ".join(AGENT_SETTINGS) + " >seen; true"
+    harness.task("Make it ok", "t1")
+    harness.plays({"write": planted}, {**OK, "run": [look]})
+    ran = harness.run()
+    text = MINE if exists else None
+    assert [path.read_text() if path.exists() else None for path in paths] == [text] * len(paths)
+    assert "planted" not in (harness.root / "seen").read_text()
+    assert all(name in ran.err for name in (".mcp.json", ".claude/settings.local.json"))
+
+
+def test_guarded_files_in_a_tasks_scope_stay_as_that_task_left_them(harness: RunHarness) -> None:
+    names = (".claude/settings.json", ".github/hooks/x.json", ".kedge/runloop.md")
+    scopes = [word for name in (*names, "ok") for word in ("--scope", name)]
+    harness.task("Make it ok", "t1", *scopes)
+    harness.task("Make it two", "t2", check="test -f two")
+    asked = dict.fromkeys(names, ASKED)
+    planted = dict.fromkeys(names, PLANTED)
+    harness.plays(
+        {"write": {"ok": "yes\n", **asked}},
+        {"write": planted},
+        {"write": {"two": "2\n"}},
+    )
+    harness.run()
+    assert harness.log()[:2] == ["task(t2): Make it two", "task(t1): Make it ok"]
+    for name in names:
+        assert (harness.root / name).read_text() == ASKED
+    assert harness.committed() == ["two"]
+    assert harness.status() == ["?? .kedge/runloop.md"]
+
+
 def test_changed_checks_of_a_task_are_put_back(harness: RunHarness) -> None:
     harness.task("Make it ok", "t1")
     harness.task("Make it two", "t2", check="test -f two")

@@ -1,8 +1,8 @@
 """What an agent must not change in a repository: what git runs, and what tells kedge what to do.
 
 A run notes it at its start. After each turn of an agent, and after the checks that run the agent's
-code, it is compared: git's settings, hooks and attributes and kedge's own files are put back, and
-a change outside of the repository is refused, because it may be the user's.
+code, it is compared: git's settings, hooks and attributes, kedge's own files and the settings of
+agents are put back, and a change outside is refused, because it may be the user's.
 """
 
 from __future__ import annotations
@@ -23,6 +23,14 @@ from kedge.host.project import Project
 
 VARIABLE = "KEDGE_RUN_BASELINE"  # gives a run in a work tree what its parent noted
 _IN_KEDGE = ("config.toml", "constitution.md", "runloop.md")
+# With these a repository tells the next call of an agent what it may do and which programs to run.
+_AGENT_FILES = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/mcp.json"),
+    *(".codex/config.toml", ".codex/hooks.json", ".gemini/settings.json"),
+    *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
+)
+_AGENT_FOLDERS = (".github/hooks", ".codex/rules", ".opencode/plugin", ".opencode/plugins")
+_AGENT_FRAMES = (".claude", ".codex", ".gemini", ".github", ".opencode")
 _FRAMES = ("info", "objects", "objects/info", "hooks", "modules", "kedge")
 _FILES = (
     *("config", "config.worktree", "info/attributes", "info/exclude", "info/grafts"),
@@ -76,9 +84,14 @@ class GuardReport:
 def capture(project: Project) -> Baseline:
     """Note what is there."""
     repo = project.repo
+    root = project.root
     own = Places(
-        files=tuple(str(project.own(name)) for name in _IN_KEDGE),
-        frames=(str(project.own()),),
+        files=(
+            *(str(project.own(name)) for name in _IN_KEDGE),
+            *(str(root / name) for name in _AGENT_FILES),
+        ),
+        folders=tuple(str(root / name) for name in _AGENT_FOLDERS),
+        frames=(str(project.own()), *(str(root / name) for name in _AGENT_FRAMES)),
     )
     if repo is None:
         return Baseline(own, own.read(), (), Places(), {}, ())
@@ -173,12 +186,46 @@ def capture_for_run(project: Project) -> Baseline:
     )
 
 
-def without(baseline: Baseline, paths: Iterable[Path]) -> Baseline:
-    """Return the baseline without files that a task names as its scope."""
-    dropped = set(map(str, paths))
-    names = tuple(one for one in baseline.places.files if one not in dropped)
-    entries = {one: entry for one, entry in baseline.entries.items() if one not in dropped}
-    return replace(baseline, places=replace(baseline.places, files=names), entries=entries)
+def leave_scope(baseline: Baseline, project: Project, scope: Iterable[str]) -> Baseline:
+    """Return the baseline without the files that a task names as its scope.
+
+    A guarded directory is left whole if the task names it, or a file in it.
+    """
+    named = _find_named(baseline, project, scope)
+    names = set(named.files + named.folders)
+    places = replace(
+        baseline.places,
+        files=tuple(one for one in baseline.places.files if one not in names),
+        folders=tuple(one for one in baseline.places.folders if one not in names),
+    )
+    entries = {one: entry for one, entry in baseline.entries.items() if not _is_in(one, named)}
+    return replace(baseline, places=places, entries=entries)
+
+
+def accept_scope(baseline: Baseline, project: Project, scope: Iterable[str]) -> Baseline:
+    """Return the baseline with the files that a finished task names as its scope as they are."""
+    named = _find_named(baseline, project, scope)
+    left = leave_scope(baseline, project, scope)
+    return replace(baseline, entries={**left.entries, **named.read()})
+
+
+def _find_named(baseline: Baseline, project: Project, scope: Iterable[str]) -> Places:
+    """Return the guarded places that a scope names; the frames stay."""
+    named = {str(project.root / one) for one in scope}
+    return Places(
+        files=tuple(one for one in baseline.places.files if one in named),
+        folders=tuple(
+            one
+            for one in baseline.places.folders
+            if any(path == one or path.startswith(f"{one}/") for path in named)
+        ),
+    )
+
+
+def _is_in(path: str, places: Places) -> bool:
+    return path in places.files or any(
+        path == one or path.startswith(f"{one}/") for one in places.folders
+    )
 
 
 def show(project: Project, path: str) -> str:

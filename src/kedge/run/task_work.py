@@ -72,9 +72,22 @@ class TaskWork:
         if not decision.done:
             return decision
         if self._state.options.commit:
-            return self._commit(decision)
-        self._note_proven(decision)
+            decision = self._commit(decision)
+        else:
+            self._note_proven(decision)
+        if decision.done:
+            self._accept_scope()
         return decision
+
+    def _accept_scope(self) -> None:
+        """Guard the files of the task's scope as it left them: other tasks follow."""
+        state, before = self._state, self._state.baseline
+        if before is None:
+            return
+        state.baseline = repository_guard.accept_scope(before, state.project, self._task.scope_in)
+        if state.baseline != before:
+            stored = repository_guard.store(state.journal.baseline_path, state.baseline)
+            state.journal.change(baseline=stored)
 
     def _note_proven(self, done: Decision) -> None:
         """Note that the task is proven: if the run is killed now, recovery finishes it."""
@@ -142,11 +155,9 @@ class TaskWork:
         baseline = self._state.baseline
         if baseline is None:
             return
-        named = [one for one in self._task.scope_in if one.startswith(".kedge/")]
-        paths = [self._state.project.root / one for one in named]
-        report = repository_guard.check(
-            self._state.project, repository_guard.without(baseline, paths)
-        )
+        project = self._state.project
+        left = repository_guard.leave_scope(baseline, project, self._task.scope_in)
+        report = repository_guard.check(project, left)
         if report.refused:
             raise GitError(f"{', '.join(report.refused)} changed", hint="git config --list")
 

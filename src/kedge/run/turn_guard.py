@@ -63,7 +63,7 @@ class TurnGuard:
         self._project = handoff.project
         self._handoff = handoff
         self._board = board
-        self._baseline = _leave_scope(baseline, self._project, task)
+        self._baseline = repository_guard.leave_scope(baseline, self._project, task.scope_in)
         repo = self._project.repo
         self._refs = ref_guard.read(repo) if repo is not None else None
         self._locks = git_locks.find(repo) if repo is not None else {}
@@ -147,9 +147,3 @@ class TurnGuard:
         except OSError:
             return ()
         return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _leave_scope(baseline: Baseline, project: Project, task: Task) -> Baseline:
-    """Return the baseline without files of kedge that the task itself names as its scope."""
-    named = [one for one in task.scope_in if one.startswith(".kedge/")]
-    return repository_guard.without(baseline, [project.root / one for one in named])
