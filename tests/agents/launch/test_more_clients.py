@@ -58,7 +58,8 @@ def start(client: Any) -> Start:
     _, adapter = CLIENTS[client.name]
 
     def make(model: FakeModel) -> Runner:
-        env = {**environment(client.home), **client.own(model.url), "COPILOT_ALLOW_ALL": "true"}
+        env = {**environment(client.home), **client.own(model.url)}
+        env |= {"COPILOT_ALLOW_ALL": "true", "PWD": "/"}  # of the user's, to be left aside
         return Runner(adapter, client.program, env)
 
     return make
@@ -81,7 +82,8 @@ def test_work_is_done_and_reported(client: Client, start: Start, repo: Path, pla
     """The prompt arrives, edits and allowed commands run, other commands are denied."""
     commands = (f"echo $KEDGE_TASK && {ALLOWED}", "false", "python3 -c 'print(1)'")
     steps = [shell(client, command) for command in commands]
-    first = {"text": "First.", **write(client, repo / "a.txt", "a\n")}
+    place = repo if client.name == "gemini" else Path()  # it takes no relative path
+    first = {"text": "First.", **write(client, place / "a.txt", "a\n")}
     model = play([first, *steps, "All done."])
     session = str(uuid.uuid4())
     invocation = make_invocation(
@@ -109,7 +111,7 @@ def test_work_is_done_and_reported(client: Client, start: Start, repo: Path, pla
     assert end.used.cost == (pytest.approx(cost) if client.name == "opencode" else None)
     assert of(events, Usage)[-1] == end.used
     calls = of(events, ToolStarted)
-    assert [call.summary for call in calls] == [str(repo / "a.txt"), *commands]
+    assert [call.summary for call in calls] == [str(place / "a.txt"), *commands]
     answers = {one.id: one.ok for one in of(events, ToolFinished)}
     failed = client.name == "gemini"  # it does not say that a command failed
     assert [answers[call.id] for call in calls] == [True, True, failed, False]

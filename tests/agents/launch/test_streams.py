@@ -438,6 +438,13 @@ class TestCopilot:
         assert (end.reason, end.text, end.session) == (Reason.COMPLETED, "All done.", "s-1")
         assert end.used == Usage(1200, 10, 6)
 
+    def test_one_that_is_stopped_at_work_is_not_done(self) -> None:
+        """It answers SIGTERM with the end of a good run."""
+        ended = Ended(0, 1.0, b"", Stopped("tokens"))
+        result = b'{"type": "result", "sessionId": "s-1", "exitCode": 0}'
+        end = the_end(read_stream(copilot, result, ended=ended))
+        assert (end.reason, end.message) == (Reason.KILLED, "stopped: tokens")
+
 
 def test_gemini_says_that_it_waits_for_its_provider() -> None:
     said = b"Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {"

@@ -128,6 +128,8 @@ def make_finished(stream: StreamState, end: ProcessEnd) -> Finished:
     """Return the end of a run, from the agent's output and from how its process ended."""
     ended, reason = end.ended, stream.ended
     message = stream.fault.message if stream.fault else ""
+    if reason is Reason.COMPLETED and ended.stopped is not None and not stream.text:
+        reason = None  # Copilot CLI ends well when it is stopped, in the middle of its work, too
     if reason is None:
         message = message or last_error_line(ended.errors)
         if ended.stopped is not None:
