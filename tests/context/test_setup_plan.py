@@ -427,8 +427,13 @@ def test_shared_hooks_name_no_path_of_this_machine(configured: Kedge) -> None:
     assert shared["model"] == "opus"
     entry = shared["hooks"]["SessionStart"][0]
     assert entry["matcher"] == "startup|resume|clear"
-    assert entry["hooks"][0]["command"] == "kedge hook claude"
+    assert entry["hooks"][0]["command"] == "kedge hook claude || :"
     assert configured("update").out == "everything is up to date\n"
+    text = (root / ".claude" / "settings.json").read_text()
+    (root / ".claude" / "settings.json").write_text(text.replace(" || :", ""))
+    assert configured("update", "--check", code=4).err.startswith("error: stale: .claude")
+    configured("update")  # a command of another version stays one without a path
+    assert (root / ".claude" / "settings.json").read_text() == text
     ran = configured("init")  # back to the hooks of this machine
     assert ".claude/settings.json\thooks removed" in ran.out
     assert "kedge hook" not in (root / ".claude" / "settings.json").read_text()

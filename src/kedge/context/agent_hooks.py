@@ -9,7 +9,7 @@ from types import ModuleType
 
 import kedge
 from kedge.agents.settings import claude, codex, copilot, gemini, hooks, opencode, opencode_plugin
-from kedge.agents.settings.hook_command import make_command, make_portable_command
+from kedge.agents.settings.hook_command import is_portable, make_command, make_portable_command
 from kedge.agents.settings.hooks import Hook
 from kedge.context import mcp_entries, status_line
 from kedge.context.git_files import is_ignored, is_tracked
@@ -98,7 +98,7 @@ def plan_refresh(project: Project) -> SetupPlan:
     plan, daemon = SetupPlan(), find_daemon(project)
     for agent, path, text in _find_hooks(project):
         first = find_format(agent).list_installed(text, where=path)[0].command
-        shared = first == make_portable_command(agent.NAME)
+        shared = is_portable(first, agent.NAME)
         plan += _plan_file(project, agent, path, daemon, shared=shared)
     if status_line.is_installed(project):
         plan = _add_status_line(project, plan)

@@ -18,7 +18,12 @@ from support import in_time
 
 from kedge.agents import installation
 from kedge.agents.settings import claude, codex, hooks
-from kedge.agents.settings.hook_command import is_kedge_hook, make_command, make_portable_command
+from kedge.agents.settings.hook_command import (
+    guard_command,
+    is_kedge_hook,
+    make_command,
+    make_portable_command,
+)
 from kedge.agents.settings.hooks import HOOKS, Hook, add_command
 from kedge.errors import ConfigError, InvalidValue
 from kedge.host import project as projects
@@ -305,7 +310,8 @@ def test_the_command_survives_a_shell_and_is_recognised(name: str, agent: str) -
         return
     line = make_command(python, file, agent)
     assert is_kedge_hook(line)
-    assert shlex.split(line) == [str(python), "-I", "-S", str(file), agent]
+    anyway = ["||", ":"] if agent == "claude" else []
+    assert shlex.split(line) == [str(python), "-I", "-S", str(file), agent, *anyway]
 
 
 def test_a_shell_runs_the_command(tmp_path: Path) -> None:
@@ -315,6 +321,17 @@ def test_a_shell_runs_the_command(tmp_path: Path) -> None:
     line = make_command(Path(sys.executable), file, "claude")
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout == "['claude'] 1\n"
+
+
+@pytest.mark.parametrize("agent", ["claude", "copilot", "gemini"])
+def test_the_command_succeeds_without_kedge_and_its_python(agent: str, tmp_path: Path) -> None:
+    """Copilot CLI refuses a call whose hook fails, and it runs those of Claude Code as well."""
+    command = make_command(Path("/gone/python"), Path("/gone/kedge/hook.py"), agent)
+    for line in (command, guard_command(command, tmp_path), make_portable_command(agent)):
+        assert is_kedge_hook(line)
+        done = subprocess.run(["/bin/sh", "-c", line], env={"PATH": ""}, capture_output=True)
+        assert done.returncode == 0, line
+        assert done.stdout == b""
 
 
 def test_a_command_that_could_not_be_recognised_is_refused() -> None:

@@ -17,9 +17,9 @@ _GUARD = "{{ read p <{file} && kill -0 $p; }} 2>/dev/null || "
 _IS_GUARDED = re.compile(
     re.escape(_GUARD.format(file="@")).replace("@", r"('(?:[^'\n]|'\"'\"')*')") + r"(.*)\Z"
 )
-# Agents that refuse a call when a hook's command fails, and what makes it succeed all the same:
-# without kedge or its Python, they shall work on.
-_STRICT = ("copilot", "gemini")
+# Copilot CLI and Gemini CLI refuse a call when a hook's command fails, and Copilot CLI runs Claude
+# Code's hooks as well. With this, the commands succeed also without kedge or its Python.
+_STRICT = ("claude", "copilot", "gemini")
 _ANYWAY = " || :"
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*\Z")
 
@@ -53,6 +53,11 @@ def guard_command(line: str, file: Path) -> str:
 def make_portable_command(agent: str) -> str:
     """Return the command of kedge's hook for shared settings, where `kedge` is on PATH."""
     return f"kedge hook {agent}{_ANYWAY if agent in _STRICT else ''}"
+
+
+def is_portable(line: str, agent: str) -> bool:
+    """True for the command of shared settings, from any version of kedge."""
+    return line.removesuffix(_ANYWAY) == make_portable_command(agent).removesuffix(_ANYWAY)
 
 
 def is_kedge_hook(line: str) -> bool:
