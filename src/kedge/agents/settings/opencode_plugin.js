@@ -32,6 +32,20 @@ function ask(event) {
   });
 }
 
+class Denied extends Error {}
+
+// Return hooks of which none fails, unless it denies a call.
+function guard(hooks) {
+  const safe = (hook) => async (...given) => {
+    try {
+      await hook(...given);
+    } catch (error) {
+      if (error instanceof Denied) throw error;
+    }
+  };
+  return Object.fromEntries(Object.entries(hooks).map(([name, hook]) => [name, safe(hook)]));
+}
+
 const contextOf = (answer) => answer.hookSpecificOutput?.additionalContext ?? "";
 
 export const Kedge = async ({ directory }) => {
@@ -54,7 +68,7 @@ export const Kedge = async ({ directory }) => {
     if (text) know(id).texts = [text];
   };
 
-  return {
+  return guard({
     event: async ({ event }) => {
       const about = event?.properties ?? {};
       if (event?.type === "session.created" && about.info?.id) {
@@ -89,7 +103,7 @@ export const Kedge = async ({ directory }) => {
       const call = { tool_name: input.tool, tool_input: output.args, tool_use_id: input.callID };
       const answer = await send(input.sessionID, { hook_event_name: "PreToolUse", ...call });
       const { permissionDecision, permissionDecisionReason } = answer.hookSpecificOutput ?? {};
-      if (permissionDecision === "deny") throw new Error(permissionDecisionReason);
+      if (permissionDecision === "deny") throw new Denied(permissionDecisionReason);
     },
     "tool.execute.after": async (input, output) => {
       if (READS.has(input.tool)) return;
@@ -106,5 +120,5 @@ export const Kedge = async ({ directory }) => {
       await Promise.allSettled(pending);
       await Promise.allSettled(main.map(([id]) => send(id, { hook_event_name: "SessionEnd" })));
     },
-  };
+  });
 };
