@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from kedge.drift.engine import Session
 from kedge.drift.evidence.distance import Distance, Odds
 from kedge.drift.evidence.memory import SessionMemory, WorkStep
 from kedge.drift.scoring import Verdict, judge
+from kedge.drift.watch.work_tree import WorkTree
 
 ROOT = "/home/dev/lexer"
 GOAL = "Fix the lexer"
@@ -203,6 +205,49 @@ def test_settings_of_the_watch_are_edited_on_recent_request_alone(
     given = {"file_path": ".claude/settings.json", "content": "{}"}
     session = Session(ROOT, charter_=Charter(goal=goal, prompts=prompts))
     assert weights(session.action("a", "Write", given), "switches off the watch") == lost
+
+
+PLUGIN = '{"model": "a/b", "plugin": ["./.kedge/opencode.js"]}'
+GEMINI_HOOKS = '{"model": {}, "hooks": {"BeforeTool": [{"command": "kedge hook gemini || :"}]}}'
+OTHER = '{"model": "a/b"}'
+
+
+@pytest.mark.parametrize(
+    ("path", "there", "given", "lost"),
+    [
+        ("opencode.json", PLUGIN, {"content": OTHER}, [6]),
+        ("opencode.json", PLUGIN, {"old_string": '"./.kedge/opencode.js"', "new_string": ""}, [6]),
+        ("opencode.json", PLUGIN, {"content": PLUGIN.replace("a/b", "a/c")}, []),
+        ("opencode.json", PLUGIN, {"old_string": '"a/b"', "new_string": '"a/c"'}, []),
+        ("opencode.json", PLUGIN, {"old_string": '"a/b"', "new_string": '"a", "plugin": []'}, [6]),
+        ("opencode.json", OTHER, {"content": "{}"}, []),
+        ("opencode.json", None, {"content": OTHER}, []),
+        ("docs/opencode.json", PLUGIN, {"content": OTHER}, []),
+        ("my-opencode.json", PLUGIN, {"content": OTHER}, []),
+        (".gemini/settings.json", GEMINI_HOOKS, {"content": "{}"}, [6]),
+        (".gemini/settings.json", OTHER, {"content": "{}"}, []),
+        (".kedge/opencode.js", "", {"content": ""}, [6]),
+        (".github/hooks/kedge.json", "", {"content": ""}, [6]),
+    ],
+)
+def test_the_users_settings_are_the_watch_where_they_hold_it(
+    tmp_path: Path, path: str, there: str | None, given: Mapping[str, str], lost: list[int]
+) -> None:
+    if there is not None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(there)
+    session = Session(str(tmp_path), tree=WorkTree(str(tmp_path)))
+    session.prompt("Set the model in our configuration to a/c.")
+    tool = "Write" if "content" in given else "Edit"
+    verdict = session.action("a", tool, {"file_path": path, **given})
+    assert weights(verdict, "switches off the watch") == lost
+
+
+def test_a_shell_takes_the_plugin_out(tmp_path: Path) -> None:
+    (tmp_path / "opencode.json").write_text(PLUGIN)
+    session = Session(str(tmp_path), tree=WorkTree(str(tmp_path)))
+    for command in ("rm opencode.json", "echo '{}' > opencode.json"):
+        assert weights(bash(session, command), "switches off the watch") == [6]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def judge(
         rules += _check_limits(charter.limits, before, action, own, exists, tree, read)
         own |= own_work.find_missing(action, exists)
         rules += _check_unread(charter, action)
-        rules += _check_watch(charter, action)
+        rules += _check_watch(charter, action, read)
         rules += _check_acts(charter, before, action, own, tree)
         rules += _check_weakened(before, action, own)
         rules += _check_outside(charter, action, rooted)
@@ -178,9 +178,9 @@ def _check_unread(charter: Charter, action: Action) -> Iterator[Penalty]:
                 return
 
 
-def _check_watch(charter: Charter, action: Action) -> Iterator[Penalty]:
+def _check_watch(charter: Charter, action: Action, read: ReadFile | None) -> Iterator[Penalty]:
     request = " ".join((charter.goal, *charter.prompts[-3:]))
-    if evidence := watch_changes.find_change(action, request):
+    if evidence := watch_changes.find_change(action, request, read):
         yield Penalty(WATCH, evidence, 6)
 
 
