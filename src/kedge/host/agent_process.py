@@ -9,23 +9,29 @@ import os
 
 _VARIABLES = {"claude": "CLAUDE_PID"}
 _LEVELS = 8  # of parents: a shell or two stand between an agent and its hook
+_RUNTIMES = ("node", "bun", "deno")  # run an agent that is a script
 
 
 def find_process(agent: str) -> str:
-    """Return the agent's process with its start and its namespace; "" if it is not known."""
+    """Return the agent's process with its start and its namespace; "" if it is not known.
+
+    If an agent has started itself again, the first process is returned: what the user started.
+    """
     named = os.environ.get(_VARIABLES.get(agent, ""), "")
     if named.isdigit():
         return describe(int(named))
-    pid = os.getppid()
-    for _ in range(_LEVELS):
+    pid, found = os.getppid(), 0
+    for _ in range(_LEVELS if agent else 0):
         facts = _read(pid)
         if facts is None or pid <= 1:
-            return ""
+            break
         name, parent, _ = facts
-        if agent and name.startswith(agent):
-            return describe(pid)
+        if name.startswith(agent) or _runs(pid, agent):
+            found = pid
+        elif found:
+            break
         pid = parent
-    return ""
+    return describe(found) if found else ""
 
 
 def is_gone(process: str) -> bool:
@@ -50,6 +56,19 @@ def describe(pid: int) -> str:
     """Return a process as it is recorded."""
     facts = _read(pid)
     return f"{pid} {facts[2] if facts else ''} {_read_namespace()}"
+
+
+def _runs(pid: int, agent: str) -> bool:
+    """True if a process runs the agent's program, or a runtime with the agent's script."""
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+            words = file.read(10_000).split("\0")
+    except OSError:
+        return False
+    program = os.path.basename(words[0])
+    if program in _RUNTIMES:
+        program = os.path.basename(next((word for word in words[1:] if word[:1] != "-"), ""))
+    return program.startswith(agent)
 
 
 def _read(pid: int) -> tuple[str, int, str] | None:
