@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from clients import Copilot, Gemini, Opencode
 from proxy.conftest import Serve
 from proxy.test_clients import BREAKS, GOAL, Play, read_schema, run_exec
@@ -31,6 +32,36 @@ def test_calls_of_gemini_are_recorded_and_scored(
     assert (row["id"], row["agent"], row["goal"]) == (name, "gemini", GOAL)
     (step,) = server.steps()
     assert (step["decision"], step["drift_score"] < 5) == ("none", True)
+    assert server.errors() == []
+
+
+@pytest.mark.parametrize("agent", ["gemini", "copilot"])
+def test_with_hooks_a_call_is_recorded_once(
+    project: Path,
+    serve: Serve,
+    gemini: Gemini,
+    copilot: Copilot,
+    play: Play,
+    kedge: Kedge,
+    agent: str,
+) -> None:
+    """No option names the session: that of the hooks has the process that `kedge exec` became."""
+    kedge("init", "--agent", agent)
+    tool = {"gemini": "run_shell_command", "copilot": "bash"}[agent]
+    call = {"tool": tool, "input": {"command": READS, "description": "x"}}
+    model = play([call, "Done."])
+    server = serve("--upstream", model.url)
+    client: Gemini | Copilot = gemini if agent == "gemini" else copilot
+    flags = ["-m", "gemini-2.5-pro", "-o", "json", "--approval-mode", "yolo"]
+    if agent == "copilot":
+        flags = ["--allow-all-tools", "--trust-folder", "--output-format", "json"]
+    words = [str(client.program), "-p", GOAL, *flags]
+    run_exec(kedge, client.home, *words, **client.own(model.url))
+    (row,) = server.sessions()
+    assert not row["id"].startswith("exec-")
+    assert (row["agent"], row["goal"], row["turn"]) == (agent, GOAL, 1)
+    (step,) = server.steps()
+    assert (step["command"], step["ok"]) == (READS, True)
     assert server.errors() == []
 
 

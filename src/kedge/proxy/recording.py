@@ -248,7 +248,10 @@ class Recorder:
     def _find_row(self, watched: Watched) -> dict[str, Any] | None:
         try:
             with closing(sqlite.connect(self._home)[0]) as db:
-                return sessions.get(db, watched.origin.session)
+                row = sessions.get(db, watched.origin.session)
+                if row is None and watched.origin.session == watched.binding.session:
+                    row = sessions.find_hooked(db, watched.binding.process)
+                return row
         except sqlite3.Error as error:
             self._report(watched, error)
             return None

@@ -150,6 +150,15 @@ def sessions(
     )
 
 
+def find_hooked(db: sqlite3.Connection, process: str) -> dict[str, Any] | None:
+    """Return the latest session that the hooks of a process report."""
+    query = (
+        "SELECT * FROM session WHERE process = ? AND process != '' AND transcript != '' "
+        "ORDER BY started_at DESC, id LIMIT 1"
+    )
+    return _one(db, query, (process,))
+
+
 def find_ids(db: sqlite3.Connection, prefix: str) -> list[str]:
     """Return the ids of the sessions that start with the prefix."""
     query = "SELECT id FROM session WHERE substr(id, 1, ?) = ? ORDER BY id"
