@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kedge.host.project import Project
 
 LARGEST = 10_000_000  # bytes of an event
+_END = 10_000  # bytes that are kept of what is beyond
 LIMIT = 6.0  # seconds for an answer
 RECORD_LIMIT = 2.0  # seconds more to record an error; agents wait ten in all
 _PROGRAMS = 0.75  # of the time that is left is for git and other programs
@@ -79,6 +80,7 @@ def main(agent: str) -> int:
         _limit_time(max(0.1, start + limit + record_limit - time.monotonic()))
         home = home or _find_home(_find_start(event))
         try:
+            data += _read_end() if len(data) == LARGEST else b""
             answer = answer_unread(home, agent, event, data, error)
             _print_answer(answer, event, dialect)
         except (Exception, HookTimeout) as second:  # noqa: BLE001 - the first error is recorded
@@ -104,6 +106,14 @@ def _limit_time(seconds: float) -> None:
     signal.signal(signal.SIGALRM, time_out)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     deadline.set_seconds(seconds * _PROGRAMS)
+
+
+def _read_end() -> bytes:
+    """Return the end of an event that is too large: its last fields may name the session."""
+    end = b""
+    while more := sys.stdin.buffer.read(1_000_000):
+        end = (end + more)[-_END:]
+    return end
 
 
 def _read_event(agent: str, data: bytes, dialect: ModuleType | None) -> dict[str, Any]:

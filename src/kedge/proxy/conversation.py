@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from kedge.agents.dialects.opencode import unquote
 from kedge.drift.language import prompts
 from kedge.proxy.exchange import ToolCall
 
@@ -119,7 +120,4 @@ def _list_prompts(entries: Sequence[Entry]) -> list[str]:
 
 @lru_cache(128)  # each request repeats the texts of the one before
 def _clean(text: str) -> str:
-    words = prompts.users_words(text)
-    whole = words[1:-1]
-    # `opencode run` puts what its user wrote in quotes
-    return whole if words == f'"{whole}"' and '"' not in whole else words
+    return unquote(prompts.users_words(text))

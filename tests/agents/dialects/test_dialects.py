@@ -92,6 +92,10 @@ def test_a_call_too_large_to_read_is_denied_under_enforce(project: Kedge, agent:
     said = json.dumps(answer)
     assert '"deny"' in said
     assert "could not read all of this call" in said
+    assert "Agree" not in said, "nobody is asked"
+    if agent == "copilot":  # the call of a subagent, which has an id of its own
+        child = {**event, "session_id": "c1", "agent_id": "c1", "parent_agent_id": "s1"}
+        assert send(project, agent, json.dumps(child).encode()) == answer
 
 
 def test_gemini_prompts_are_the_users_words_alone() -> None:
@@ -154,9 +158,32 @@ def test_copilot_is_anchored_once_after_a_compaction(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.rglob("*")] == ["hooks"]
 
 
+def test_the_anchor_after_a_compaction_is_not_for_a_subagent(tmp_path: Path) -> None:
+    def lost(name: str, **more: str) -> bool:
+        event = copilot.read_event({"hook_event_name": name, "session_id": "s-1", **more})
+        return copilot.has_lost_context(str(tmp_path), event)
+
+    child = {"session_id": "c-1", "agent_id": "c-1", "parent_agent_id": "s-1"}
+    lost("PreCompact")
+    assert not lost("PreToolUse", **child)
+    assert not lost("PostToolUse", **child)
+    assert lost("PreToolUse")
+    lost("PreCompact")
+    assert not lost("SessionEnd")
+    assert not [*(tmp_path / "hooks").iterdir()], "nothing is left of a session that ended"
+
+
 def test_opencode_prompts_lose_the_quotes_that_its_command_line_adds() -> None:
     event = {"hook_event_name": "UserPromptSubmit", "prompt": '"do it"'}
     assert opencode.read_event(event)["prompt"] == "do it"
+    for given, prompt in (
+        (r'"leave \"db\" alone"', 'leave "db" alone'),
+        (r'"match \d+ or \"x\""', r'match \d+ or "x"'),
+        ('"ports" and "berths"', '"ports" and "berths"'),
+        ('"ports"', '"ports"'),  # a single word gets no quotes
+        ('"', '"'),
+    ):
+        assert opencode.read_event({**event, "prompt": given})["prompt"] == prompt
     tool = {"hook_event_name": "PreToolUse", "tool_name": "kedge_task_claim"}
     assert opencode.read_event(tool)["tool_name"] == "mcp__kedge__task_claim"
     assert opencode.read_event({**tool, "tool_name": "apply_patch"})["tool_name"] == "apply_patch"

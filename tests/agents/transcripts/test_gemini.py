@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import in_time
 
+from kedge.agents.json_object import JsonObject
 from kedge.agents.transcripts import sessions
 from kedge.agents.transcripts.events import (
     Compacted,
@@ -17,6 +19,7 @@ from kedge.agents.transcripts.events import (
     ToolCall,
     ToolResult,
 )
+from kedge.agents.transcripts.gemini import GeminiChat
 
 Line = dict[str, Any]
 SESSION = "e25b1dab-2357-4855-9e39-5d5a9ad9a374"
@@ -159,3 +162,12 @@ def test_what_a_known_record_lacks_is_reported(chats: Path) -> None:
     warnings: list[str] = []
     assert len(read_all(chats, warnings)) == 1
     assert warnings == [f"{path}: 3 records of gemini without what they should have, left out"]
+
+
+def test_unfinished_contexts_of_hooks_are_read_in_linear_time() -> None:
+    chat = GeminiChat()
+    chat.read_record(JsonObject(header()))
+    with in_time(2):
+        (message,) = chat.read_record(JsonObject(user("u", "<hook_context>" * 100_000 + " do it")))
+    assert isinstance(message, PromptMessage)
+    assert message.text.endswith(" do it")

@@ -15,6 +15,7 @@ from clients import Copilot, Gemini, Opencode
 from drift.harbour import Harbour
 from support import Kedge, git
 
+from kedge.host import agent_process
 from kedge.store import sqlite
 from kedge.testing.fake_model import FakeModel
 
@@ -84,6 +85,7 @@ def test_an_agent_is_anchored_stopped_corrected_and_asked_to_prove(
     assert (one["ok"], two["ok"]) == (False, False)  # two calls, though they are alike
     row = harbour.session()
     assert (row["agent"], row["task"], row["status"]) == (agent, "k1", "completed")
+    assert agent_process.is_gone(row["process"]), row["process"]
     # what kedge said at the end is not taken for a message of the user
     charters = harbour.kedge.json("drift", "explain", "last")["revisions"]
     assert [one["said"] for one in charters] == ["Make it faster."]
@@ -211,10 +213,14 @@ def test_work_without_the_hooks_is_noticed(
 
 
 def test_copilot_runs_the_hooks_of_claude_code_too(harbour: Harbour, play: Play) -> None:
-    """Kedge's hooks in Claude Code's settings leave it to those for Copilot."""
+    """Kedge's hooks in Claude Code's settings leave it to those for Copilot, and never fail."""
     harbour.kedge("init", "--agent", "claude")
+    local = harbour.root / ".claude" / "settings.local.json"
+    text = local.read_text()
+    (harbour.root / ".claude" / "settings.json").write_text(text.replace(sys.executable, "/gone"))
     calls = [harbour.write("copilot", "src/auth/new.py", "A = 1\n")]
     with play([*calls, "Done."]) as model:
         harbour.run("copilot", model, GOAL)
+    assert (harbour.root / "src" / "auth" / "new.py").exists()
     assert len(harbour.steps()) == 1
     assert harbour.session()["agent"] == "copilot"

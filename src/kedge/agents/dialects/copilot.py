@@ -39,6 +39,8 @@ def read_event(event: dict[str, Any]) -> dict[str, Any]:
         if name in _OF_MAIN:
             return {}
         read |= {"session_id": event["parent_agent_id"], "agent_id": event.get("agent_id")}
+    if _ID.match(str(read.get("session_id") or "")):  # only some of its events name the transcript
+        read.setdefault("transcript_path", _find_transcript(read["session_id"]))
     if name == "UserPromptSubmit" and str(read.get("prompt")).startswith(OWN_WORDS):
         return {}
     if name == "SessionStart":
@@ -66,7 +68,9 @@ def has_lost_context(home: str, event: dict[str, Any]) -> bool:
     """True once after a compaction. It is noted when it begins, since no event tells its end."""
     name = event.get("hook_event_name")
     session = str(event.get("session_id") or "")
-    if not _ID.match(session) or (name != "PreCompact" and name not in _SPEAKS):
+    if not _ID.match(session) or event.get("agent_id"):  # a subagent's context is its own
+        return False
+    if name not in ("PreCompact", "SessionEnd", *_SPEAKS):
         return False
     mark = os.path.join(home, "hooks", f"{session}.compacted")
     if name == "PreCompact":
@@ -77,7 +81,12 @@ def has_lost_context(home: str, event: dict[str, Any]) -> bool:
         os.unlink(mark)
     except FileNotFoundError:
         return False
-    return True
+    return bool(name != "SessionEnd")
+
+
+def _find_transcript(session: str) -> str:
+    home = os.environ.get("COPILOT_HOME") or os.path.expanduser("~/.copilot")
+    return os.path.join(home, "session-state", session, "events.jsonl")
 
 
 def _read_call(tool: str, given: object) -> dict[str, Any]:

@@ -22,8 +22,8 @@ _EVENTS = {
 _NAMES = {name: own for own, name in _EVENTS.items()} | {"PostToolUseFailure": "AfterTool"}
 _KEPT = ("session_id", "transcript_path", "cwd", "timestamp", "source", "prompt", "tool_name",
          "tool_input", "stop_hook_active")  # fmt: skip
-# What hooks said comes back at the head of the prompt, with its `<` escaped.
-_CONTEXT = re.compile(r"(?:\s*<hook_context>[^<]*</hook_context>\s*)+")
+HOOK_CONTEXT = r"<hook_context>[^<]*</hook_context>"  # what hooks said, with its `<` escaped
+_CONTEXT = re.compile(rf"(?:\s*{HOOK_CONTEXT}\s*)+")  # comes back at the head of the prompt
 _EXIT = re.compile(r"^Exit Code: ([0-9]+)$", re.MULTILINE)
 _REWRITTEN = b'{"$set":{"messages":'  # a line of the transcript: the conversation is replaced
 _SPOKEN = (b"## Re-anchoring Context", b"### The user asked", b"### You are working on")

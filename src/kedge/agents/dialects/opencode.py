@@ -14,14 +14,22 @@ _BUILT_IN = ("apply_patch", "plan_enter", "plan_exit", "repo_clone", "repo_overv
 def read_event(event: dict[str, Any]) -> dict[str, Any]:
     """Return Claude Code's event."""
     read = {key: event[key] for key in _KEPT if key in event}
-    prompt = str(read.get("prompt") or "")
-    if len(prompt) > 2 and prompt[0] == prompt[-1] == '"':  # `opencode run` adds them
-        read["prompt"] = prompt[1:-1]
+    if isinstance(read.get("prompt"), str):
+        read["prompt"] = unquote(read["prompt"])
     tool = str(read.get("tool_name") or "")
     if "_" in tool and tool not in _BUILT_IN:
         server, _, name = tool.partition("_")
         read["tool_name"] = f"mcp__{server}__{name}"
     return read
+
+
+def unquote(prompt: str) -> str:
+    """Return a prompt without the quotes that `opencode run` puts around one with a space."""
+    whole = prompt.rstrip()
+    inner = whole[1:-1]
+    if whole != f'"{inner}"' or " " not in inner or '"' in inner.replace('\\"', ""):
+        return prompt
+    return inner.replace('\\"', '"')
 
 
 def write_answer(event: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001

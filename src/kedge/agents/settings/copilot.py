@@ -17,7 +17,7 @@ NAME = "copilot"
 TITLE = "Copilot CLI"
 TRACE = ".github/hooks"  # a project that has it uses this agent
 FILE = ".github/hooks/kedge.json"
-_CHANGING = "Edit|Write|Bash|apply_patch|task|.*-.*"
+_CHANGING = "Edit|Write|Bash|apply_patch|Agent|.*-.*"
 # By the names that Claude Code has for events: by its own names, it sends and takes other fields.
 HOOKS = (
     Hook("SessionStart", None),

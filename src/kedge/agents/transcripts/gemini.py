@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
+from kedge.agents.dialects.gemini import HOOK_CONTEXT
 from kedge.agents.json_object import JsonObject, to_text
 from kedge.agents.transcripts.events import (
     MOST_REASONING,
@@ -24,7 +25,7 @@ from kedge.agents.transcripts.events import (
 )
 
 NAME = "gemini"
-_HOOKS = re.compile(r"<hook_context>.{0,100000}?</hook_context>\s{0,10}", re.DOTALL)
+_HOOKS = re.compile(rf"{HOOK_CONTEXT}\s{{0,10}}")
 _SNAPSHOT = "<state_snapshot>"
 _EXIT = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 _UNFINISHED = ("", "validating", "scheduled", "executing", "awaiting_approval")

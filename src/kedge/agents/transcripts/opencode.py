@@ -6,9 +6,9 @@ result, or a mark such as that of a compaction.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from kedge.agents.dialects.opencode import unquote
 from kedge.agents.json_object import JsonObject
 from kedge.agents.transcripts.events import (
     MOST_REASONING,
@@ -21,8 +21,6 @@ from kedge.agents.transcripts.events import (
 )
 
 NAME = "opencode"
-# A prompt on the command line that has a space is stored with the quotes of a shell.
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s{0,9}\Z', re.DOTALL)
 _ENDED = ("completed", "error")
 
 
@@ -62,7 +60,7 @@ class OpencodeSession:
             self._message, self._reasoning = name, ""
         match part.text("type"), message.text("role"):
             case "text", "user":
-                text = _unquote(part.text("text"))
+                text = unquote(part.text("text"))
                 machine = bool(self.facts.subagent) or part.get("synthetic") is True
                 if text.strip():
                     yield PromptMessage(record.text("id"), text, at, machine)
@@ -84,8 +82,3 @@ class OpencodeSession:
         if state.get("status") in _ENDED:
             ok = state.get("status") == "completed" and not state.child("metadata").get("exit")
             yield ToolResult(call, ok, at)
-
-
-def _unquote(text: str) -> str:
-    found = _QUOTED.match(text)
-    return found[1].replace('\\"', '"') if found and " " in found[1] else text

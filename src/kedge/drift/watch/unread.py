@@ -15,6 +15,10 @@ TO_USER = (
     "kedge could not read all of this call, and this session enforces its limits. Agree only if "
     "you know what the call does."
 )
+_DENIED = (
+    "kedge denied a call that it could not read whole: this session enforces its limits. The agent "
+    "is told to make it smaller or simpler."
+)
 TO_AGENT = (
     "kedge could not read all of this call, and the policy of this session is enforce. Make the "
     "call smaller or simpler, or split it."
@@ -32,11 +36,14 @@ def answer_call(home: str, agent: str, event: dict[str, Any], data: bytes) -> di
     if names.isdisjoint(_BEFORE_A_CALL):
         return None
     found = {str(event.get("session_id"))} if event else _find_values(data, b"session_id")
+    if not event:  # Copilot CLI's subagents have a session of their own
+        found |= _find_values(data, b"parent_agent_id")
     with closing(sqlite.connect(home)[0]) as db:
         rows = [sessions.get(db, name) for name in found]
     if not any(row is not None and row["policy"] == answers.ENFORCE for row in rows):
         return None
-    return answers.answer_call(answers.choose_question(answers.can_ask(agent)), TO_AGENT, TO_USER)
+    decision = answers.choose_question(answers.can_ask(agent))
+    return answers.answer_call(decision, TO_AGENT, TO_USER if decision == answers.ASK else _DENIED)
 
 
 def _find_values(data: bytes, name: bytes) -> set[str]:
