@@ -190,6 +190,7 @@ MINE, PLANTED, ASKED = (f'{{"say": "{word}"}}\n' for word in ("mine", "planted",
 AGENT_SETTINGS = (
     ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".codex/config.toml",
     ".gemini/settings.json", ".github/hooks/x.json", "opencode.json", ".opencode/plugin/x.js",
+    ".opencode/tool/x.ts", ".opencode/tools/x.ts", ".kedge/opencode.js",
 )  # fmt: skip
 
 

@@ -28,8 +28,12 @@ _AGENT_FILES = (
     *(".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/mcp.json"),
     *(".codex/config.toml", ".codex/hooks.json", ".gemini/settings.json"),
     *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
+    ".kedge/opencode.js",  # kedge's plugin, which opencode loads
 )
-_AGENT_FOLDERS = (".github/hooks", ".codex/rules", ".opencode/plugin", ".opencode/plugins")
+_AGENT_FOLDERS = (
+    *(".github/hooks", ".codex/rules", ".opencode/plugin", ".opencode/plugins"),
+    *(".opencode/tool", ".opencode/tools"),
+)
 _AGENT_FRAMES = (".claude", ".codex", ".gemini", ".github", ".opencode")
 _FRAMES = ("info", "objects", "objects/info", "hooks", "modules", "kedge")
 _FILES = (
