@@ -218,9 +218,14 @@ def test_copilot_runs_the_hooks_of_claude_code_too(harbour: Harbour, play: Play)
     local = harbour.root / ".claude" / "settings.local.json"
     text = local.read_text()
     (harbour.root / ".claude" / "settings.json").write_text(text.replace(sys.executable, "/gone"))
-    calls = [harbour.write("copilot", "src/auth/new.py", "A = 1\n")]
-    with play([*calls, "Done."]) as model:
+    look = {"name": "look", "prompt": "Look.", "agent_type": "general-purpose"}
+    calls = [
+        harbour.write("copilot", "src/auth/new.py", "A = 1\n"),
+        {"tool": "task", "input": {**look, "description": "look", "mode": "sync"}},
+    ]
+    with play([*calls, "Done."], subagent=["Looked."]) as model:
         harbour.run("copilot", model, GOAL)
     assert (harbour.root / "src" / "auth" / "new.py").exists()
-    assert len(harbour.steps()) == 1
+    steps = [(step["tool"], step["ok"]) for step in harbour.steps()]
+    assert steps == [("Write", True), ("Agent", True)]
     assert harbour.session()["agent"] == "copilot"
