@@ -68,7 +68,8 @@ def test_gemini_gets_agents_md_once(repo: Path, kedge: Kedge) -> None:
     assert not (repo / "GEMINI.md").exists()
     doctor = kedge("doctor", "--no-probe", code=None).out
     assert "Gemini CLI reads AGENTS.md twice" not in doctor
-    assert "Copilot CLI reads AGENTS.md twice" in doctor
+    (line,) = [one for one in doctor.splitlines() if "Copilot CLI reads AGENTS.md twice" in one]
+    assert line.endswith("where Claude Code needs it\t"), "there is nothing to do"
     kedge("update")
     kedge("init", *INSTALL, "--for", "gemini")
     assert "Gemini CLI reads AGENTS.md twice" in kedge("doctor", "--no-probe", code=None).out

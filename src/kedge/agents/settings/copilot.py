@@ -77,8 +77,8 @@ def find_instruction_problems(project: Project) -> list[str]:
     if b"@AGENTS.md" not in text:
         return []
     problem = (
-        "Copilot CLI reads AGENTS.md twice: by itself, and imported in CLAUDE.md; nothing to do "
-        "but to know it: Claude Code needs the import"
+        "Copilot CLI reads AGENTS.md twice: by itself, and imported in CLAUDE.md, where Claude "
+        "Code needs it; "
     )
     return [problem]
 
