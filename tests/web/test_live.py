@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from clients import PATIENCE, Claude
 from proxy.conftest import Serve
@@ -80,6 +81,24 @@ def test_a_run_is_stopped_from_its_page(scene: Scene, serve: Serve, browser: Bro
     page.locator("tbody", has_text="interrupted").wait_for()
     (attempt,) = harness.attempts("boats")
     assert attempt["outcome"] == "interrupted"
+    view.check()
+
+
+def test_what_happens_before_the_stream_opens_is_shown(
+    scene: Scene, serve: Serve, browser: Browser
+) -> None:
+    """The page is rendered, then something changes, and only then its stream opens."""
+    scene.kedge("task", "add", "Read the list of boats", "--id", "boats")
+    view = browser.open(serve())
+    page = view.page
+
+    def change(route: Any) -> None:
+        scene.kedge("task", "add", "Draw the berths", "--id", "berths")
+        route.continue_()
+
+    page.route("**/kedge/live*", change)
+    page.goto(f"{view.url}/kedge/tasks")
+    page.get_by_text("Draw the berths").first.wait_for()
     view.check()
 
 

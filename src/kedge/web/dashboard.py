@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -143,7 +143,7 @@ class Dashboard:
         )
         await answer.prepare(request)
         await answer.write(b"retry: 1000\n\n")
-        with self._watch.listen() as changes:
+        with self._watch.listen(request.query.get("seen", "")) as changes:
             while True:
                 try:
                     changed = await asyncio.wait_for(changes.get(), _KEEP_ALIVE)
@@ -155,24 +155,29 @@ class Dashboard:
                 await answer.write(f"event: change\ndata: {' '.join(sorted(changed))}\n\n".encode())
 
     def _render(self, target: Target) -> bytes:
+        topics = pages.TOPICS.get(target.page, ())
+        seen = self._watch.read_stamps(topics)  # before anything is read for the page
         with open_source(self._project) as source:
             template, values = pages.load(source, target)
             notice = self._notices.pop(_write_target(target), None)
             return rendering.render(
                 template,
                 **values,
-                **self._frame(target, notice),
+                **self._frame(target, notice, topics),
+                seen=seen,
                 warnings=source.warnings,
                 now=source.now,
             )
 
-    def _frame(self, target: Target, notice: tuple[str, bool] | None) -> Mapping[str, Any]:
+    def _frame(
+        self, target: Target, notice: tuple[str, bool] | None, topics: Sequence[str] = ()
+    ) -> Mapping[str, Any]:
         """Return what every page shows around its own content."""
         return {
             "project": self._project.root.name,
             "page": target.page,
             "navigation": pages.NAVIGATION,
-            "topics": " ".join(pages.TOPICS.get(target.page, ())),
+            "topics": " ".join(topics),
             "token": access.derive(self._key, "act"),
             "here": _write_target(target),
             "notice": notice,
@@ -186,7 +191,7 @@ class Dashboard:
         known = status != 401
         body = rendering.render(
             "error.html", **frame, status=status, text=text, hint=hint, known=known, now="",
-            warnings=[],
+            seen="", warnings=[],
         )  # fmt: skip
         return _send_page(request, body, status)
 

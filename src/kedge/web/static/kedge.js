@@ -74,7 +74,7 @@ function showState(state, text) {
 }
 
 function follow() {
-  const stream = new EventSource("/kedge/live");
+  const stream = new EventSource(`/kedge/live?seen=${encodeURIComponent(document.body.dataset.seen)}`);
   let lost = false;
   stream.addEventListener("open", () => {
     showState("live", "live");
