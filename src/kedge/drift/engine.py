@@ -8,7 +8,7 @@ from kedge.host.record import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from kedge.drift.actions import Action
@@ -96,8 +96,12 @@ class Session:
         """Judge a tool call by what came before it."""
         return self.judge(inputs.read_call(self, tool, input, id))
 
-    def judge(self, action: Action) -> Verdict:
-        """Judge an action that is already normalised."""
+    def judge(self, action: Action, dirty: Collection[str] | None = None) -> Verdict:
+        """Judge an action that is already normalised.
+
+        `dirty` are the files that differed from what is committed before it; by default the tree is
+        asked.
+        """
         before = self.memory
         verdict, self.memory = scoring.judge(
             self.charter,
@@ -111,11 +115,14 @@ class Session:
         )
         changes = bool(memory.find_changed_files(action))
         heaviest = verdict.rules[0].rule if verdict.rules else ""
+        if changes and any(rule.rule in _DECLARED for rule in verdict.rules):
+            self._record_breach(action, dirty)
         recovers = returns = changes
         if self.plan is not None:
             from kedge.drift import recovery
 
-            recovers = recovery.keeps_to(self.plan, action, self.code_map)
+            undoes = not before.breached.keys() <= self.memory.breached.keys()
+            recovers = undoes or recovery.keeps_to(self.plan, action, self.code_map)
             returns = recovery.reads_goal(action) or (changes and recovers)
         event = course.ActionJudged(
             action.id,
@@ -138,6 +145,13 @@ class Session:
             evidence = (*self.evidence, PendingEvidence(action.id, verdict.rules))
             self.evidence = tuple(each for each in evidence if each.action in waiting)
         return verdict
+
+    def _record_breach(self, action: Action, dirty: Collection[str] | None) -> None:
+        from kedge.drift.evidence import undo
+
+        if dirty is None and self.tree is not None:
+            dirty = self.tree.find_uncommitted(untracked=False)
+        self.memory = undo.record_breach(self.memory, action, dirty)
 
     def allow(self, asked: Sequence[Sequence[str]]) -> None:
         """Take the user's Yes to a call: pairs of a limit's id, or of a rule, and its evidence."""

@@ -103,10 +103,15 @@ def judge(
     after = record_action(memory, action, about, relevance)
     before, memory = memory, own_work.record_action(after, memory, action, exists, code_map)
     before = before._replace(made=memory.made)  # what the action itself creates is its own as well
+    undone: frozenset[str] = frozenset()
+    if before.breached:
+        from kedge.drift.evidence import undo
+
+        undone = undo.find_undone(before, action, tree)
     rules: list[Penalty] = []
     if action.kind not in ("read", "plan") or action.effects.unread:
         own = own_work.find_own_deletions(before, action, exists, tree, code_map)
-        rules += _check_limits(charter.limits, before, action, own, exists, tree, read)
+        rules += _check_limits(charter.limits, before, action, own, exists, tree, read, undone)
         own |= own_work.find_missing(action, exists)
         rules += _check_unread(charter, action)
         rules += _check_watch(charter, action, read)
@@ -117,6 +122,9 @@ def judge(
     elif action.effects.read:  # reading is free, unless the user ruled it out
         unread = [limit for limit in charter.limits if limit.meant[0] == "no_read"]
         rules += _check_limits(unread, before, action, frozenset(), exists, tree, read)
+    if undone:
+        files = tuple(path for path in files if path not in undone)
+        memory = undo.record_undo(memory, undone)
     if files and not repeats.takes_back(memory, action):
         rules += _check_scope(charter, files, code_map)
         judged = tuple(path for path in files if not _is_free_removal(memory, action, path))
@@ -142,6 +150,7 @@ def _check_limits(
     exists: Exists | None,
     tree: WorkTree | None,
     read: ReadFile | None,
+    undone: frozenset[str] = frozenset(),
 ) -> Iterator[Penalty]:
     if not limits:
         return
@@ -149,6 +158,8 @@ def _check_limits(
     from kedge.drift.limits.breaches import find_breach
 
     view = ActionView(action, own, tree.is_tracked if tree is not None else None)
+    if undone:
+        view = view.without(undone.__contains__)
     for limit in limits:
         if limit.until and memory.green:
             continue

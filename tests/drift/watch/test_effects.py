@@ -79,6 +79,12 @@ class Agent:
         rules = self.steps()[-1]["rules"]
         return 10 - max((weight for rule, _, weight in rules if rule != "topic"), default=0)
 
+    def course(self) -> str:
+        with closing(sqlite.connect(self.root / ".git" / "kedge")[0]) as db:
+            row = sessions.get(db, "s")
+        assert row is not None
+        return str(row["course"])
+
     def errors(self) -> list[str]:
         wait_for_aside(self.root / ".git" / "kedge")
         with closing(sqlite.connect(self.root / ".git" / "kedge")[0]) as db:
@@ -299,6 +305,67 @@ def test_what_git_and_make_changed_is_judged_with_the_result(agent: Agent, prepa
         git(root, "checkout", "-q", "-")
     assert "db/schema.sql" in agent.bash(prepare)
     assert agent.score() == 3
+
+
+@pytest.mark.parametrize(
+    "undo",
+    [
+        "git checkout -- db/schema.sql",
+        "git restore db/schema.sql && git status --short",
+        "cd db && git checkout HEAD -- schema.sql",
+        "git checkout -- db",
+    ],
+)
+def test_undoing_a_breach_is_the_way_back(agent: Agent, undo: str) -> None:
+    agent.tell("UserPromptSubmit", prompt="Don't touch db/.")
+    wait_for_aside(agent.root / ".git" / "kedge")
+    assert "Way back: leave it undone, or undo it if it is done." in agent.bash("bash gen.sh")
+    assert agent.course() == "DRIFTED"
+    assert agent.bash(undo) == ""
+    assert agent.steps()[-1]["drift_score"] == 10
+    assert agent.course() == "NORMAL"
+    assert (agent.root / "db/schema.sql").read_text() == "create table t;\n"
+    assert "against what was asked" in agent.bash(undo), "there is nothing left to undo"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "git checkout HEAD~1 -- db/schema.sql",
+        "git restore --source HEAD~1 db/schema.sql",
+        "git checkout -- db/schema.sql; git show HEAD~1:db/schema.sql > db/schema.sql",
+        "git checkout -- db/schema.sql; sed -i s/t/u/ db/schema.sql",
+        "git checkout -- db/schema.sql; git diff --output=db/schema.sql",
+        "git checkout -- db/other.sql",
+        "git rm -f db/schema.sql",
+    ],
+)
+def test_what_does_more_than_undo_a_breach_is_another_one(agent: Agent, other: str) -> None:
+    agent.tell("UserPromptSubmit", prompt="Don't touch db/.")
+    wait_for_aside(agent.root / ".git" / "kedge")
+    assert "changes db/schema.sql" in agent.bash("bash gen.sh")
+    assert "against what was asked" in agent.ask("Bash", {"command": other})
+    assert agent.score() <= 4
+
+
+@pytest.mark.parametrize("policy", ["advise", "enforce"])
+def test_restoring_a_file_that_has_others_work_is_no_undoing(agent: Agent, policy: str) -> None:
+    agent.env = {**ENV, "KEDGE_DRIFT_POLICY": policy}
+    agent.tell("UserPromptSubmit", prompt="Go on.")
+    undo = {"command": "git checkout -- db/schema.sql"}
+    assert agent.ask("Bash", {"command": "echo x > db/schema.sql"}), "it does not run"
+    assert agent.ask("Bash", undo)
+    (agent.root / "db/schema.sql").write_text("the user's\n")
+    assert "changes db/schema.sql" in agent.bash("bash gen.sh")
+    assert agent.ask("Bash", undo)
+
+
+def test_undoing_what_left_the_scope_of_a_read_only_session(agent: Agent) -> None:
+    agent.tell("UserPromptSubmit", prompt="Only look at the code. Don't change any files.")
+    wait_for_aside(agent.root / ".git" / "kedge")
+    assert "changes db/schema.sql" in agent.bash("bash gen.sh")
+    assert agent.ask("Bash", {"command": "git restore --staged db/schema.sql"})
+    assert agent.bash("git restore db/schema.sql") == ""
 
 
 def test_what_was_changed_before_a_script_ran_is_not_its_work(agent: Agent) -> None:

@@ -88,6 +88,7 @@ class SessionMemory(NamedTuple):
     made: dict[str, None] = _NONE  # files and folders that the session created: see `own_work`
     changed: dict[str, None] = _NONE  # files that it changed and that existed before
     gone: dict[str, None] = _NONE  # files that it deleted
+    breached: dict[str, None] = _NONE  # committed files that it changed against a limit: see `undo`
     on_course: dict[str, None] = _NONE  # files that were changed on course
     expected: float | None = None  # relevance of the most relevant file that was changed
     scripts: dict[str, str] = _NO_TEXTS  # texts of small scripts and patches that it wrote
@@ -252,6 +253,11 @@ def record_own_work(
         changed=_join(memory.changed, changed, _EDITED),
         scripts={path: scripts[path] for path in kept},
     )
+
+
+def record_breaches(memory: SessionMemory, files: Iterable[str]) -> SessionMemory:
+    """Return the memory with committed files that were changed against a limit or a scope."""
+    return memory._replace(breached=_join(memory.breached, files, _FILES))
 
 
 def _reach(old: dict[str, None], new: Set[str]) -> dict[str, None]:

@@ -201,6 +201,8 @@ def _read_only(_: Limit, action: ActionView, __: IsTest, ___: Exists | None) -> 
         if not action.is_output(path):
             return path, f"{act} {path}", 1.0
     for vcs in action.vcs:
+        if vcs.verb == "restore" and vcs.destructive:
+            continue  # the files that it restores are judged above
         if vcs.verb in _CHANGING or vcs.verb in ("gh pr create", "gh pr merge"):
             return f"git {vcs.verb}", f"runs git {vcs.verb}", 1.0
     for install in action.installs:
