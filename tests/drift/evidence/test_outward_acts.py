@@ -238,6 +238,8 @@ def test_a_file_that_the_user_mentioned_may_be_deleted() -> None:
         ("Delete docs/ and src/", ["delete", "~docs", "~src"]),
         ("Remove the docs directory", ["remove", "~docs"]),
         ("Remove it", ["remove", "~"]),
+        ("Please remove this directory.", ["remove", "~"]),
+        ("Delete it and the directory, too", ["delete", "~"]),
     ],
 )
 def test_words_that_ask_for_an_act(text: str, words: list[str]) -> None:

@@ -79,6 +79,10 @@ _OBJECT = "~"  # begins a word that a message asks to remove; alone, it asks wit
 # patterns that are compiled on first use: a hook has no time to compile them all
 _WORD = r"[a-z]+(?:['’]t\b)?"
 _CLAUSE_END = r"[.;:!?\n](?:\s|$)|, |\bbut\b"
+_NO_NAMES = _set(  # words before "folder" that do not name it
+    """a an the this that these those it its their our my your some any all both each every whole
+    entire same other another empty and or of"""
+)
 # a folder by its name, which may be a word too common to say anything by itself
 _FOLDER = (
     r"(?<![\w.-])([\w.-]{1,60})"
@@ -111,7 +115,7 @@ def find_request_words(text: str) -> list[str]:
             asked.update(word for word in found if not _WITH.get(word, found).isdisjoint(words))
             if not REMOVING.isdisjoint(words):
                 rest = " ".join(word for word in words if word not in _ASKS)
-                objects = {*extract_terms(rest).words, *re.findall(_FOLDER, clause)}
+                objects = extract_terms(rest).words.union(re.findall(_FOLDER, clause)) - _NO_NAMES
                 asked.update(_OBJECT + word for word in objects or ("",))
     return sorted(asked)
 
