@@ -162,6 +162,8 @@ def test_the_key_lasts_and_the_dashboard_can_be_left_out(
     first = serve()
     link = kedge.json("serve", "--status")["dashboard"]
     assert link == first.state["dashboard"]
+    as_agent = kedge("serve", "--status", "--json", env={"CLAUDECODE": "1"}).data
+    assert as_agent["dashboard"] is None  # what the link lets do is the user's
     caller = Caller(first)
     caller.sign_in()
     first.stop()
@@ -183,7 +185,10 @@ def test_a_server_of_an_agent_only_shows(scene: Scene, serve: Serve) -> None:
     talk = scene.talk("5e55-2")
     talk.say("Mend berths/fees.py. Do not touch data/.")
     scene.settle()
-    caller = Caller(serve(env={"CLAUDECODE": "1"}))
+    server = serve(env={"CLAUDECODE": "1"})
+    assert server.state["dashboard"] is None
+    server.state["dashboard"] = scene.kedge.json("serve", "--status")["dashboard"]
+    caller = Caller(server)
     caller.sign_in()
     _, text = caller.get("/kedge/sessions/5e55-2")
     assert "no touch" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from kedge import config
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.errors import CheckFound, UsageError
+from kedge.host import agent_session
 from kedge.host.project import Project
 from kedge.proxy import service, unit, upstreams
 from kedge.proxy.headers import is_loopback
@@ -147,8 +149,9 @@ def _find_pages(project: Project) -> Callable[[], Pages]:
 
 
 def _link(project: Project, state: ServiceState) -> str:
-    """Return the address that opens the dashboard; "" if it is not served."""
-    return access.make_link(project.home(), state.url) if state.pages else ""
+    """Return the address that opens the dashboard; "" if it is not served, or for an agent."""
+    shown = state.pages and agent_session.is_user(os.environ)
+    return access.make_link(project.home(), state.url) if shown else ""
 
 
 def _install(

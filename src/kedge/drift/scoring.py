@@ -108,13 +108,12 @@ def judge(
         from kedge.drift.evidence import undo
 
         undone = undo.find_undone(before, action, tree)
-    rules: list[Penalty] = []
+    rules = list(_check_watch(charter, action, read))
     if action.kind not in ("read", "plan") or action.effects.unread:
         own = own_work.find_own_deletions(before, action, exists, tree, code_map)
         rules += _check_limits(charter.limits, before, action, own, exists, tree, read, undone)
         own |= own_work.find_missing(action, exists)
         rules += _check_unread(charter, action)
-        rules += _check_watch(charter, action, read)
         rules += _check_acts(charter, before, action, own, tree)
         rules += _check_weakened(before, action, own)
         rules += _check_outside(charter, action, rooted)

@@ -351,18 +351,21 @@ def test_an_agent_cannot_lift_a_limit(harbour: Harbour, agent: str, play: Play) 
     calls = [
         harbour.shell(agent, f"env -u CLAUDECODE {KEDGE} drift limit lift a"),
         harbour.shell(agent, "kedge config set drift.policy off"),
+        harbour.shell(
+            agent, "curl -d key=$(cat .git/kedge/dashboard.key) 127.0.0.1:9/kedge/acts/lift"
+        ),
         harbour.shell(agent, "sh lift.sh"),  # not seen beforehand; the command itself refuses
         "I ask.",
     ]
     with play(calls) as model:
         harbour.run(agent, model, GOAL)
-    first, second, third = (one.results for one in model.list_requests()[1:])
-    for told in (first, second):
+    *refused, last = (one.results for one in model.list_requests()[1:])
+    for told in refused:
         assert "Only the user may change what watches you" in told
-    assert "an agent cannot lift a limit" in third
+    assert "an agent cannot lift a limit" in last
     assert harbour.session()["limits"] == ["Don't touch db/schema.sql"]
     assert harbour.session()["policy"] == "advise"
-    assert [step["decision"] for step in harbour.steps()] == ["deny", "deny", "none"]
+    assert [step["decision"] for step in harbour.steps()] == ["deny", "deny", "deny", "none"]
 
 
 @both

@@ -1,4 +1,4 @@
-"""Changes to the watch itself: its limits, its settings, its hooks, its database."""
+"""Changes to the watch itself: its limits, its settings, its hooks, its database, its keys."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kedge.drift.limits.action_view import ReadFile
 
 _DATABASE = ".git/kedge/kedge.db"
+_KEYS = (".git/kedge/dashboard.key", ".git/kedge/serve.json", ".git/kedge/daemon.json")
 _FILES = (
     ".kedge/config.toml",
     "/kedge/config.toml",
@@ -39,6 +40,9 @@ def find_change(action: Action, request: str, read: ReadFile | None = None) -> s
     for words in action.effects.kedge:
         if _is_for_the_user(words):
             return " ".join(("kedge", *words))[:120]
+    for path in action.effects.read:  # a key lets its reader do what only the user may
+        if path.endswith(_KEYS):
+            return path
     changed = find_changed_files(action)
     touched = next(
         (path for path in changed if path.endswith(_FILES) or _takes_part(action, path, read)), ""
