@@ -77,8 +77,8 @@ ANSWERING = names("drift.corrections drift.recovery store.recall")
 RESULT = names("drift.watch.transcript_tail")
 # loaded for a few calls only, or with every module of their package
 RARE = names(
-    """drift.evidence.declared_scope drift.evidence.deletions drift.limits.lifting
-    drift.limits.programs drift.limits.targets drift.mcp_calls drift.summary
+    """drift.evidence.declared_scope drift.evidence.deletions drift.evidence.undo
+    drift.limits.lifting drift.limits.programs drift.limits.targets drift.mcp_calls drift.summary
     drift.watch.tree_changes text.fences text.prose text.typos"""
 )
 DIALECTS = names("agents.dialects.gemini agents.dialects.copilot agents.dialects.opencode")

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clients import PROGRAMS, program
+from clients import program
 from support import Kedge, assert_clear, git
 
 
@@ -150,10 +150,12 @@ def path_with(*folders: Path) -> str:
 
 
 def test_the_hooks_of_both_agents_really_run(well: Kedge, tmp_path: Path) -> None:
-    program("claude")
-    program("codex")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("claude", "codex"):
+        (programs / name).symlink_to(program(name))
     root = well.directory
-    env = {"PATH": path_with(PROGRAMS), "CODEX_HOME": str(tmp_path / "codex")}
+    env = {"PATH": path_with(programs), "CODEX_HOME": str(tmp_path / "codex")}
     ran = well("doctor", "--fix", env=env)
     assert "note\thooks\tCodex is on this machine, but has no hooks of kedge here" in ran.out
     assert not (root / ".codex").exists()  # the user may have left it out on purpose

@@ -137,7 +137,7 @@ def test_answers_without_a_body_pass(
 ) -> None:
     with Upstream(lambda _: [reply]) as upstream:
         server = serve_for(serve, upstream)
-        answer = ask(server.port, f"{method} / HTTP/1.1")
+        answer = ask(server.port, f"{method} /v1/models HTTP/1.1")
         assert answer.replace(b"Connection: close\r\n", b"") == reply
 
 

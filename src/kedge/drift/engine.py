@@ -96,12 +96,8 @@ class Session:
         """Judge a tool call by what came before it."""
         return self.judge(inputs.read_call(self, tool, input, id))
 
-    def judge(self, action: Action, dirty: Collection[str] | None = None) -> Verdict:
-        """Judge an action that is already normalised.
-
-        `dirty` are the files that differed from what is committed before it; by default the tree is
-        asked.
-        """
+    def judge(self, action: Action) -> Verdict:
+        """Judge an action that is already normalised."""
         before = self.memory
         verdict, self.memory = scoring.judge(
             self.charter,
@@ -115,8 +111,6 @@ class Session:
         )
         changes = bool(memory.find_changed_files(action))
         heaviest = verdict.rules[0].rule if verdict.rules else ""
-        if changes and any(rule.rule in _DECLARED for rule in verdict.rules):
-            self._record_breach(action, dirty)
         recovers = returns = changes
         if self.plan is not None:
             from kedge.drift import recovery
@@ -146,7 +140,16 @@ class Session:
             self.evidence = tuple(each for each in evidence if each.action in waiting)
         return verdict
 
-    def _record_breach(self, action: Action, dirty: Collection[str] | None) -> None:
+    def record_breach(
+        self, action: Action, verdict: Verdict, dirty: Collection[str] | None = None
+    ) -> None:
+        """Remember what an action that is let through changes against what was declared.
+
+        `dirty` are the files that differed from what is committed before it; by default the tree is
+        asked.
+        """
+        if not any(rule.rule in _DECLARED for rule in verdict.rules):
+            return
         from kedge.drift.evidence import undo
 
         if dirty is None and self.tree is not None:

@@ -52,6 +52,7 @@ class PastSession:
         engine = self.engine
         action = inputs.read_call(engine, tool, given, id)
         verdict = engine.judge(action)
+        engine.record_breach(action, verdict)
         if inputs.records_limits(action):
             limits = inputs.find_recorded_limits(engine, action, self._has_said)
             engine.charter = add_limits(engine.charter, limits) if limits else engine.charter

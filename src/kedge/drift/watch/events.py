@@ -204,8 +204,8 @@ class Watch:
             )
             if decision == DENY:  # a call that is denied is not done
                 session.memory = remembered
-            else:  # and what the user agrees to is no breach
-                session.memory = session.memory._replace(breached=remembered.breached)
+        else:
+            session.record_breach(action, verdict)
         step |= {"id": call.id, "subagent": call.subagent, "position": row["steps"] + 1}
         step |= {"recalled": recalled, "decision": decision, "correction_given": reason}
         step["asked"] = asked

@@ -143,4 +143,6 @@ def judge_changes(
         return path not in changes.created and (path in changes.deleted or tree.exists(path))
 
     session.exists, session.tree, session.read = existed, None, None
-    return found, session.judge(found, dirty=before)
+    verdict = session.judge(found)
+    session.record_breach(found, verdict, before)
+    return found, verdict
