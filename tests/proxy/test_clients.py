@@ -454,6 +454,52 @@ def test_codex_gets_corrections_and_its_calls_are_recorded(
     assert server.errors() == []
 
 
+def test_codex_compacts_and_its_subagent_is_held_to_the_users_words(
+    project: Path, serve: Serve, codex: Codex, play: Play
+) -> None:
+    def shell(command: str) -> dict[str, Any]:
+        return {"tool": "exec_command", "input": {"cmd": command}}
+
+    def delegate(tool: str, **given: Any) -> dict[str, Any]:
+        return {"tool": tool, "input": given, "namespace": "multi_agent_v1"}
+
+    def wait(request: Request) -> Step:
+        started = json.loads(request.results.splitlines()[-1])
+        return delegate("wait_agent", targets=[started["agent_id"]], timeout_ms=30_000)
+
+    turns: list[Any] = [
+        {**shell(STRAYS), "input_tokens": 50_000},
+        delegate("spawn_agent", message="Tidy up"),
+        wait,
+        "Done.",
+    ]
+
+    def answer(request: Request) -> Step:
+        turn = turns.pop(0)
+        return turn(request) if callable(turn) else turn  # type: ignore[no-any-return]
+
+    model = play(answer, subagent=[shell(BREAKS), "I left it."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    limit = ("-c", "model_auto_compact_token_limit=20000")
+    session = codex(server.url, GOAL, *limit, cwd=project)
+    assert session.text == "Done."
+    (compaction,) = model.list_requests("compaction")
+    assert "[kedge]" not in json.dumps(compaction.body)
+    for request in model.list_requests("main")[2:]:  # the one after it has no results
+        assert request.given.count("[kedge]") == 1
+        assert "--no-verify" in request.given.partition("[kedge]")[2]
+
+    assert read_schema(project) == SCHEMA
+    told = model.list_requests("subagent")[-1]
+    assert "Don't touch db/schema.sql" in told.results
+    assert "--no-verify" not in told.given, "that is for the main agent"
+    (row,) = server.sessions()
+    assert (row["id"], row["goal"], row["turn"]) == (session.id, GOAL, 1)
+    (denied,) = [step for step in server.steps() if step["decision"] == "deny"]
+    assert denied["subagent"] == told.headers["thread-id"] != session.id
+    assert server.errors() == []
+
+
 def test_codex_under_hooks_records_each_call_once(
     project: Path, serve: Serve, codex: Codex, play: Play, kedge: Kedge
 ) -> None:

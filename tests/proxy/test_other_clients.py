@@ -106,3 +106,34 @@ def test_opencode_is_refused_a_command_and_its_own_settings_stay(
     (step,) = server.steps()
     assert step["decision"] == "deny"
     assert server.errors() == []
+
+
+def test_calls_of_opencode_over_chat_completions_are_recorded_and_scored(
+    project: Path, serve: Serve, opencode: Opencode, play: Play
+) -> None:
+    """With a provider of the user's own, whose API is only observed."""
+    calls: list[dict[str, Any]] = [
+        {"tool": "bash", "input": {"command": command, "description": "x"}}
+        for command in (READS, BREAKS)
+    ]
+    model = play([*calls, "Done."])
+    server = serve("--upstream", model.url, "--policy", "enforce")
+    settings = opencode.settings(server.url)
+    settings["provider"]["fake"]["npm"] = "@ai-sdk/openai-compatible"
+    session = opencode(server.url, GOAL, cwd=project, settings=settings)
+    assert {one.api for one in model.requests} == {"chat"}
+    assert read_schema(project) != SCHEMA
+    (row,) = server.sessions()
+    assert (row["id"], row["agent"], row["goal"]) == (
+        session.events[0]["sessionID"],
+        "opencode",
+        GOAL,
+    )
+    steps = server.steps()
+    assert [(step["command"], step["decision"]) for step in steps] == [
+        (READS, "none"),
+        (BREAKS, "none"),
+    ]
+    assert [step["ok"] for step in steps] == [True, True]
+    assert [step["drift_score"] < 5 for step in steps] == [False, True]
+    assert server.errors() == []

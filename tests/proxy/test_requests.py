@@ -134,6 +134,13 @@ def test_what_codex_compacts_with_is_an_aside() -> None:
     assert not origin({"session-id": "s", "x-openai-subagent": "review"}, "responses").aside
 
 
+def test_subagents_of_codex_are_told_apart_by_their_threads() -> None:
+    kind = {"session-id": "s", "x-openai-subagent": "collab_spawn"}
+    found = [origin({**kind, "thread-id": name}, "responses") for name in ("t-1", "t-2")]
+    assert [(one.session, one.subagent) for one in found] == [("s", "t-1"), ("s", "t-2")]
+    assert origin({"session-id": "s", "thread-id": "s"}, "responses").subagent == ""
+
+
 def test_tools_in_the_conversation_are_tools() -> None:
     more = {"type": "additional_tools", "role": "developer", "tools": TOOLS}
     said = {"role": "user", "content": "Fix it"}

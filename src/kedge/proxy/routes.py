@@ -24,7 +24,8 @@ _APIS = {"messages": "messages", "responses": "responses", "completions": "chat"
 _LEGACY_ID = re.compile(r"_session_([0-9a-f-]{36})\Z")
 OWN_SESSION = "x-kedge-session"  # for clients that send headers of their user's, and no session
 _SESSION_HEADERS = ("x-claude-code-session-id", "session-id", "session_id", OWN_SESSION)
-_SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
+_SUBAGENT = "x-claude-code-agent-id"
+_CODEX_KIND = "x-openai-subagent"  # what it is for; which one it is says its thread
 _COMPACTS = "compact"  # what Codex calls its subagent that compacts
 _LONGEST = 100  # characters of an id
 
@@ -91,14 +92,16 @@ def find_origin(
 ) -> Origin | None:
     """Return which conversation a request belongs to; None if nothing names a session."""
     session = _first(headers, _SESSION_HEADERS) or _read_user_id(body)
-    subagent = _first(headers, _SUBAGENT_HEADERS)
+    subagent, kind = headers.get(_SUBAGENT, ""), headers.get(_CODEX_KIND, "")
     own, parent = headers.get("x-session-id", ""), headers.get("x-parent-session-id", "")
+    if kind:
+        subagent = headers.get("thread-id") or kind
     if not session and own:  # opencode
         session, subagent = (parent, own) if parent else (own, subagent)
     session = session or binding.session
     if not session:
         return None
-    aside = subagent == _COMPACTS or not has_tools(body) or _is_compaction(api, body)
+    aside = kind == _COMPACTS or not has_tools(body) or _is_compaction(api, body)
     agent = _find_agent(headers)
     return Origin(session[:_LONGEST], agent, subagent[:_LONGEST], aside)
 
