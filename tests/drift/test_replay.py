@@ -248,7 +248,7 @@ class TestCommand:
         assert kedge.json("drift", "replay", str(tmp_path / "empty")) == []
         ran = kedge("drift", "replay", str(tmp_path / "empty"))
         assert ran.out == ""
-        assert f"no session of Claude Code or Codex was found; looked in {tmp_path}" in ran.err
+        assert f"opencode was found; looked in {tmp_path}" in ran.err
 
 
 class TestHistory:
