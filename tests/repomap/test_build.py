@@ -213,6 +213,8 @@ def test_hostile_files(repo: Path, kedge: Kedge) -> None:
 def test_an_empty_repository(repo: Path, kedge: Kedge) -> None:
     assert kedge("map", "--output", "-").out.startswith("# Map of the code\n")
     assert kedge.json("map")["files"] == []
+    (repo / "tide.py").write_text("def fine(): ...\n")
+    assert "def fine()" in kedge("map", "--output", "-").out
 
 
 def test_outside_git(tmp_path: Path, kedge: Kedge) -> None:

@@ -59,7 +59,7 @@ class Index:
     @property
     def lines(self) -> frozenset[bytes]:
         """The lines of the listing that was indexed."""
-        return frozenset(self._lines.split(b"\0"))
+        return frozenset(self._lines.split(b"\0") if self._lines else ())
 
     @property
     def live(self) -> list[int]:
