@@ -141,6 +141,8 @@ def test_what_follows_two_dashes_is_no_option(repo: Path, kedge: Kedge) -> None:
         (["task", "cliam"], "no command 'cliam' in kedge task", "did you mean 'claim'?"),
         (["zzz"], "no command 'zzz' in kedge", "kedge --help"),
         (["task", "add", "x", "--prioritty", "P1"], "--prioritty", "did you mean --priority?"),
+        (["task", "add", "x", "--prio", "P1"], "--prio", "did you mean --priority?"),
+        (["completion"], "from: bash, zsh, fish", "kedge completion --help"),
         (["task", "list", "--zzz"], "--zzz", "kedge task list --help"),
         (["task", "show"], "'ID'", "kedge task show --help"),
         (["task", "show", "a", "b"], "unexpected extra argument", "kedge task show --help"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -155,9 +156,11 @@ def root() -> None:
 
 def usage_error(error: click.ClickException) -> UsageError:
     """Return click's error as a one-line message with a hint."""
-    near = getattr(error, "possibilities", None)
+    near = getattr(error, "possibilities", None) or []
+    typed = getattr(error, "option_name", "")
+    near = [name for name in near if name.startswith(typed)] or near
     hint = f"did you mean {' or '.join(near)}?" if near else None
     if hint is None and isinstance(error, click.UsageError) and error.ctx is not None:
         hint = f"{error.ctx.command_path} --help"
     message = error.message if near else error.format_message()
-    return UsageError(message.rstrip(".").replace("\n", " "), hint=hint)
+    return UsageError(re.sub(r"\s*\n\s*", " ", message.rstrip(".")), hint=hint)
