@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -44,6 +45,22 @@ def test_a_fresh_setup_has_no_problems(well: Kedge) -> None:
     assert "fine\tversions\tkedge " in ran.out
     assert "fine\tmap\t.kedge/map.md is fresh, " in ran.out
     assert "fine\tsize\tkedge adds " in ran.out
+
+
+def test_a_progress_bar_is_shown_on_a_terminal(well: Kedge) -> None:
+    code = (
+        "import sys, kedge.cli.progress; kedge.cli.progress.PATIENCE = 0;"
+        " from kedge.cli.edge import run; sys.exit(run(['doctor', '--no-probe']))"
+    )
+    ours, theirs = os.openpty()
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=well.directory, stdout=subprocess.DEVNULL, stderr=theirs
+    )
+    shown = os.read(ours, 100_000).decode()
+    os.close(theirs)
+    os.close(ours)
+    assert "checking " in shown
+    assert shown.endswith("\r\x1b[K")
 
 
 def test_a_project_without_kedge_is_told_to_run_init(repo: Path, kedge: Kedge) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
 from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply, write
 from kedge.cli.plain import clean, table
 from kedge.context import doctor
-from kedge.context.doctor_checks import Diagnosis
 from kedge.errors import CheckFound
 from kedge.host.text import count_noun
 
@@ -19,12 +20,11 @@ from kedge.host.text import count_noun
 def command(edge: Edge, fix: bool, no_probe: bool) -> Reply:
     """Check that agents receive what kedge set up."""
     project = edge.project()
-    findings = list(doctor.examine(project, live=not no_probe))
-    mended: list[Diagnosis] = []
-    if fix:
-        mended = doctor.repair(findings)
+    with contextlib.closing(edge.progress("checking")) as progress:
+        findings = list(doctor.examine(project, live=not no_probe, progress=progress))
+        mended = doctor.repair(findings) if fix else []
         if mended:
-            findings = list(doctor.examine(project, live=not no_probe))
+            findings = list(doctor.examine(project, live=not no_probe, progress=progress))
     rows = [(one.state, one.name, one.text, one.fix) for one in findings]
     data = {
         "findings": [

@@ -15,13 +15,14 @@ from kedge.context.probe import probe
 from kedge.errors import KedgeError
 from kedge.host import daemon
 from kedge.host.project import Project
+from kedge.repomap.progress import Tick, no_tick
 from kedge.settings import Settings
 
 _OTHER_READERS = (copilot, gemini)  # agents that read instruction files by rules of their own
 _DAMAGED = "repair the database first"
 
 
-def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
+def examine(project: Project, *, live: bool, progress: Tick = no_tick) -> Iterator[Diagnosis]:
     """Run all checks, one after the other; `live` starts the agents to see their hooks run."""
     yield from doctor_checks.check_programs(project)
     about_settings = list(doctor_checks.check_settings(project))
@@ -44,7 +45,8 @@ def examine(project: Project, *, live: bool) -> Iterator[Diagnosis]:
         partial(_check_server, project),
         partial(doctor_checks.check_hook_errors, project),
     ]
-    for check in checks:
+    for number, check in enumerate(checks):
+        progress(number, len(checks))
         try:
             yield from check()
         except KedgeError as error:  # a check that fails does not stop the others
