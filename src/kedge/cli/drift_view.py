@@ -142,7 +142,8 @@ def describe_session(record: Account) -> str:
     decisions = [f"- step {each.position}: {_describe_decision(each)}" for each in record.decisions]
     aside = [each for each in record.steps if not each.is_validated]
     positions = ", ".join(str(each.position) for each in aside[-_MAX_ITEMS:])
-    lines += _section("In the drift log only", [f"- steps {positions}"] if aside else [])
+    noun = "step" if len(aside) == 1 else "steps"
+    lines += _section("In the drift log only", [f"- {noun} {positions}"] if aside else [])
     lines += _section("Decisions", decisions)
     lines += _section("Changed files", [f"- {shorten(path, _LINE)}" for path in record.files])
     return clean("\n".join(lines))

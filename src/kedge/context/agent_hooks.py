@@ -154,7 +154,8 @@ def suggest_next_step(project: Project) -> str:
     """Say how to get a session watched here, where none is."""
     try:
         if installed := list_installed(project):
-            names = " or ".join(dict.fromkeys(agent.NAME for agent, _ in installed))
+            *others, last = dict.fromkeys(agent.NAME for agent, _ in installed)
+            names = f"{', '.join(others)} or {last}" if others else last
             return f"start {names} here; kedge doctor checks that the hooks run"
     except KedgeError as error:
         return f"{error.message}: {error.hint}"
