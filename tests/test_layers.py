@@ -119,6 +119,7 @@ def test_error_codes_and_exit_codes_are_pinned() -> None:
     assert {name: (kind.code, kind.exit_code) for name, kind in _errors().items()} == {
         "KedgeError": ("failed", 1),
         "UsageError": ("usage", 2),
+        "Interrupted": ("interrupted", 130),
         "CheckFound": ("check-found", 4),
         "InvalidValue": ("invalid-value", 1),
         "ConfigError": ("config", 1),
@@ -151,7 +152,7 @@ def test_the_error_tree_in_the_docstring_is_complete() -> None:
     drawn: dict[str, tuple[str | None, int]] = {}
     above: list[tuple[int, str]] = []
     for line in (errors.__doc__ or "").splitlines():
-        match = re.match(r"    ([ │├└─]*)([A-Z]\w+)\b *(?:exit (\d))?", line)
+        match = re.match(r"    ([ │├└─]*)([A-Z]\w+)\b *(?:exit (\d+))?", line)
         if not match:
             continue
         depth, name = len(match.group(1)), match.group(2)

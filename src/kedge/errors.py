@@ -3,6 +3,7 @@
     KedgeError                  exit 1: refused or failed
     ├── UsageError              exit 2: wrong usage
     ├── CheckFound              exit 4: a check found something
+    ├── Interrupted             exit 130: the user ended it
     ├── InvalidValue            a value that is not accepted
     ├── ConfigError             a setting or a settings file that cannot be used
     ├── FileError               a file that cannot be read or written
@@ -56,6 +57,11 @@ class UsageError(KedgeError):
     code = "usage"
     exit_code = 2
     usual_hint = "kedge --help"
+
+
+class Interrupted(KedgeError):
+    code = "interrupted"
+    exit_code = 130
 
 
 class CheckFound(KedgeError):

@@ -61,6 +61,15 @@ def test_tasks_are_done_in_the_order_of_their_dependencies(harness: RunHarness) 
     assert harness.log()[:3] == ["task(c): Three", "task(b): Two", "task(a): One"]
 
 
+def test_a_task_that_is_done_is_not_started_again(harness: RunHarness) -> None:
+    harness.task("Make it ok", "t1")
+    harness.task("Make it better", "t2", "--depends", "t1")
+    agent = harness.plays(OK)
+    harness.run("--task", "t1")
+    assert "nothing was done: t1 is done already\n" in harness.run("--task", "t1").out
+    assert len(agent.calls) == 1
+
+
 def test_no_commit_leaves_the_work_uncommitted(harness: RunHarness) -> None:
     harness.task("Make it ok", "t1")
     harness.plays(OK)
@@ -465,6 +474,7 @@ def test_an_interrupt_is_recorded_and_leaves_no_process(harness: RunHarness, tim
     out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == 130, (out, err)
     assert b"Traceback" not in err
+    assert times > 1 or b"error: interrupted\nhint: kedge run --resume continues it\n" in err
     (call,) = agent.calls
     assert not [pid for pid in (call.pid, *call.started) if is_alive(pid)]
     assert harness.outcomes("t1") == ["interrupted"]

@@ -19,7 +19,7 @@ import click
 
 from kedge.cli.commands import root, usage_error
 from kedge.cli.plain import clean
-from kedge.errors import KedgeError, UsageError
+from kedge.errors import Interrupted, KedgeError, UsageError
 from kedge.host.project import Project
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _run_command(edge: Edge, argv: Sequence[str]) -> int:
     except KedgeError as error:
         return _fail(edge, error)
     except KeyboardInterrupt:
-        return _fail(edge, _Interrupted("interrupted"))
+        return _fail(edge, Interrupted("interrupted"))
     except Exception as error:  # noqa: BLE001 - every bug is reported here
         from kedge.cli.bugs import report
 
@@ -181,11 +181,6 @@ class _NoOutput(KedgeError):
     """Standard output cannot be written, so this error is printed on standard error only."""
 
     code = "no-output"
-
-
-class _Interrupted(KedgeError):
-    code = "interrupted"
-    exit_code = 130
 
 
 def _fail(edge: Edge, error: KedgeError) -> int:

@@ -17,9 +17,9 @@ from kedge.cli.commands import KedgeCommand
 from kedge.cli.edge import Edge, Reply
 from kedge.cli.plain import clean
 from kedge.cli.run_approval import RunCommands
-from kedge.cli.run_view import View, summarise
+from kedge.cli.run_view import RESUME, View, summarise
 from kedge.cli.task_ids import complete_task
-from kedge.errors import KedgeError
+from kedge.errors import Interrupted, KedgeError
 from kedge.host import files
 from kedge.host.project import Project
 from kedge.host.redact import redact
@@ -129,7 +129,7 @@ def command(edge: Edge, /, **given: Any) -> Reply:
 
 def _warn_of_interrupted(edge: Edge, project: Project) -> None:
     for state in list_interrupted(project)[-1:]:
-        edge.warn(f"run {state.id} was interrupted: kedge run --resume continues it")
+        edge.warn(f"run {state.id} was interrupted: {RESUME}")
 
 
 def _plan_reply(edge: Edge, project: Project, settings: Settings, wanted: RunOptions) -> Reply:
@@ -227,7 +227,7 @@ def _end_reply(view: View, run: str, end: RunEnd) -> Reply:
     data = {"event": "summary", **summarise(run, end)}
     view.show_end(data)
     if end.stop.code == "interrupted":
-        raise KeyboardInterrupt
+        raise Interrupted("interrupted", hint=RESUME, data=data)
     if end.stop.code in _CUT_SHORT or any(one["state"] != "done" for one in end.results):
         counts = ", ".join(f"{data[state]} {state}" for state in TaskOutcome if data[state])
         verdict = f"{counts or 'nothing was done'}; {end.stop.text}"

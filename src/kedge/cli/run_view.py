@@ -17,6 +17,7 @@ from kedge.host.text import count_noun, shorten
 from kedge.run.options import RunOptions
 from kedge.run.outcomes import RunEnd, TaskOutcome
 
+RESUME = "kedge run --resume continues it"
 _QUIET = ("used", "said", "call", "started")  # shown in the live line only
 _STEP = 0.1  # seconds between two live lines
 _CLOCK = 1.0  # seconds until the live lines are drawn again
@@ -34,6 +35,7 @@ class View:
         self._begin = time.monotonic()
         self._next = 0.0
         self._now: dict[str, dict[str, Any]] = {}  # by task
+        self._task = ""  # the one that --task names
         self._drawn = 0  # lines
         self._lock = threading.RLock()  # the clock draws from a thread of its own
         self._ended = threading.Event()
@@ -53,6 +55,7 @@ class View:
         if self._edge.json:
             self._edge.stream(data)
             return
+        self._task = wanted.task or ""
         roles = ", ".join(wanted.roles)
         self._say(f"run {run}: {wanted.agent} as {roles} in {root}")
         if wanted.worktree:
@@ -109,7 +112,9 @@ class View:
             if not any(one["task"] == other["task"] for other in data["results"]):
                 self._out(f"· {one['task']}  not started: {one['why']}")
         if not data["results"]:
-            self._out(f"nothing was done: {data['said']}")
+            is_done = self._task and not data["remaining"]
+            why = f"{self._task} is done already" if is_done else data["said"]
+            self._out(f"nothing was done: {why}")
         if data["files"]:
             more = len(data["files"]) - _MOST_FILES
             names = ", ".join(data["files"][:_MOST_FILES])
@@ -128,7 +133,7 @@ class View:
         if "blocked" in states:
             name = states["blocked"]
             return f"resolve the reason, then kedge task reopen {name}"
-        return "kedge run --resume continues it"
+        return RESUME
 
     def close(self) -> None:
         """Erase the live lines, and stop the clock."""
