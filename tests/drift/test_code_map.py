@@ -183,13 +183,18 @@ def test_the_first_change_cannot_depart(work: Work) -> None:
         ("src/charts/pie.py", "verification = 12\n"),  # a word of the request
         ("src/charts/login.go", "radius = 12\n"),  # the name of an expected file
         ("README.md", "radius = 12\n"),  # goes with any change
-        ("other/new.py", "radius = 12\n"),  # a folder of which nothing is known
+        ("src/new/pie.py", "radius = 12\n"),  # a folder of which nothing is known
         ("new.py", "radius = 12\n"),
     ],
 )
 def test_a_change_that_shares_one_thing_is_no_departure(work: Work, path: str, text: str) -> None:
     work.edit(*ON_GOAL)
     assert work.edit(path, text) == 10
+
+
+def test_code_in_a_new_top_folder_is_a_departure(work: Work) -> None:
+    work.edit(*ON_GOAL)
+    assert work.edit("other/new.py", "radius = 12\n") == 7
 
 
 def test_a_file_in_a_folder_of_the_work_is_no_departure(work: Work) -> None:

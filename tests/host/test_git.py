@@ -705,7 +705,8 @@ def test_one_place_starts_git() -> None:
     # The demo starts it as the person whom it plays, in an environment of its own.
     assert starts_git == {"host/git.py", "demo/stage.py"}
     types_alone = {"host/running.py"}
-    starts_python = {"host/detached.py"}  # kedge's own work aside
+    # kedge's own work, aside and beside the relay
+    starts_python = {"host/detached.py", "proxy/watch_process.py"}
     # The status line that the user had before, and what they give to `kedge exec`.
     starts_users_own = {"statusline.py", "cli/exec.py"}
     assert starts_programs == {"host/proc.py"} | types_alone | starts_python | starts_users_own

@@ -39,7 +39,7 @@ def test_a_real_client_is_seen_while_it_works(
     view = browser.open(server)
     page = view.page
     page.locator('[data-state="live"]').wait_for()
-    page.evaluate(_WATCH, "sed -i s/1000/1/")
+    page.evaluate(_WATCH, "against “Do not touch data/”")
     worker = threading.Thread(
         target=lambda: claude(
             server.url, GOAL, "--allowedTools", "Bash", cwd=scene.root, timeout=PATIENCE
