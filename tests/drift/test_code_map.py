@@ -183,7 +183,6 @@ def test_the_first_change_cannot_depart(work: Work) -> None:
         ("src/charts/pie.py", "verification = 12\n"),  # a word of the request
         ("src/charts/login.go", "radius = 12\n"),  # the name of an expected file
         ("README.md", "radius = 12\n"),  # goes with any change
-        ("src/new/pie.py", "radius = 12\n"),  # a folder of which nothing is known
         ("new.py", "radius = 12\n"),
     ],
 )
