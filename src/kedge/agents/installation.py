@@ -23,6 +23,12 @@ def find_program(name: str) -> Path | None:
     return Path(path) if path and Path(path).is_absolute() else None
 
 
+def find_version(name: str) -> str | None:
+    """Return the version of the program on PATH; None if there is none, or it prints none."""
+    program = find_program(name)
+    return read_version(program) if program else None
+
+
 def read_version(program: Path, *, timeout: float = TIMEOUT) -> str | None:
     """Return the version that the program prints; None if it prints none in time.
 

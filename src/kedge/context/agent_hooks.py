@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import kedge
+from kedge.agents.installation import find_program
 from kedge.agents.settings import claude, codex, copilot, gemini, hooks, opencode, opencode_plugin
 from kedge.agents.settings.hook_command import is_portable, make_command, make_portable_command
 from kedge.agents.settings.hooks import Hook
@@ -85,7 +86,7 @@ def _add_status_line(project: Project, plan: SetupPlan) -> SetupPlan:
 
 
 def _is_found(project: Project, agent: ModuleType) -> bool:
-    return agent.find_program() is not None or (project.root / agent.TRACE).exists()
+    return find_program(agent.NAME) is not None or (project.root / agent.TRACE).exists()
 
 
 def find_format(agent: ModuleType) -> ModuleType:

@@ -8,6 +8,7 @@ from functools import partial
 from types import ModuleType
 
 from kedge import config
+from kedge.agents.installation import find_program, find_version
 from kedge.agents.settings import copilot, gemini, hooks
 from kedge.context import agent_hooks, doctor_checks, installation, session
 from kedge.context.doctor_checks import Diagnosis, diagnose_fine
@@ -84,7 +85,7 @@ def _check_any_hooks(project: Project) -> Iterator[Diagnosis]:
         what = "no agent has hooks of kedge here: only what goes through kedge serve is watched"
         yield Diagnosis("hooks", "note", what, agent_hooks.EXEC)
         return
-    found = [agent for agent in agent_hooks.AGENTS if agent.find_program()]
+    found = [agent for agent in agent_hooks.AGENTS if find_program(agent.NAME)]
     yield Diagnosis(
         "hooks",
         "note",
@@ -101,7 +102,7 @@ def _check_hooks(project: Project, agent: ModuleType, *, live: bool) -> Iterator
             "hooks", "problem", error.message, error.hint or "fix it and run kedge doctor again"
         )
         return
-    program = agent.find_program()
+    program = find_program(agent.NAME)
     if not installed_in:
         if program is not None and agent_hooks.list_installed(project):
             yield Diagnosis(
@@ -174,7 +175,7 @@ def _probe_hooks(project: Project, agent: ModuleType, path: str, runs: str) -> D
         return Diagnosis("hooks", "problem", what, "kedge update")
     outcome = probe(agent, own, form)
     if outcome.fired:
-        name = f"{agent.TITLE} {agent.read_version() or ''}".strip()
+        name = f"{agent.TITLE} {find_version(agent.NAME) or ''}".strip()
         return diagnose_fine(
             "hooks", f"{name} {runs} them ({path}): tried in {outcome.seconds:.1f} s"
         )

@@ -42,7 +42,7 @@ def probe(
     """
     from kedge.agents.scripted_model.server import ScriptedModel
 
-    program = agent.find_program()
+    program = installation.find_program(agent.NAME)
     if program is None:
         return ProbeResult(fired=False, seconds=0.0, why=f"{agent.NAME} is not on PATH")
     mark = os.urandom(8).hex()

@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from kedge.agents import installation
 from kedge.demo import real_client, scripted_client
 from kedge.demo.script import Performance
 
@@ -28,5 +29,4 @@ def main(args: list[str]) -> int:
 
 def find_client(name: str) -> Path | None:
     """Return the installed client on PATH."""
-    path: Path | None = real_client.CLIENTS[name].find_program()
-    return path
+    return installation.find_program(name)

@@ -449,17 +449,17 @@ def _program(directory: Path, name: str, script: str) -> Path:
 def test_the_version_of_an_agent_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
-    assert claude.find_program() is None
-    assert claude.read_version() is None
+    assert installation.find_program("claude") is None
+    assert installation.find_version("claude") is None
     path = _program(
         tmp_path,
         "claude",
         'test "$1$ANTHROPIC_API_KEY" = --version && echo "2.1.325 (Claude Code)"',
     )
-    assert claude.find_program() == path
-    assert claude.read_version() == "2.1.325"
+    assert installation.find_program("claude") == path
+    assert installation.find_version("claude") == "2.1.325"
     _program(tmp_path, "codex", "echo codex-cli 0.166.0-alpha.4; pwd")
-    assert codex.read_version() == "0.166.0-alpha.4"
+    assert installation.find_version("codex") == "0.166.0-alpha.4"
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo 1.2.3; exit 3", "echo none", "sleep 60"])
@@ -474,8 +474,8 @@ def test_a_program_of_the_repository_is_not_started(
     _program(repo, "claude", "touch ran; echo 1.2.3")
     monkeypatch.chdir(repo)
     monkeypatch.setenv("PATH", f":.{os.pathsep}/usr/bin")
-    assert claude.find_program() is None
-    assert claude.read_version() is None
+    assert installation.find_program("claude") is None
+    assert installation.find_version("claude") is None
     assert not (repo / "ran").exists()
 
 

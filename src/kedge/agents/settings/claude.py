@@ -53,15 +53,6 @@ def send_calls(own: Iterable[Hook], to: Daemon, home: Path) -> tuple[Hook, ...]:
     return (*kept, *(hook for hook in sent if hook.event in _CALLS))
 
 
-def find_program() -> Path | None:
-    return installation.find_program(NAME)
-
-
-def read_version() -> str | None:
-    path = find_program()
-    return installation.read_version(path) if path else None
-
-
 def find_problems(project: Project, *, managed: Path = MANAGED) -> list[str]:
     """Return the problems that keep hooks from running here, each with what to do."""
     problems = []

@@ -32,15 +32,6 @@ def settings_file(*, shared: bool = False) -> str:  # noqa: ARG001 - as for the 
     return FILE
 
 
-def find_program() -> Path | None:
-    return installation.find_program(NAME)
-
-
-def read_version() -> str | None:
-    path = find_program()
-    return installation.read_version(path) if path else None
-
-
 def find_problems(project: Project) -> list[str]:
     """Return the problems that keep hooks from running here, each with what to do.
 
