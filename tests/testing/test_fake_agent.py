@@ -116,7 +116,10 @@ def test_short_forms_are_parsed() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_dialect_reports_its_faults(dialect: str, tmp_path: Path, work: Path) -> None:
+def test_every_dialect_reports_its_faults(
+    dialect: str, tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
     faults = [fault for fault, dialects in FAULTS.items() if dialect in dialects]
     agent = FakeAgent(tmp_path / "agent", dialect, [{"fault": fault} for fault in faults])
     for _ in faults:
