@@ -35,7 +35,7 @@ START = line(
     copilotVersion="1.0.102",
     startTime=AT,
     selectedModel="claude-sonnet-4.6",
-    context={"cwd": "/work/repo", "gitRoot": "/work/repo"},
+    context={"cwd": "/srv/repo", "gitRoot": "/srv/repo"},
 )
 
 
@@ -45,7 +45,7 @@ def read_all(place: Path, *lines: Line, warnings: list[str] | None = None) -> li
     path.write_text("".join(json.dumps(each, separators=(",", ":")) + "\n" for each in lines))
     files = [file for path in sessions.find_files([place]) for file in sessions.inspect_files(path)]
     (session,) = sessions.group_sessions(files)
-    assert (session.agent, session.id, session.cwd) == ("copilot", SESSION, "/work/repo")
+    assert (session.agent, session.id, session.cwd) == ("copilot", SESSION, "/srv/repo")
     assert session.files[0].facts.version == "1.0.102"
     warn = pytest.fail if warnings is None else warnings.append
     found = sessions.read_events(session, warn=warn)
@@ -53,7 +53,7 @@ def read_all(place: Path, *lines: Line, warnings: list[str] | None = None) -> li
 
 
 def test_a_session_with_a_subagent_and_a_compaction(tmp_path: Path) -> None:
-    given = {"path": "/work/repo/a.txt", "file_text": "a\n"}
+    given = {"path": "/srv/repo/a.txt", "file_text": "a\n"}
     failed: Line = {"success": True, "shellExecution": {"exitCode": 3}}
     denied: Line = {"success": False, "error": {"code": "denied", "message": "no"}}
     found = read_all(

@@ -69,14 +69,14 @@ def chats(tmp_path: Path) -> Path:
     """The chats of a project; the file beside them names the project's directory."""
     place = tmp_path / "tmp" / "repo" / "chats"
     place.mkdir(parents=True)
-    (place.parent / ".project_root").write_text("/work/repo")
+    (place.parent / ".project_root").write_text("/srv/repo")
     return place
 
 
 def read_all(place: Path, warnings: list[str] | None = None) -> list[Event]:
     files = [file for path in sessions.find_files([place]) for file in sessions.inspect_files(path)]
     (session,) = sessions.group_sessions(files)
-    assert (session.agent, session.id, session.cwd) == ("gemini", SESSION, "/work/repo")
+    assert (session.agent, session.id, session.cwd) == ("gemini", SESSION, "/srv/repo")
     warn = pytest.fail if warnings is None else warnings.append
     found = sessions.read_events(session, warn=warn)
     return [event for event in found if not isinstance(event, SessionFacts)]
@@ -139,7 +139,7 @@ def test_the_chat_of_a_subagent_belongs_to_its_session(chats: Path) -> None:
     look = call("s#0-0", "run_shell_command", "success", command="echo sub")
     write(
         chats / SESSION / "7504191a.jsonl",
-        header("7504191a", "subagent", directories=["/work/repo"]),
+        header("7504191a", "subagent", directories=["/srv/repo"]),
         user("p2", "look around", 2),
         answer("m1", "I look.", look),
     )

@@ -51,7 +51,7 @@ class Database:
     def message(self, session: str, role: str, *parts: Any) -> None:
         self._ids += 1
         name = f"msg_{self._ids:04}"
-        data = {"role": role, "modelID": "m", "path": {"cwd": "/work/repo"}}
+        data = {"role": role, "modelID": "m", "path": {"cwd": "/srv/repo"}}
         row = (name, session, BEGIN, BEGIN, json.dumps(data))
         self.db.execute("INSERT INTO message VALUES (?,?,?,?,?)", row)
         for part in parts:
@@ -80,8 +80,8 @@ def tool(call: str, name: str, status: str = "completed", **more: Any) -> dict[s
 
 
 def test_a_session_with_a_subagent_and_a_compaction(database: Database) -> None:
-    database.session(MAIN, Path("/work/repo"))
-    database.session(CHILD, Path("/work/repo"), MAIN)
+    database.session(MAIN, Path("/srv/repo"))
+    database.session(CHILD, Path("/srv/repo"), MAIN)
     database.message(MAIN, "user", text('"Do the \\"thing\\"."'), text("told", synthetic=True))
     database.message(
         MAIN,
@@ -98,9 +98,9 @@ def test_a_session_with_a_subagent_and_a_compaction(database: Database) -> None:
     database.message(CHILD, "user", text("look around"))
     database.message(CHILD, "assistant", tool("c5", "bash", metadata={"exit": 0}))
     (session,) = sessions.group_sessions(sessions.inspect_files(database.path))
-    assert (session.agent, session.id, session.cwd) == ("opencode", MAIN, "/work/repo")
+    assert (session.agent, session.id, session.cwd) == ("opencode", MAIN, "/srv/repo")
     found = sessions.read_events(session, warn=pytest.fail)
-    cwd = "/work/repo"
+    cwd = "/srv/repo"
     assert [event for event in found if not isinstance(event, SessionFacts)] == [
         PromptMessage("prt_0002", 'Do the "thing".', AT),
         PromptMessage("prt_0003", "told", AT, machine=True),
@@ -119,7 +119,7 @@ def test_a_session_with_a_subagent_and_a_compaction(database: Database) -> None:
 
 
 def test_damaged_rows_are_left_out_and_reported(database: Database) -> None:
-    database.session(MAIN, Path("/work/repo"))
+    database.session(MAIN, Path("/srv/repo"))
     database.message(MAIN, "user", text("Do the thing."), "{half", "[]")
     database.message(MAIN, "assistant", {"type": "tool", "tool": "bash"})
     (session,) = sessions.group_sessions(sessions.inspect_files(database.path))
