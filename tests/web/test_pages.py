@@ -117,10 +117,11 @@ def test_work_is_shown_from_the_task_to_its_proof(
     view.open("/kedge/runs")
     page.locator("tbody a").first.click()
     page.locator(".meters").get_by_text("of $5.00").wait_for()
+    run = page.url.partition("/kedge/")[2]
     page.get_by_role("link", name="attempt 2").click()
     page.locator("h1", has_text="Read the list of boats").wait_for()
     for path in ("tasks", "tasks/boats?attempt=2", "handoffs", "handoffs/discount", "knowledge",
-                 "runs"):  # fmt: skip
+                 "runs", run):  # fmt: skip
         view.open(f"/kedge/{path}")
         assert view.find_shift() < STILL
         assert view.find_barriers() == []
